@@ -32,6 +32,8 @@ SERVICES ?= 300
 SEED ?=
 COUNT ?= 500
 STEPS ?= 20
+KUBERNETES ?=
+REALS ?= 3
 FULL ?=
 BENCH ?=
 BIN ?= bin
@@ -160,10 +162,11 @@ soak: kube ## Change Services at random while calls fail and the controller is k
 	$(GO) test ./test/chaos -run '^TestSoak$$' -count 1 -v -timeout 180m -soak=$(DURATION) -services=$(SERVICES) $(if $(SEED),-seed=$(SEED))
 
 .PHONY: walks
-walks: need-go ## Random walks of authors, operators, clouds and other clients, in virtual time; a thousand an hour
-#? COUNT=2000     number of walks; STEPS=20 actions of each
+walks: $(if $(KUBERNETES),kube,need-go) ## Random walks: whatever happens, the end is what the last requests alone would give
+#? COUNT=2000     number of walks; STEPS=20 actions of each; a thousand an hour, in virtual time
 #? SEED=N         of the first walk; N+1 of the second, and so on
-	$(GO) test ./test/walks -run '^TestWalks$$' -count 1 -v -timeout 24h -walks=$(COUNT) -steps=$(STEPS) -seed=$(or $(SEED),0)
+#? KUBERNETES=real  with real kube-apiservers and controllers that are processes; REALS=3 at once
+	$(GO) test ./test/walks -run '^TestWalks$$' -count 1 -v -timeout 24h -walks=$(COUNT) -steps=$(STEPS) -seed=$(or $(SEED),0) $(if $(KUBERNETES),-real=$(REALS))
 
 .PHONY: bench
 bench: kube ## Measure calls, time, CPU and memory, next to the limit of the cloud; 10 minutes; JSON in .cache/bench.json

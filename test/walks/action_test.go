@@ -56,6 +56,9 @@ var errNotPossible = errors.New("not possible now")
 var deeds = map[string]func(*stage, action) error{
 	"create":           (*stage).create,
 	"delete":           (*stage).deleteService,
+	"copy":             (*stage).copyService,
+	"strip":            edit(strip),
+	"node-address":     (*stage).setNodeAddress,
 	"recreate":         (*stage).recreate,
 	"delete-namespace": (*stage).deleteNamespace,
 	"type":             edit(setType),
@@ -112,9 +115,12 @@ func (s *stage) service(on string) (*corev1.Service, error) {
 	return s.client.CoreV1().Services(namespace).Get(s.ctx, name, metav1.GetOptions{})
 }
 
-// create creates a Service; Value has the words of what it is to be.
+// create creates a Service; Value has the words of what it is to be. If its namespace was deleted, it is made again.
 func (s *stage) create(a action) error {
 	namespace, name := split(a.On)
+	if s.makeNamespace(namespace) != nil {
+		return errNotPossible // it is still being deleted
+	}
 	v := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": name}}}
 	if err := openPort(s, v, action{Value: "TCP/80"}); err != nil {
@@ -178,12 +184,50 @@ func (s *stage) recreate(a action) error {
 	return nil
 }
 
-// deleteNamespace deletes a namespace, and makes it again when it is gone and the story goes on.
-func (s *stage) deleteNamespace(a action) error {
-	if err := s.client.CoreV1().Namespaces().Delete(s.ctx, a.On, metav1.DeleteOptions{}); err != nil {
+// copyService creates a Service of another name from what kubectl shows of one, with all its annotations: those that its author
+// set, and those that the controller wrote.
+func (s *stage) copyService(a action) error {
+	old, err := s.service(a.On)
+	if err != nil {
 		return err
 	}
+	v := requested(old)
+	v.Annotations = old.Annotations
+	v.Namespace, v.Name = split(a.Value)
+	v.Spec.ClusterIP, v.Spec.ClusterIPs, v.Spec.HealthCheckNodePort = "", nil, 0
+	for i := range v.Spec.Ports {
+		v.Spec.Ports[i].NodePort = 0
+	}
+	if s.makeNamespace(v.Namespace) != nil {
+		return errNotPossible // it is still being deleted
+	}
+	_, err = s.client.CoreV1().Services(v.Namespace).Create(s.ctx, v, metav1.CreateOptions{})
+	return err
+}
+
+// strip removes all annotations, as a tool does that replaces whole Services.
+func strip(_ *stage, v *corev1.Service, _ action) error {
+	v.Annotations = nil
 	return nil
+}
+
+// setNodeAddress gives a Node other addresses: the words of Value.
+func (s *stage) setNodeAddress(a action) error {
+	n, err := s.client.CoreV1().Nodes().Get(s.ctx, a.On, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	n.Status.Addresses = nil
+	for _, address := range strings.Fields(a.Value) {
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
+	}
+	_, err = s.client.CoreV1().Nodes().UpdateStatus(s.ctx, n, metav1.UpdateOptions{})
+	return err
+}
+
+// deleteNamespace deletes a namespace with all that is in it.
+func (s *stage) deleteNamespace(a action) error {
+	return s.client.CoreV1().Namespaces().Delete(s.ctx, a.On, metav1.DeleteOptions{})
 }
 
 // edit is an action that changes a Service.

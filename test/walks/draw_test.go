@@ -4,7 +4,6 @@
 package walks_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 )
@@ -27,7 +26,7 @@ func draw(seed uint64, steps int) story {
 }
 
 // wait is usually short, so that things happen at the same time.
-func (d dice) wait() int { return pick(d, 0, 0, 0, 1, 1, 3, 5, 10, 30, 60, 90, 200, 900) }
+func (d dice) wait() int { return pick(d, 0, 0, 0, 1, 1, 3, 5, 10, 30, 60, 90, 200, 900, 4000) }
 
 func (d dice) service() string {
 	return pick(d, "shop/web", "shop/web", "shop/web", "shop/api", "blog/web")
@@ -91,6 +90,7 @@ var values = []struct {
 	{prefix + "listener-tags", []string{"a,b", "b,c"}},
 	{prefix + "pool-tags", []string{"a,b", "b,c"}},
 	{own + "floating-ip-tags", []string{"a,b", "b,c"}},
+	{own + "drift-policy", []string{"report", "ignore", "repair"}},
 }
 
 func (d dice) annotation() action {
@@ -107,6 +107,13 @@ func (d dice) action() action {
 		return action{Do: "delete", On: on}
 	case n < 20:
 		return action{Do: "recreate", On: on}
+	case n < 21:
+		if copying := (action{Do: "copy", On: on, Value: pick(d, "shop/api", "blog/web", "shop/web")}); *apart {
+			return copying
+		}
+		return action{Do: "wait"}
+	case n < 22:
+		return action{Do: "strip", On: on}
 	case n < 26:
 		return action{Do: "type", On: on, Value: pick(d, "LoadBalancer", "LoadBalancer", "ClusterIP", "NodePort")}
 	case n < 44:
@@ -134,6 +141,9 @@ func (d dice) action() action {
 	case n < 69:
 		return action{Do: "node-leaves", On: d.node()}
 	case n < 70:
+		if d.IntN(2) == 0 {
+			return action{Do: "node-address", On: d.node(), Value: pick(d, "", "10.20.0.21", "10.20.0.22 10.20.0.23", "not-an-address", "fd00::1", "0.0.0.0")}
+		}
 		return action{Do: "node-excluded", On: d.node(), Value: pick(d, "", absent)}
 	case n < 72:
 		return action{Do: "endpoints", On: on, Value: pick(d, "", "node-1", "node-2", "node-1 node-3")}
@@ -142,7 +152,9 @@ func (d dice) action() action {
 	case n < 80:
 		return action{Do: "start"}
 	case n < 81:
-		return action{Do: "configure", Key: "lb-method", Value: pick(d, absent, "LEAST_CONNECTIONS")}
+		return pick(d, action{Do: "configure", Key: "lb-method", Value: "LEAST_CONNECTIONS"}, action{Do: "configure", Key: "lb-method", Value: absent},
+			action{Do: "configure", Key: "create-monitor", Value: "true"}, action{Do: "configure", Key: "create-monitor", Value: absent},
+			action{Do: "configure", Key: "max-members", Value: "1"}, action{Do: "configure", Key: "max-members", Value: absent})
 	case n < 92:
 		return action{Do: "tamper", On: on, Value: pick(d, sortedKeys(tamperings)...)}
 	case n < 94:
@@ -155,5 +167,3 @@ func (d dice) action() action {
 	}
 	return action{Do: "wait"}
 }
-
-var _ = fmt.Sprint

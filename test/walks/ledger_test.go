@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,16 +55,16 @@ func (l *ledger) check(s *stage) error {
 	}
 	var answer struct {
 		FloatingIPs []struct {
-			ID      string
-			Address string `json:"floating_ip_address"`
+			ID, Description string
+			Address         string `json:"floating_ip_address"`
 		}
 	}
 	if err := s.neutron(http.MethodGet, "floatingips", nil, &answer); err != nil {
 		return err
 	}
-	ids := map[string]string{}
+	ids, whose := map[string]string{}, map[string]string{}
 	for _, f := range answer.FloatingIPs {
-		ids[f.Address] = f.ID
+		ids[f.Address], whose[f.Address] = f.ID, f.Description
 	}
 	now := map[string]entry{}
 	for i := range services.Items {
@@ -87,7 +88,8 @@ func (l *ledger) check(s *stage) error {
 			if first {
 				e.earlier[ingress.IP] = true
 			}
-			if id := ids[ingress.IP]; id != "" && (!e.earlier[ingress.IP] || time.Since(e.since) > s.pace.settle && s.process.running()) {
+			ours := strings.Contains(whose[ingress.IP], uid) || whose[ingress.IP] == ofPerson
+			if id := ids[ingress.IP]; id != "" && ours && (!e.earlier[ingress.IP] || time.Since(e.since) > s.pace.settle && s.process.running()) {
 				e.ids[ingress.IP] = id
 			}
 		}

@@ -6,11 +6,14 @@ package walks_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +25,8 @@ var (
 	count    = flag.Int("walks", 24, "how many walks to make")
 	steps    = flag.Int("steps", 20, "how many steps a walk has")
 	seed     = flag.Uint64("seed", 1, "seed of the first walk; 0 chooses one")
+	reals    = flag.Int("real", 0, "how many walks are made at once with real kube-apiservers; 0 makes all in memory")
+	apart    = flag.Bool("apart", false, "also copy Services with the annotations that the controller wrote; a copy shares the load balancer")
 	logs     = flag.Bool("logs", false, "print the log of the controller of a walk that failed")
 	shortens = flag.Bool("shorten", true, "shorten the story of a walk that failed")
 )
@@ -29,6 +34,9 @@ var (
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(controllerVariable) != "" {
+		os.Exit(runController())
+	}
 	flag.Parse()
 	// A command's first run sets the logger of Kubernetes' libraries, which must not happen while somebody logs. This one
 	// ends at once: the file is missing.
@@ -40,7 +48,10 @@ func TestMain(m *testing.M) {
 func walkInMemory(t *testing.T, st story, behind tamperer) (log string, err error) {
 	dir := t.TempDir()
 	synctest.Test(t, func(*testing.T) {
-		log, err = walk(context.Background(), dir, newMemoryStage, st, behind)
+		s, failure := newMemoryStage(context.Background(), dir)
+		if err = failure; err == nil {
+			log, err = walk(s, st, behind)
+		}
 	})
 	return log, err
 }
@@ -50,23 +61,46 @@ func TestWalks(t *testing.T) {
 	if first == 0 {
 		first = rand.Uint64N(1e9) + 1
 	}
-	begin, failed := time.Now(), 0
-	for i := range *count {
-		n := first + uint64(i)
-		st := draw(n, *steps)
-		log, err := walkInMemory(t, st, nil)
-		if err == nil {
-			continue
-		}
-		failed++
-		if *shortens {
-			st, log, err = shorten(st, log, err, func(st story) (string, error) { return walkInMemory(t, st, nil) })
-		}
-		if !*logs {
-			log = ""
-		}
-		t.Errorf("walk with seed %d and %d steps:\n%v\n%v\n%s", n, *steps, st, err, log)
+	play := func(st story) (string, error) { return walkInMemory(t, st, nil) }
+	if *reals > 0 {
+		defer realClusters.stop(t)
+		play = func(st story) (string, error) { return walkReal(t, st) }
 	}
-	t.Logf("walks: %d walks x %d steps from seed %d, %d failed, in %v: %.0f walks an hour", *count, *steps, first, failed, time.Since(begin).Round(time.Second),
+	begin := time.Now()
+	var failed atomic.Int64
+	seeds := make(chan uint64)
+	var walkers sync.WaitGroup
+	for range max(1, *reals) {
+		walkers.Go(func() {
+			for n := range seeds {
+				if err := takeWalk(n, play); err != nil {
+					failed.Add(1)
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range *count {
+		seeds <- first + uint64(i)
+	}
+	close(seeds)
+	walkers.Wait()
+	t.Logf("walks: %d walks x %d steps from seed %d, %d failed, in %v: %.0f walks an hour", *count, *steps, first, failed.Load(), time.Since(begin).Round(time.Second),
 		float64(*count)/time.Since(begin).Hours())
+}
+
+// takeWalk makes the walk with the seed. The error has its story, shortened.
+func takeWalk(n uint64, play func(story) (string, error)) error {
+	st := draw(n, *steps)
+	log, err := play(st)
+	if err == nil {
+		return nil
+	}
+	if *shortens {
+		st, log, err = shorten(st, log, err, play)
+	}
+	if !*logs {
+		log = ""
+	}
+	return fmt.Errorf("walk with seed %d and %d steps:\n%v\n%w\n%s", n, *steps, st, err, log)
 }

@@ -6,6 +6,7 @@ package walks_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -23,9 +24,20 @@ import (
 // times are replaced, so that two stages with the same requests have the same picture.
 type picture map[string]string
 
+// diff is what differs. A line that says any differs from none.
 func (p picture) diff(want picture) string {
-	return cmp.Diff(map[string]string(want), map[string]string(p))
+	have, wanted := maps.Clone(p), maps.Clone(want)
+	for line, text := range p {
+		if other, both := want[line]; both && (text == anyText || other == anyText) {
+			delete(have, line)
+			delete(wanted, line)
+		}
+	}
+	return cmp.Diff(map[string]string(wanted), map[string]string(have))
 }
+
+// anyText is the text of a line that may say anything.
+const anyText = "any"
 
 // A field of the cloud is left out of a picture if it is different each time, or follows from others.
 var leftOut = map[string]bool{
@@ -34,32 +46,23 @@ var leftOut = map[string]bool{
 	"vip_qos_policy_id": true, "default_pool": true, "l7policies": true, "revision_number": true,
 }
 
-// refused are the Services that are not accepted.
+// refused are the Services that cannot be served as they are requested.
 func (p picture) refused() (all []string) {
 	for line, text := range p {
-		if name, ok := strings.CutPrefix(line, "Service "); ok && strings.Contains(text, "Accepted=False") {
+		if name, ok := strings.CutPrefix(line, "Service "); ok && (strings.Contains(text, "Accepted=False") || strings.Contains(text, "Programmed=False")) {
 			all = append(all, name)
 		}
 	}
 	return all
 }
 
-// without is the picture without the objects of these Services, and without what they say but of their acceptance: a Service
-// that is refused keeps what it has.
+// without is the picture without these Services and their objects: a Service that is refused keeps what it has.
 func (p picture) without(services []string) picture {
 	kept := picture{}
 	for line, text := range p {
-		about := slices.IndexFunc(services, func(name string) bool { return strings.Contains(line, "<"+name+">") || line == "Service "+name })
-		switch {
-		case about < 0:
+		about := slices.IndexFunc(services, func(name string) bool { return strings.Contains(line+text, "<"+name+">") || line == "Service "+name })
+		if about < 0 {
 			kept[line] = text
-		case strings.HasPrefix(line, "Service "):
-			kept[line], _, _ = strings.Cut(text, "\n")
-		}
-	}
-	for _, line := range []string{"floating IP at nowhere"} {
-		if len(services) > 0 {
-			delete(kept, line)
 		}
 	}
 	return kept
@@ -73,13 +76,14 @@ type photographer struct {
 	names     []string
 	labels    map[string]string
 	addresses map[string]string
+	requested map[string]bool // the given addresses that a Service requests
 }
 
 type anything = map[string]any
 
 // picture looks at everything, as a person.
 func (s *stage) picture() (picture, error) {
-	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}}
+	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{}}
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -89,8 +93,12 @@ func (s *stage) picture() (picture, error) {
 		return nil, err
 	}
 	ph.names = append(ph.names, string(system.UID), "<cluster>")
+	services.Items = slices.DeleteFunc(services.Items, func(v corev1.Service) bool { return v.Namespace == "default" }) // default/kubernetes
 	for _, v := range services.Items {
 		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
+		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[own+"floating-ip"]} {
+			ph.requested[strings.TrimSuffix(s.symbolic(text), "-id")] = true
+		}
 	}
 	for _, name := range longestFirst(s.symbols) {
 		ph.names = append(ph.names, s.symbols[name], name)
@@ -198,15 +206,20 @@ func (ph *photographer) cloud() error {
 		}
 		address := fmt.Sprint(f["floating_ip_address"])
 		name := "floating IP at " + where
-		if given := s.symbolic(address); given != address {
-			name = "floating IP " + given + " at " + where
-		}
 		tags, _ := json.Marshal(f["tags"])
-		ph.addresses[address] = name
-		if where == "nowhere" && name != "floating IP at nowhere" {
-			continue // one of the person's that nobody uses
+		text := ph.replaced(fmt.Sprint(f["floating_network_id"], " ", f["description"], " ", string(tags)))
+		given := s.symbolic(address)
+		switch {
+		case given == address:
+		case where == "nowhere":
+			continue // one of a person's that nobody uses
+		case ph.requested[given]:
+			name = "floating IP " + given + " at " + where
+		default:
+			text = anyText // a Service keeps the address that it does not request any more
 		}
-		ph.add(name, ph.replaced(fmt.Sprint(f["floating_network_id"], " ", f["description"], " ", string(tags))))
+		ph.addresses[address] = name
+		ph.add(name, text)
 	}
 	vips, err := ph.list(s.neutron, "ports?device_owner=Octavia", "ports")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgo "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -35,6 +36,7 @@ type stage struct {
 	ctx     context.Context
 	dir     string
 	client  clientgo.Interface
+	server  string // of Kubernetes, for the kubeconfig
 	cloud   *cloudsim.Cloud
 	user    openstack.Requester
 	process process
@@ -45,6 +47,8 @@ type stage struct {
 	conf   map[string]string
 	others map[string]string // objects of others, as they were
 	ledger ledger
+	// alone is the picture of another stage that has only these requests.
+	alone func(dir string, r requests) (picture, error)
 	// leavesPorts is set once Octavia may have left ports of VIPs behind, as it does when a create exceeds the quota of what is
 	// below load balancers.
 	leavesPorts bool
@@ -65,11 +69,14 @@ type process interface {
 
 // pace is how fast things go on a stage.
 type pace struct {
-	build, update, remove time.Duration // of Octavia
-	look                  time.Duration // between two looks at the stage
-	settle                time.Duration // how long nothing may change any more
-	patience              time.Duration // how long it may take until everything is as requested
-	unit                  time.Duration // a second of a story
+	build, update, remove time.Duration    // of Octavia
+	look                  time.Duration    // between two looks at the stage
+	settle                time.Duration    // how long nothing may change any more
+	patience              time.Duration    // how long it may take until everything is as requested
+	unit                  time.Duration    // a second of a story
+	now                   func() time.Time // of Octavia; nil is time.Now
+	conf                  string           // in cloud.conf
+	args                  []string         // of the controller
 }
 
 // virtual is the pace of stages in memory, where time passes at once: that of a real cloud.
@@ -86,7 +93,8 @@ func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
 	server := &http.Server{Handler: api, ErrorLog: stdlog.New(io.Discard, "", 0)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	s := &stage{ctx: ctx, dir: dir, pace: virtual}
+	s := &stage{ctx: ctx, dir: dir, pace: virtual, server: "http://kubernetes:6443"}
+	s.alone = func(dir string, r requests) (picture, error) { return alone(ctx, dir, r) }
 	own := net.Host()
 	s.close = append(s.close, func() error {
 		own.Cut()
@@ -116,7 +124,7 @@ func (s *stage) cloudOptions() cloudsim.Options {
 	return cloudsim.Options{
 		APIVersion: "2.26", BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
 		PrivateCIDR: "10.20.0.0/16", PublicCIDR: "203.0.113.0/24",
-		Octavia: octavia.Options{},
+		Octavia: octavia.Options{Now: s.pace.now},
 	}
 }
 
@@ -129,6 +137,7 @@ func (s *stage) start(o cloudsim.Options) error {
 	s.close = append(s.close, s.cloud.Close)
 	s.user = openstack.SimulatedUser(s.cloud)
 	s.conf = map[string]string{}
+	s.close = append(s.close, s.leaveCluster)
 	return errors.Join(s.makeSymbols(), s.makeFiles(), s.makeCluster(), s.makeOthers())
 }
 
@@ -142,15 +151,15 @@ func (s *stage) end() error {
 
 // args are those of the controller.
 func (s *stage) args() []string {
-	return []string{"controller",
+	return append([]string{"controller",
 		"--cloud-config=" + filepath.Join(s.dir, "cloud.conf"), "--kubeconfig=" + filepath.Join(s.dir, "kubeconfig"),
 		"--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0",
-	}
+	}, s.pace.args...)
 }
 
 func (s *stage) makeFiles() error {
 	config := clientcmdapi.NewConfig()
-	config.Clusters["walk"] = &clientcmdapi.Cluster{Server: "http://kubernetes:6443"}
+	config.Clusters["walk"] = &clientcmdapi.Cluster{Server: s.server}
 	config.Contexts["walk"] = &clientcmdapi.Context{Cluster: "walk"}
 	config.CurrentContext = "walk"
 	return errors.Join(clientcmd.WriteToFile(*config, filepath.Join(s.dir, "kubeconfig")), s.writeConf())
@@ -162,6 +171,7 @@ func (s *stage) writeConf() error {
 	for _, key := range sortedKeys(s.conf) {
 		text += key + "=" + s.resolve(s.conf[key]) + "\n"
 	}
+	text += s.pace.conf
 	text += "\n[LoadBalancerClass \"other\"]\nlb-method=SOURCE_IP\n"
 	return os.WriteFile(filepath.Join(s.dir, "cloud.conf"), []byte(text), 0o600)
 }
@@ -175,8 +185,7 @@ var (
 
 func (s *stage) makeCluster() error {
 	for _, name := range namespaces {
-		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if _, err := s.client.CoreV1().Namespaces().Create(s.ctx, space, metav1.CreateOptions{}); err != nil {
+		if err := s.waitFor(s.pace.patience, func() error { return s.makeNamespace(name) }); err != nil {
 			return err
 		}
 	}
@@ -186,6 +195,29 @@ func (s *stage) makeCluster() error {
 		}
 	}
 	return nil
+}
+
+// makeNamespace makes a namespace unless it is there. One that is being deleted is an error.
+func (s *stage) makeNamespace(name string) error {
+	spaces := s.client.CoreV1().Namespaces()
+	_, err := spaces.Create(s.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	space, err := spaces.Get(s.ctx, name, metav1.GetOptions{})
+	if err == nil && space.DeletionTimestamp != nil {
+		err = fmt.Errorf("namespace %s is being deleted", name)
+	}
+	return err
+}
+
+// leaveCluster removes what the next walk in the same cluster must not find.
+func (s *stage) leaveCluster() error {
+	errs := []error{s.client.CoreV1().Nodes().DeleteCollection(s.ctx, metav1.DeleteOptions{}, metav1.ListOptions{})}
+	for _, name := range namespaces {
+		errs = append(errs, s.client.DiscoveryV1().EndpointSlices(name).DeleteCollection(s.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	}
+	return errors.Join(errs...)
 }
 
 func (s *stage) addNode(name string) error {
@@ -198,6 +230,9 @@ func (s *stage) addNode(name string) error {
 	_, err = nodes.UpdateStatus(s.ctx, n, metav1.UpdateOptions{})
 	return err
 }
+
+// ofPerson is the description of the floating IPs that are given.
+const ofPerson = "of a person"
 
 // makeSymbols makes what Services can refer to.
 func (s *stage) makeSymbols() error {
@@ -226,7 +261,7 @@ func (s *stage) makeSymbols() error {
 			}
 		}
 		if err := s.neutron(http.MethodPost, "floatingips", map[string]any{"floatingip": map[string]any{
-			"floating_network_id": ids.PublicNetwork, "description": "of a person"}}, &made); err != nil {
+			"floating_network_id": ids.PublicNetwork, "description": ofPerson}}, &made); err != nil {
 			return err
 		}
 		s.symbols[name], s.symbols[name+"-id"] = made.FloatingIP.Address, made.FloatingIP.ID

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,15 +46,8 @@ func requested(v *corev1.Service) *corev1.Service {
 // tamperer changes something behind the back of the oracle; it is nil but in tests of the oracle.
 type tamperer func(*stage) error
 
-// maker makes a stage, with its files in a directory.
-type maker func(ctx context.Context, dir string) (*stage, error)
-
-// walk plays a story and returns what was wrong at its end, or on the way.
-func walk(ctx context.Context, dir string, make maker, st story, behind tamperer) (log string, err error) {
-	s, err := make(ctx, dir)
-	if err != nil {
-		return "", fmt.Errorf("no stage: %w", err)
-	}
+// walk plays a story on a new stage and returns what was wrong at its end, or on the way. It ends the stage.
+func walk(s *stage, st story, behind tamperer) (log string, err error) {
 	defer func() {
 		s.process.kill()
 		log = s.process.log()
@@ -75,7 +69,7 @@ func walk(ctx context.Context, dir string, make maker, st story, behind tamperer
 	if err := s.calm(); err != nil {
 		return "", err
 	}
-	if err := s.judge(make, behind); err != nil {
+	if err := s.judge(behind); err != nil {
 		return "", err
 	}
 	return "", errors.Join(errors.Join(s.ledger.violations...), s.finish())
@@ -83,9 +77,13 @@ func walk(ctx context.Context, dir string, make maker, st story, behind tamperer
 
 // judge compares the stage with one that has only the last requests. Services that are refused keep what they have; so they
 // are compared once more when their authors have corrected them.
-func (s *stage) judge(make maker, behind tamperer) error {
+func (s *stage) judge(behind tamperer) error {
 	for {
-		want, err := s.alone(filepath.Join(s.dir, "alone"), make)
+		r, err := s.requests()
+		if err != nil {
+			return err
+		}
+		want, err := s.alone(filepath.Join(s.dir, "alone"), r)
 		if err != nil {
 			return fmt.Errorf("the last requests alone: %w", err)
 		}
@@ -118,11 +116,35 @@ func correct(_ *stage, v *corev1.Service, _ action) error {
 func (s *stage) calm() error {
 	s.cloud.Faults().Clear()
 	s.cloud.Octavia().Release("")
-	for _, name := range namespaces {
-		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		_, _ = s.client.CoreV1().Namespaces().Create(s.ctx, space, metav1.CreateOptions{}) // it may be there
+	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.repairDrift(), s.process.start(), s.waitFor(s.pace.patience, s.checkNamespaces))
+}
+
+// checkNamespaces returns an error while a namespace is being deleted.
+func (s *stage) checkNamespaces() error {
+	spaces, err := s.client.CoreV1().Namespaces().List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
 	}
-	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.process.start())
+	for _, space := range spaces.Items {
+		if space.DeletionTimestamp != nil {
+			err = errors.Join(err, fmt.Errorf("namespace %s is still being deleted: %+v", space.Name, space.Status.Conditions))
+		}
+	}
+	return err
+}
+
+// repairDrift ends that Services keep what others have changed.
+func (s *stage) repairDrift() error {
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, v := range services.Items {
+		if v.Annotations[annotation.DriftPolicy] != "" && v.DeletionTimestamp == nil {
+			err = errors.Join(err, edit(annotate)(s, action{On: v.Namespace + "/" + v.Name, Key: annotation.DriftPolicy, Value: absent}))
+		}
+	}
+	return err
 }
 
 // giveUpAddresses lets only one Service request each of the given addresses: who gets it depends on the order.
@@ -145,26 +167,26 @@ func (s *stage) giveUpAddresses() error {
 	return err
 }
 
-// alone is the picture of a new stage with nothing but the present requests.
-func (s *stage) alone(dir string, make maker) (picture, error) {
+// alone is the picture of a new stage in memory with nothing but these requests.
+func alone(ctx context.Context, dir string, r requests) (picture, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	fresh, err := make(s.ctx, dir)
+	s, err := newMemoryStage(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		fresh.process.kill()
-		_ = fresh.end() // it was only looked at
+		s.process.kill()
+		_ = s.end() // it was only looked at
 	}()
-	if err := s.copyTo(fresh); err != nil {
+	if err := s.request(r); err != nil {
 		return nil, err
 	}
-	if err := fresh.process.start(); err != nil {
+	if err := s.process.start(); err != nil {
 		return nil, err
 	}
-	return fresh.settled()
+	return s.settled()
 }
 
 // settled is the picture of the stage when it has not changed for a while.
@@ -186,18 +208,20 @@ func (s *stage) settled() (last picture, err error) {
 	return last, err
 }
 
-// copyTo makes the requests of this stage on another one.
-func (s *stage) copyTo(fresh *stage) error {
-	fresh.conf = s.conf
-	if err := fresh.writeConf(); err != nil {
-		return err
-	}
-	if err := s.copyNodes(fresh); err != nil {
-		return err
-	}
+// requests are all requests of authors and operators on a stage, with symbols in place of ids and given addresses.
+type requests struct {
+	conf     map[string]string
+	nodes    []corev1.Node
+	slices   []discoveryv1.EndpointSlice
+	services []*corev1.Service
+}
+
+// requests returns those of the stage, the Services in the order of their creation.
+func (s *stage) requests() (r requests, _ error) {
+	r.conf = s.conf
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
-		return err
+		return r, err
 	}
 	slices.SortStableFunc(services.Items, func(a, b corev1.Service) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	for i := range services.Items {
@@ -206,49 +230,61 @@ func (s *stage) copyTo(fresh *stage) error {
 		}
 		v := requested(&services.Items[i])
 		for key, value := range v.Annotations {
-			v.Annotations[key] = fresh.resolve(s.symbolic(value))
+			v.Annotations[key] = s.symbolic(value)
 		}
-		v.Spec.LoadBalancerIP = fresh.resolve(s.symbolic(v.Spec.LoadBalancerIP))
-		if _, err := fresh.client.CoreV1().Services(v.Namespace).Create(s.ctx, v, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-		if err := s.sleep(s.pace.unit); err != nil {
-			return err
-		}
+		v.Spec.LoadBalancerIP = s.symbolic(v.Spec.LoadBalancerIP)
+		r.services = append(r.services, v)
 	}
-	return nil
-}
-
-func (s *stage) copyNodes(fresh *stage) error {
 	nodes, err := s.client.CoreV1().Nodes().List(s.ctx, metav1.ListOptions{})
 	if err != nil {
+		return r, err
+	}
+	r.nodes = nodes.Items
+	endpoints, err := s.client.DiscoveryV1().EndpointSlices("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return r, err
+	}
+	r.slices = slices.DeleteFunc(endpoints.Items, func(e discoveryv1.EndpointSlice) bool { return e.Namespace == "default" })
+	return r, nil
+}
+
+// request makes the requests on a stage that has just been made.
+func (s *stage) request(r requests) error {
+	s.conf = r.conf
+	if err := s.writeConf(); err != nil {
 		return err
 	}
 	for _, name := range firstNodes {
-		if err := fresh.client.CoreV1().Nodes().Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+		if err := s.client.CoreV1().Nodes().Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
 			return err
 		}
 	}
-	for _, n := range nodes.Items {
-		made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}, Spec: n.Spec}
-		if made, err = fresh.client.CoreV1().Nodes().Create(s.ctx, made, metav1.CreateOptions{}); err != nil {
+	for _, n := range r.nodes {
+		made, err := s.client.CoreV1().Nodes().Create(s.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}, Spec: n.Spec}, metav1.CreateOptions{})
+		if err != nil {
 			return err
 		}
 		made.Status = n.Status
-		if _, err := fresh.client.CoreV1().Nodes().UpdateStatus(s.ctx, made, metav1.UpdateOptions{}); err != nil {
+		if _, err := s.client.CoreV1().Nodes().UpdateStatus(s.ctx, made, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
 	}
-	slices, err := s.client.DiscoveryV1().EndpointSlices("").List(s.ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, e := range slices.Items {
-		if e.Name == "kubernetes" {
-			continue
-		}
+	for _, e := range r.slices {
 		e.ResourceVersion, e.UID = "", ""
-		if _, err := fresh.client.DiscoveryV1().EndpointSlices(e.Namespace).Create(s.ctx, &e, metav1.CreateOptions{}); err != nil {
+		if _, err := s.client.DiscoveryV1().EndpointSlices(e.Namespace).Create(s.ctx, &e, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	for _, v := range r.services {
+		v = v.DeepCopy()
+		for key, value := range v.Annotations {
+			v.Annotations[key] = s.resolve(value)
+		}
+		v.Spec.LoadBalancerIP = s.resolve(v.Spec.LoadBalancerIP)
+		if _, err := s.client.CoreV1().Services(v.Namespace).Create(s.ctx, v, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		if err := s.sleep(s.pace.unit); err != nil {
 			return err
 		}
 	}

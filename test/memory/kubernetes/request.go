@@ -60,6 +60,8 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, t target) (any, int
 			o, err = a.create(t, o)
 		}
 		return o, http.StatusCreated, err
+	case t.name == "" && r.Method == http.MethodDelete:
+		return a.deleteAll(t), http.StatusOK, nil
 	case t.name == "" || !methods[r.Method]:
 		return nil, 0, apierrors.NewMethodNotSupported(t.resource.groupResource(), r.Method)
 	}
@@ -83,6 +85,17 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, t target) (any, int
 		}
 	}
 	return o, http.StatusOK, err
+}
+
+// deleteAll deletes all objects of a list.
+func (a *API) deleteAll(t target) object {
+	all, _ := a.list(t, func(object) bool { return true })
+	for _, o := range all {
+		one := t
+		one.name, one.namespace = meta(o).GetName(), meta(o).GetNamespace()
+		_, _ = a.delete(one) // it may be gone
+	}
+	return object{"kind": "Status", "apiVersion": "v1", "status": "Success"}
 }
 
 // decode reads an object in JSON or protobuf.
