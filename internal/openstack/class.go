@@ -59,6 +59,8 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 		return Unauthorized
 	case status == http.StatusForbidden && f.isQuota(), status == http.StatusBadRequest && f.kind == "RoutesExhausted":
 		return Quota
+	case f.kind == "ExternalGatewayForFloatingIPNotFound":
+		return Invalid // a 404 although everything exists: no router leads to the network
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return Gone
 	case status == http.StatusConflict:
