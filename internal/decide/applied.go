@@ -41,6 +41,9 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	if err != nil {
 		return afterFailure(f, r, op, err)
 	}
+	if attach, ok := op.(diff.AssociateFloatingIP); ok && attach.ID == r.Rejected.FloatingIPID {
+		r.Rejected = memory.Rejected{}
+	}
 	if d.RepairsDrift() {
 		r.Drift.Repaired = append(r.Drift.Repaired[:len(r.Drift.Repaired):len(r.Drift.Repaired)], op.String())
 	}
@@ -75,6 +78,9 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	class := openstack.Classify(err)
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {
 		LockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
+	}
+	if attach, ok := op.(diff.AssociateFloatingIP); ok && rejects(err) {
+		r.Rejected = rejectedAgain(f, r.Rejected, attach, err)
 	}
 	create, creates := op.(diff.CreateLoadBalancer)
 	if !creates {

@@ -51,7 +51,7 @@ func Decide(f Facts) Decision {
 	if !f.Serves {
 		return release(f)
 	}
-	d := resolve(f)
+	d := addressed(f, resolve(f))
 	f.Record = d.Record
 	switch {
 	case d.Need != "" || !d.Goal.Known:
@@ -159,7 +159,10 @@ func (f Facts) limit(g Goal) Goal {
 // has this state.
 func converge(f Facts, d Decision) Decision {
 	d.Plan, d.Complete = planFor(f, d)
-	if f.lacksFloatingIPs(d) {
+	switch {
+	case f.lacksRequestedAddresses(d):
+		return d.needs(NeedRequestedAddresses)
+	case f.lacksFloatingIPs(d):
 		return d.needs(NeedFloatingIPs)
 	}
 	d = awaitRepeats(f, postponeDiscards(f, d))
@@ -278,7 +281,7 @@ func independent(op diff.Op, observed lb.Observed) bool {
 }
 
 // onPort sets the VIP port of a floating IP operation that was planned before the port was known.
-// Ready is false while it is not known.
+// Ready is false while it is not known, and while another floating IP of the network is attached to it.
 func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 	var port string
 	if observed.LoadBalancer != nil {
@@ -290,7 +293,7 @@ func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 		return op, port != ""
 	case diff.AssociateFloatingIP:
 		op.PortID = port
-		return op, port != ""
+		return op, port != "" && !diff.PortIsTaken(op, observed)
 	}
 	return op, true
 }

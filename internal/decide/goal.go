@@ -41,6 +41,11 @@ type Goal struct {
 	replaces bool
 }
 
+// Internal reports whether the Service is to have no floating IP.
+func (g Goal) Internal() bool {
+	return g.Wanted.LoadBalancer != nil && g.Wanted.FloatingIP == nil && !g.Wanted.KeepAddress
+}
+
 // GroupWait is the error of a Service that waits until another Service has created the load
 // balancer of their group.
 type GroupWait struct{ For string }

@@ -30,7 +30,12 @@ func release(f Facts) Decision {
 			return d
 		}
 	}
-	if d.Plan, _ = planFor(f, d); f.lacksFloatingIPs(d) {
+	d.Goal.Wanted.Addresses.Requested = f.RequestedAddresses
+	d.Plan, _ = planFor(f, d)
+	switch {
+	case f.lacksRequestedAddresses(d):
+		return d.needs(NeedRequestedAddresses)
+	case f.lacksFloatingIPs(d):
 		return d.needs(NeedFloatingIPs)
 	}
 	return awaitRepeats(f, postponeDiscards(f, d))

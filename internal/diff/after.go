@@ -192,7 +192,9 @@ func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
 	case AssociateFloatingIP:
 		change(op.ID, func(f *lb.FloatingIP) { f.PortID, f.Description = op.PortID, cmp.Or(op.Description, f.Description) })
 	case DisassociateFloatingIP:
-		change(op.ID, func(f *lb.FloatingIP) { f.PortID, f.Description = "", cmp.Or(op.Description, f.Description) })
+		change(op.ID, func(f *lb.FloatingIP) {
+			f.PortID, f.Description = "", cmp.Or(op.Description, f.Description)
+		})
 	case SetFloatingIPTags:
 		change(op.ID, func(f *lb.FloatingIP) { f.Tags = op.Tags })
 	case DeleteFloatingIP:

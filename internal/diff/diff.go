@@ -35,6 +35,8 @@ type Refusal struct {
 const (
 	// ReasonFloatingIPInUse: the requested address is attached to something else.
 	ReasonFloatingIPInUse = "FloatingIPInUse"
+	// ReasonFloatingIPNotAttachable: the cloud cannot attach the requested address to the VIP.
+	ReasonFloatingIPNotAttachable = "FloatingIPNotAttachable"
 	// ReasonFloatingIPNotFound: the requested address does not exist, and another one serves, which would have to be
 	// released first.
 	ReasonFloatingIPNotFound = "FloatingIPNotFound"

@@ -189,6 +189,9 @@ type AssociateFloatingIP struct {
 	// Description, unless empty, makes a kept floating IP the Service's own again, or records the owner of one that stays
 	// attached.
 	Description string `json:"description,omitempty"`
+	// Former is the floating IP that was detached from the port for this one, or nil. It is attached again if this one
+	// cannot be.
+	Former *AssociateFloatingIP `json:"former,omitempty"`
 }
 
 // DisassociateFloatingIP detaches a floating IP and keeps it.
@@ -198,6 +201,8 @@ type DisassociateFloatingIP struct {
 	Address string `json:"address"`
 	// Description, unless empty, marks it as kept. Without that, a floating IP of a deleted Service counts as orphaned.
 	Description string `json:"description,omitempty"`
+	// For is the address that is attached in its place next, or "" if it is released.
+	For string `json:"for,omitempty"`
 }
 
 // DeleteFloatingIP deletes a floating IP.

@@ -99,6 +99,9 @@ func (op AssociateFloatingIP) String() string {
 }
 
 func (op DisassociateFloatingIP) String() string {
+	if op.For != "" {
+		return fmt.Sprintf("detach floating IP %s, to attach %s in its place", op.Address, op.For)
+	}
 	return fmt.Sprintf("detach floating IP %s and keep it", op.Address)
 }
 

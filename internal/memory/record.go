@@ -29,6 +29,8 @@ type Record struct {
 	Recovery   Recovery
 	Unfinished Unfinished
 	Failed     Failed
+	// Rejected is the requested floating IP that the cloud did not attach.
+	Rejected Rejected
 	// QuotaRefusals counts consecutive rejections because of a quota.
 	QuotaRefusals int
 	// Certificate is the certificate of the Secret that the Service names, as last read.
@@ -124,6 +126,17 @@ type Recovery struct {
 	// HandedOver is when the load balancer took over the address of the one that it replaces,
 	// or zero. The old one stays for a while.
 	HandedOver time.Time
+}
+
+// Rejected is a floating IP that the cloud did not attach. The zero value is none.
+type Rejected struct {
+	lb.Rejection
+	// Address is that of the floating IP.
+	Address string
+	// Reason is what the cloud said, without what differs from call to call.
+	Reason string
+	// Tries counts the attempts. To try again may interrupt the traffic to the present address.
+	Tries timing.Tries
 }
 
 // Unfinished is about children of an ACTIVE load balancer that are not ACTIVE.

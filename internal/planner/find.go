@@ -78,11 +78,13 @@ func (s search) read(ctx context.Context) (lb.Observed, error) {
 		}
 		o.FloatingIPs = join(o.FloatingIPs, attached)
 	}
-	if len(o.FloatingIPs) == 0 && status.Published(s.service) != l.VIP.Address {
-		// A replacement does not have the address of the old load balancer yet.
-		o.FloatingIPs, err = s.publishedFloatingIP(ctx)
+	if address := status.Published(s.service); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
+		// A replacement does not have the address of the old load balancer yet, or it was detached for another one.
+		published, err := s.publishedFloatingIP(ctx)
+		o.FloatingIPs = join(o.FloatingIPs, published)
+		return o, err
 	}
-	return o, err
+	return o, nil
 }
 
 func (s search) withChildren(ctx context.Context, l *lb.LoadBalancer) (*lb.LoadBalancer, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // outcome is the result of the apply stage.
@@ -118,6 +119,8 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
 		switch d = next; {
+		case decide.Rejected(op, err):
+			d.Delay = timing.StaleRetry
 		case err != nil:
 			failures = append(failures, err)
 		case op.Octavia():
@@ -126,8 +129,8 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 			wrote.any = true
 		}
 		sequence = sequence.After(op, err)
-		if less, ok := diff.WithoutMore(op, d.Record.Cloud.Observed); ok && openstack.Classify(err) == openstack.Quota {
-			ops = append([]diff.Op{less}, ops...)
+		if instead, ok := decide.Instead(op, d.Record.Cloud.Observed, err); ok {
+			ops = append([]diff.Op{instead}, ops...)
 		}
 	}
 	if err := errors.Join(failures...); d.Action == decide.FailOver && err != nil {
@@ -244,6 +247,9 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 			return d, err
 		}
 	}
+	if err := r.withdraw(ctx, f, d, diff.Releases(op)); err != nil {
+		return d, err
+	}
 	carryOut := r.Neutron.Apply
 	if op.Octavia() {
 		carryOut = r.Octavia.Apply
@@ -269,7 +275,29 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 	if _, ok := op.(diff.DeleteFloatingIP); ok {
 		r.freed()
 	}
+	if address := diff.Releases(op); address != "" {
+		r.wakeWaitingFor(ctx, f.Service, address, observed)
+	}
 	return d, nil
+}
+
+// wakeWaitingFor requests a pass over the other Services that request the floating IP that was released.
+func (r *Reconciler) wakeWaitingFor(ctx context.Context, service *corev1.Service, address string, before lb.Observed) {
+	id := ""
+	for _, f := range before.FloatingIPs {
+		if f.Address == address {
+			id = f.ID
+		}
+	}
+	waiting, err := r.WaitingFor(ctx, address, id)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that request a floating IP that was released", "address", address)
+	}
+	for _, key := range waiting {
+		if key != keyOf(service) {
+			r.Enqueue(key)
+		}
+	}
 }
 
 // noteRepair counts an operation that repaired a change of another client, and returns how long

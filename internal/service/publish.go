@@ -113,6 +113,20 @@ func (r *Reconciler) publish(ctx context.Context, service *corev1.Service, p sta
 	})
 }
 
+// withdraw removes an address from the status of the Service before it is released, because somebody else may get it
+// then. What replaces it is published in the same write, if there is something.
+func (r *Reconciler) withdraw(ctx context.Context, f decide.Facts, d decide.Decision, address string) error {
+	service := f.Service
+	if address == "" || !f.Serves || service.Spec.Type != corev1.ServiceTypeLoadBalancer || !r.Handles(service) {
+		return nil
+	}
+	p := r.passOf(f, d, outcome{})
+	_, err := r.patchStatus(ctx, service, "withdraw address "+address, func(s *corev1.ServiceStatus) {
+		s.LoadBalancer.Ingress = status.Withdraw(s.LoadBalancer.Ingress, p, address)
+	})
+	return err
+}
+
 // writeStatus writes the status and emits an event for each condition that changed.
 func (r *Reconciler) writeStatus(ctx context.Context, service *corev1.Service, change func(*corev1.ServiceStatus)) error {
 	before := slices.Clone(service.Status.Conditions)
@@ -136,7 +150,7 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) {
 			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
-				service.Annotations[annotation.LoadBalancerAddress] = p.Observed.Address()
+				service.Annotations[annotation.LoadBalancerAddress] = p.Address()
 			}
 		}
 	}))

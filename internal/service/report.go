@@ -142,6 +142,8 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 		},
 		Publication: status.Publication{
 			External:            d.Goal.Wanted.FloatingIP != nil,
+			Internal:            d.Goal.Internal(),
+			Own:                 d.OwnAddresses(f),
 			Addresses:           options.StatusAddresses,
 			Hostname:            options.Hostname,
 			ThroughLoadBalancer: build.ThroughLoadBalancer(d.Goal.Wanted, options),
@@ -164,6 +166,9 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 		Steady:      progress.SteadyFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()),
 		Late:        decide.TimeUntilLate(f, d) <= 0,
 		Done:        d.Done || d.IgnoresDrift(),
+	}
+	if want := d.Goal.Wanted.FloatingIP; want != nil {
+		p.Requested = want.Address
 	}
 	if r.Config.IngressHostname {
 		p.HostnameSuffix = r.Config.IngressHostnameSuffix

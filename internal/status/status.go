@@ -149,8 +149,13 @@ type Acceptance struct {
 
 // Publication says which addresses the Service publishes.
 type Publication struct {
-	// External reports whether the Service gets a floating IP.
-	External bool
+	// External reports whether the Service gets a floating IP, and Internal whether it gets none. It is neither if
+	// addresses are left as they are.
+	External, Internal bool
+	// Requested is the address of the floating IP that the Service requests, or "".
+	Requested string
+	// Own are the addresses of floating IPs that are attached to the Service's load balancers, or will be attached again.
+	Own []string
 	// Families are the Service's IP families, if the load balancer serves more than one.
 	Families []corev1.IPFamily
 	// Addresses selects the addresses to publish for a load balancer with a floating IP.
