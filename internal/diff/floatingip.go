@@ -44,6 +44,9 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 	}
 	keepAll, want := wanted.KeepFloatingIP, wanted.FloatingIP
 	if want == nil {
+		if observed.LoadBalancer != nil && wanted.LoadBalancer == nil {
+			attached = inherited(*observed.LoadBalancer, attached, owner)
+		}
 		return addresses{release: append(release(attached, keepAll, owner), releaseDetached(detached, keepAll, owner)...)}
 	}
 	for i, f := range attached {
@@ -70,6 +73,17 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 		return addresses{refused: []Refusal{*refused}}
 	}
 	return addresses{release: release(attached, keepAll, owner), attach: []Op{attach}}
+}
+
+// inherited describes, in the plan only, floating IPs as the owner's that are deleted with the load balancer.
+func inherited(l lb.LoadBalancer, attached []lb.FloatingIP, owner lb.Owner) []lb.FloatingIP {
+	attached = slices.Clone(attached)
+	for i, f := range attached {
+		if owner.Inherits(l, f) {
+			attached[i].Description = owner.FloatingIPDescription()
+		}
+	}
+	return attached
 }
 
 // acquire attaches the first fitting candidate, unless it is attached to something else, or else creates a floating
