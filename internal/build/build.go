@@ -68,8 +68,12 @@ type Sharing struct {
 	FoundAddress string
 	// OwnerExternal means that the owner of Found requests a floating IP.
 	OwnerExternal bool
+	// OwnerInternal means that the owner of Found requests no floating IP, so that one on Found will be released.
+	OwnerInternal bool
 	// WouldExpose are the internal Services with ports on Found, which a floating IP would expose.
 	WouldExpose []string
+	// WouldCutOff are the other users of Found who need its floating IP.
+	WouldCutOff []string
 }
 
 // SecretCertificate is the certificate in a Secret.
@@ -124,13 +128,15 @@ type Invalid struct {
 	Reason string
 	// Message tells the user what to change.
 	Message string
+	// Exposed means that the Service must not be reachable from outside, and its existing ports are: they are closed.
+	Exposed bool
 }
 
 // Error implements error.
 func (i *Invalid) Error() string { return i.Message }
 
 func invalid(reason, format string, args ...any) *Invalid {
-	return &Invalid{reason, fmt.Sprintf(format, args...)}
+	return &Invalid{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // The reasons to refuse a Service.
@@ -203,7 +209,7 @@ func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.
 	for i, p := range problems {
 		texts[i] = p.Error()
 	}
-	return options, &Invalid{ReasonInvalidAnnotation, strings.Join(texts, "; ")}
+	return options, &Invalid{Reason: ReasonInvalidAnnotation, Message: strings.Join(texts, "; ")}
 }
 
 // Wanted returns what the Service should have. The error is an *Invalid.
@@ -278,6 +284,9 @@ func (in Input) check(options annotation.Options, floating string, address netip
 		return err
 	}
 	if err := in.checkSharing(options, floating, address, external); err != nil {
+		return err
+	}
+	if err := in.checkCutOff(options); err != nil {
 		return err
 	}
 	return in.checkExposure(external)

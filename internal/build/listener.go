@@ -201,7 +201,7 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 // anybody. With VIPs of both families they are of both.
 func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
 	if _, err := setting.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
-		return nil, true, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
+		return nil, true, &Invalid{Reason: ReasonInvalidSourceRanges, Message: "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
 	return in.reachable(in.requestedSources(options))
 }

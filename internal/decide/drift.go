@@ -125,7 +125,7 @@ func noteForeign(f Facts, d Decision) Decision {
 	}
 	d.Record.Cloud.Expected = nil
 	needed := slices.ContainsFunc(diff.New(d.Goal.Wanted, *expected, f.Owner()).Ops, diff.Op.Octavia)
-	if f.leavesDrift(d.Goal) || diff.Repairs(d.Plan.Ops) || needed {
+	if d.Goal.leaves || f.leavesDrift(d.Goal) || diff.Repairs(d.Plan.Ops) || needed {
 		return d
 	}
 	for _, op := range d.Plan.Ops {

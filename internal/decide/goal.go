@@ -37,6 +37,9 @@ type Goal struct {
 	Policy annotation.Drift
 	// predecessor is the input for the members of a load balancer that is being replaced.
 	predecessor *build.Input
+	// leaves reports whether the refused Service gives up its ports, because they are reachable from outside and must
+	// not be.
+	leaves bool
 	// replaces reports whether Wanted is a replacement for the existing load balancer.
 	replaces bool
 }

@@ -55,7 +55,11 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 	}
 	have, want := sortOut(observed.FloatingIPs, port, owner), wanted.FloatingIP
 	if want == nil {
-		return addresses{release: append(release(have.attached, wanted, owner), releaseDetached(have.detached, wanted, owner)...)}
+		attached := have.attached
+		if observed.LoadBalancer != nil && wanted.LoadBalancer == nil {
+			attached = inherited(*observed.LoadBalancer, attached, owner)
+		}
+		return addresses{release: append(release(attached, wanted, owner), releaseDetached(have.detached, wanted, owner)...)}
 	}
 	for i, f := range have.attached {
 		if want.Address == "" {
@@ -84,6 +88,17 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 		return addresses{refused: []Refusal{*refused}}
 	}
 	return addresses{attach: inPlaceOf(have.attached, attach, observed.FloatingIPs)}
+}
+
+// inherited describes, in the plan only, floating IPs as the owner's that are deleted with the load balancer.
+func inherited(l lb.LoadBalancer, attached []lb.FloatingIP, owner lb.Owner) []lb.FloatingIP {
+	attached = slices.Clone(attached)
+	for i, f := range attached {
+		if owner.Inherits(l, f) {
+			attached[i].Description = owner.FloatingIPDescription()
+		}
+	}
+	return attached
 }
 
 // acquire attaches the first fitting candidate, unless it is attached to something else or was rejected by the cloud,

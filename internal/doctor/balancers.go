@@ -118,7 +118,7 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 	if r.Has(f.Cloud.Orphans.Missing, "kube-octavia status") {
 		r.Saw(diagnosis.Plural(len(f.Cloud.Orphans.Value), "orphan"))
 		for _, o := range f.Cloud.Orphans.Value {
-			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s (%s) was created for Service uid %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.ServiceUID),
+			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s (%s) was created for %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.Services()),
 				"It takes quota and addresses.", "A running controller deletes it after --orphan-grace-period. `kube-octavia status` shows all orphans.")
 		}
 	}

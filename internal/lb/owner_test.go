@@ -414,3 +414,32 @@ func TestAnEmptyTagHidesNoOtherOwner(t *testing.T) {
 		}
 	}
 }
+
+func TestTheNameOfASharerIsFoundWithoutItsPorts(t *testing.T) {
+	one := Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "one", ServiceUID: "s1"}
+	two, abroad := one, one
+	two.Name, two.ServiceUID = "two", "s2"
+	abroad.ClusterUID, abroad.Name, abroad.ServiceUID = "d", "two", "s9"
+	tags := append(one.Tags(), two.SharerTags()...)
+	for name, c := range map[string]struct {
+		balancer LoadBalancer
+		want     Trace
+	}{
+		"a listener":               {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: two.Tags()}}}, TraceOfUID},
+		"a pool without listener":  {LoadBalancer{Tags: tags, DetachedPools: []Pool{{Tags: two.Tags()}}}, TraceOfUID},
+		"a pool, without its name": {LoadBalancer{Tags: one.Tags(), DetachedPools: []Pool{{Tags: two.Tags()}}}, TraceOfUID},
+		"its name":                 {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: one.Tags()}}}, TraceOfName},
+		"its name in a listener":   {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: two.SharerTags()}}}, TraceUnsure},
+		"another cluster's":        {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: abroad.Tags()}}}, NoTrace},
+		"nothing":                  {LoadBalancer{Tags: one.Tags()}, NoTrace},
+		"its own, of another":      {LoadBalancer{Name: two.LoadBalancerName(), Tags: abroad.Tags()}, NoTrace},
+	} {
+		if got := two.TraceOn(c.balancer); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+	sharers := Cluster{Name: "prod", UID: "c"}.Sharers(LoadBalancer{Name: "by hand", Tags: two.SharerTags()})
+	if len(sharers) != 1 || sharers[0].Name != "two" {
+		t.Errorf("sharers by their names: %+v", sharers)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -31,6 +32,15 @@ type Head struct {
 // call.
 func (c *Client) FindByVIPPort(ctx context.Context, portID string) ([]lb.LoadBalancer, error) {
 	return c.find(ctx, url.Values{"vip_port_id": {portID}}, func(d loadBalancerDocument) bool { return d.VIPPortID == portID })
+}
+
+// FindByTag returns the load balancers with the tag, without children and without deleted ones, in one call.
+func (c *Client) FindByTag(ctx context.Context, tag string) ([]lb.LoadBalancer, error) {
+	query := c.ofProject()
+	if !strings.Contains(tag, ",") { // which separates tags; then the whole project is listed
+		query.Set("tags", tag)
+	}
+	return c.find(ctx, query, func(d loadBalancerDocument) bool { return slices.Contains(d.Tags, tag) })
 }
 
 func (c *Client) find(ctx context.Context, query url.Values, is func(loadBalancerDocument) bool) ([]lb.LoadBalancer, error) {

@@ -34,6 +34,8 @@ type search struct {
 	// balancers and floating read the cloud, or show what the survey has read.
 	balancers balancerReader
 	floating  floatingReader
+	// byTag finds load balancers by a tag. It is nil if no lost trace of the Service has to be looked for.
+	byTag func(ctx context.Context, tag string) ([]lb.LoadBalancer, error)
 }
 
 type balancerReader interface {
@@ -139,6 +141,12 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 	}
 	if id != "" && !contains(own, id) {
 		found, shared, err := s.annotated(ctx, id, len(own) > 0)
+		if shared != nil && !s.owner.Joined(*shared) {
+			// The id was changed: the Service is not moved while it has ports elsewhere.
+			if before, err := s.joinedBefore(ctx, id); before != nil || err != nil {
+				return lb.Observed{LoadBalancer: before, Sharer: before != nil}, err
+			}
+		}
 		if shared != nil || err != nil {
 			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil}, err
 		}

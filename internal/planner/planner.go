@@ -156,7 +156,12 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	if next, done, err := p.observeListed(ctx, f); done || err != nil {
 		return next, err
 	}
-	found, err := p.searchFor(f).read(ctx)
+	s := p.searchFor(f)
+	if c.Written.IsZero() && p.Claimed(f.Service) && p.Capabilities.Has(lb.FeatureTags) {
+		// The previous controller may have been killed before the id was on the Service, or the id was removed since.
+		s.byTag = p.Octavia.FindByTag
+	}
+	found, err := s.read(ctx)
 	if err != nil {
 		return f, err
 	}

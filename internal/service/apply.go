@@ -58,6 +58,8 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	o.Wrote, o.began = wrote.any, wrote.octavia
 	f.Record = d.Record
 	switch l := d.Record.Cloud.Observed.LoadBalancer; {
+	case !f.Serves && errors.Join(failure, err) == nil && decide.LeftUnseen(d, f.Owner()):
+		d.Record.Cloud.Known, d.Delay = false, timing.StaleRetry
 	case !f.Serves && errors.Join(failure, err) == nil:
 		o, err = r.releaseAll(ctx, f, d, o)
 	case err == nil && wrote.any && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
@@ -242,7 +244,8 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 		}
 		return d, err
 	}
-	if _, creates := op.(diff.CreateLoadBalancer); creates && d.Action != decide.Replace {
+	_, creates := op.(diff.CreateLoadBalancer)
+	if creates && d.Action != decide.Replace || f.Serves && leavesOwn(op, observed, f.Owner()) {
 		if err := r.dropNote(ctx, f.Service); err != nil {
 			return d, err
 		}
@@ -298,6 +301,13 @@ func (r *Reconciler) wakeWaitingFor(ctx context.Context, service *corev1.Service
 			r.Enqueue(key)
 		}
 	}
+}
+
+// leavesOwn reports whether the operation removes the Service's mark from its own load balancer,
+// which stays for others. From then on its id would be a request to share it.
+func leavesOwn(op diff.Op, observed lb.Observed, owner lb.Owner) bool {
+	update, ok := op.(diff.UpdateLoadBalancer)
+	return ok && update.Tags != nil && !slices.Contains(*update.Tags, owner.ServiceTag()) && slices.Contains(observed.LoadBalancer.Tags, owner.ServiceTag())
 }
 
 // noteRepair counts an operation that repaired a change of another client, and returns how long

@@ -120,7 +120,7 @@ func (r *Reconciler) withdraw(ctx context.Context, f decide.Facts, d decide.Deci
 	if address == "" || !f.Serves || service.Spec.Type != corev1.ServiceTypeLoadBalancer || !r.Handles(service) {
 		return nil
 	}
-	p := r.passOf(f, d, outcome{})
+	p := r.passOf(ctx, f, d, outcome{})
 	_, err := r.patchStatus(ctx, service, "withdraw address "+address, func(s *corev1.ServiceStatus) {
 		s.LoadBalancer.Ingress = status.Withdraw(s.LoadBalancer.Ingress, p, address)
 	})
@@ -147,7 +147,7 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 			delete(service.Annotations, annotation.VIPAddress) // the load balancer has the address
 		}
 		// The id of one that the Service does not share yet is the user's request.
-		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) {
+		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) && !p.GaveUp() {
 			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
 				service.Annotations[annotation.LoadBalancerAddress] = p.Address()
@@ -156,9 +156,9 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 	}))
 }
 
-// dropNote removes the id of a load balancer that is gone, before another one is created. If
-// the controller is killed before it writes the new id, the missing id tells the next one to
-// look for the new load balancer.
+// dropNote removes the id of a load balancer that is gone, before another one is created, or that
+// the Service leaves to others. If the controller is killed before it writes the new id, the
+// missing id tells the next one to look for the new load balancer.
 func (r *Reconciler) dropNote(ctx context.Context, service *corev1.Service) error {
 	return r.patch(ctx, service, "remove annotation "+annotation.LoadBalancerID, func() {
 		delete(service.Annotations, annotation.LoadBalancerID)

@@ -99,7 +99,7 @@ type Pass struct {
 	// Traffic is what condition Serving depends on.
 	Traffic Traffic
 	// Owner is the Service's identity in the cloud. It tells the Service's listeners from those of
-	// the Services with which it shares the load balancer.
+	// the Services with which it shares the load balancer. Without it, all listeners count as the Service's.
 	Owner lb.Owner
 	// Observed is the cloud's state after the pass.
 	Observed lb.Observed
@@ -396,6 +396,13 @@ func list(ops []diff.Op) string {
 	return strings.Join(texts, "; ")
 }
 
+// GaveUp reports whether the refused Service has left its own load balancer to others, so that it is not the Service's any
+// more.
+func (p Pass) GaveUp() bool {
+	l := p.Observed.LoadBalancer
+	return p.Invalid != nil && p.Invalid.Exposed && l != nil && !p.Observed.Sharer && !slices.Contains(l.Tags, p.Owner.ServiceTag())
+}
+
 // served counts the Service's listeners that forward to its members. The listener for metrics does not, and those of
 // other Services on the load balancer lead to their Pods.
 func (p Pass) served() (n int) {
@@ -403,7 +410,7 @@ func (p Pass) served() (n int) {
 	owner.Sharer = owner.Sharer || p.Observed.Sharer
 	for _, listener := range l.Listeners {
 		leadsElsewhere := listener.Pool != nil && owner.MarkedByAnother(l, listener.Pool.Tags)
-		if listener.Protocol != lb.ListenerPrometheus && owner.OwnsListener(listener) && !leadsElsewhere {
+		if listener.Protocol != lb.ListenerPrometheus && (p.Owner == lb.Owner{} || owner.OwnsListener(listener) && !leadsElsewhere) {
 			n++
 		}
 	}
