@@ -85,7 +85,9 @@ func (s Server) IsStopped() bool {
 func (s Server) IsDeleted() bool { return s.Status == "SOFT_DELETED" || s.Status == "DELETED" }
 
 // NeverRan reports whether the server never ran on a host: it is being built, or that has failed.
-func (s Server) NeverRan() bool { return s.HostID == "" && (s.Status == "BUILD" || s.Status == "ERROR") }
+func (s Server) NeverRan() bool {
+	return s.HostID == "" && (s.Status == "BUILD" || s.Status == "ERROR")
+}
 
 // Named returns the servers that may be the one with the name: those that are not deleted. Servers that never ran count only
 // if there are no others. Nova and Kubernetes do not agree on upper and lower case, so it matters only if one has exactly the
