@@ -44,6 +44,9 @@ type Input struct {
 	// Certificate is that of annotation tls-secret.
 	Certificate SecretCertificate
 
+	// Refused are members that Octavia refuses, with what it said. They are left out; those without a text are not named.
+	Refused map[lb.MemberKey]string
+
 	// SubnetsUnknown means that the subnets of the members' addresses could not be looked up, and matter.
 	SubnetsUnknown bool
 
@@ -195,6 +198,8 @@ const (
 	ReasonAdditionalVIPKept = "AdditionalVIPKept"
 	// ReasonEndpointUnreachable: an endpoint is in no subnet in which Pods are members.
 	ReasonEndpointUnreachable = "EndpointUnreachable"
+	// ReasonMemberRefused: Octavia refuses a member, and the others are served without it.
+	ReasonMemberRefused = "MemberRefused"
 	// ReasonMetadataPortMissing: an existing monitor drops all traffic, because nothing in the network can do its checks.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
 )
@@ -264,7 +269,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		MoveMembers:  in.Service.Annotations[annotation.MemberSubnetID] != "",
 		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
-	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable())
+	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable(), in.refusedMembers())
 	if in.Sharer {
 		wanted.KeepAddress = true
 		return wanted, nil

@@ -148,7 +148,18 @@ func (in Input) membersOf(port corev1.ServicePort, local bool, monitorPort int) 
 			MonitorPort: monitorPort,
 		})
 	}
-	return members
+	return in.withoutRefused(members)
+}
+
+// withoutRefused returns the members without those that Octavia refuses.
+func (in Input) withoutRefused(all []lb.Member) []lb.Member {
+	if len(in.Refused) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(m lb.Member) bool {
+		_, refused := in.Refused[m.Key()]
+		return refused
+	})
 }
 
 // requestedSources returns the ranges that may connect, from the Service or the operator's settings; empty means

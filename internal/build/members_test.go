@@ -201,3 +201,30 @@ func TestNodesWithAddressesThatCannotBeMembersAreLeftOutAndNamed(t *testing.T) {
 		})
 	}
 }
+
+func TestMembersThatOctaviaRefusesAreLeftOutAndNamed(t *testing.T) {
+	in := input(ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 81, 30081)))
+	const said = "10.0.0.12 is not a valid option for member address"
+	in.Refused = map[lb.MemberKey]string{
+		{Address: "10.0.0.12", Port: 30080}: said,
+		{Address: "10.0.0.11", Port: 30081}: "", // a suspect
+		{Address: "10.0.0.99", Port: 30080}: "of a node that is gone",
+	}
+	wanted, err := Wanted(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"10.0.0.11:30080 0", "10.0.0.12:30081 0"} {
+		if diff := cmp.Diff([]string{want}, memberAddresses(wanted.LoadBalancer, i)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if w := wanted.Withheld; len(w) != 1 || w[0].Reason != ReasonMemberRefused || !strings.Contains(w[0].Message, "node-b (10.0.0.12:30080)") ||
+		!strings.Contains(w[0].Message, said) || strings.Contains(w[0].Message, "10.0.0.11:") || strings.Contains(w[0].Message, "gone") {
+		t.Errorf("withheld is %+v", w)
+	}
+	kept := MembersOnly(in, observed(t, input(ports(port(corev1.ProtocolTCP, 80, 30080)))))
+	if diff := cmp.Diff([]string{"10.0.0.11:30080 0"}, memberAddresses(kept.LoadBalancer, 0)); diff != "" {
+		t.Error("the members of a refused Service:", diff)
+	}
+}

@@ -101,7 +101,7 @@ func (in Input) podMembers(port corev1.ServicePort) []lb.Member {
 		}
 		members = append(members, lb.Member{Name: name, Address: e.Address.String(), Port: e.Port, SubnetID: subnet, Weight: weight})
 	}
-	return members
+	return in.withoutRefused(members)
 }
 
 // weight returns the weight of an endpoint, and whether it is a member. Without weights a draining endpoint is not:

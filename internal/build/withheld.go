@@ -5,6 +5,7 @@ package build
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -68,6 +69,35 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 			annotation.AvailabilityZone)
 	}
 	return all
+}
+
+// refusedMembers reports the members that are left out because Octavia refuses them.
+func (in Input) refusedMembers() []lb.Withheld {
+	if len(in.Refused) == 0 {
+		return nil
+	}
+	all := in
+	all.Refused, all.members.known = nil, nil
+	var names []string
+	said := ""
+	for _, port := range in.Service.Spec.Ports {
+		for _, m := range all.membersOf(port, false, 0) {
+			if text := in.Refused[m.Key()]; text != "" {
+				names, said = append(names, fmt.Sprintf("%s (%s)", m.Name, netip.AddrPortFrom(parsed(m.Address), uint16(m.Port)))), max(said, text)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return []lb.Withheld{{Reason: ReasonMemberRefused, Message: fmt.Sprintf(
+		"Octavia refuses these members, so they are left out, and the others take the traffic: %s. It said: %s. They are tried again from time to time", some(slices.Compact(names)), said)}}
+}
+
+func parsed(address string) netip.Addr {
+	a, _ := netip.ParseAddr(address)
+	return a
 }
 
 // LeftOut says which nodes are not members because of their addresses, or returns "".

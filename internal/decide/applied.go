@@ -52,7 +52,10 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	}
 	r.Cloud.FreesQuota = r.Cloud.FreesQuota || freesQuota(f, op)
 	switch op := op.(type) {
+	case diff.SetMembers:
+		r.Refused = r.Refused.Accepted(op.Members)
 	case diff.CreateLoadBalancer:
+		r.Refused = r.Refused.Accepted(diff.NewMembers(op, r.Cloud.Observed))
 		r = afterCreate(f, d, r, op, made)
 	case diff.DeleteLoadBalancer:
 		return afterDelete(f, d, r, op)
@@ -74,6 +77,9 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 
 // afterFailure returns what to remember after an operation that failed.
 func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record {
+	if r.Refused = refusedMembers(f, r, op, err); r.Refused.Again {
+		return r // Octavia changed nothing
+	}
 	r.Cloud.Known = false
 	class := openstack.Classify(err)
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {

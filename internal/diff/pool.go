@@ -143,6 +143,33 @@ func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
 	return set, set.differs() > 0
 }
 
+// NewMembers returns the members that the operation adds to the cloud: those that the pool lacks, or those of a new load
+// balancer.
+func NewMembers(op Op, observed lb.Observed) (added []lb.Member) {
+	switch op := op.(type) {
+	case SetMembers:
+		have := map[lb.MemberKey]bool{}
+		for _, l := range []*lb.LoadBalancer{observed.LoadBalancer, observed.Predecessor} {
+			if l == nil {
+				continue
+			}
+			onPool(l, op.PoolID, func(p *lb.Pool) {
+				for _, m := range p.Members {
+					have[m.Key()] = true
+				}
+			})
+		}
+		for _, m := range op.Members {
+			if !have[m.Key()] {
+				added = append(added, m)
+			}
+		}
+	case CreateLoadBalancer:
+		eachPool(&op.LoadBalancer, func(p *lb.Pool) { added = append(added, p.Members...) })
+	}
+	return added
+}
+
 // setMembers compares the members of a pool. The counts are zero if they are the same.
 func setMembers(want, have lb.Pool) SetMembers {
 	op := SetMembers{PoolID: have.ID, PoolName: have.Name, Members: slices.Clone(want.Members)}

@@ -33,6 +33,8 @@ type Record struct {
 	Rejected Rejected
 	// QuotaRefusals counts consecutive rejections because of a quota.
 	QuotaRefusals int
+	// Refused are the members that Octavia refuses.
+	Refused RefusedMembers
 	// Certificate is the certificate of the Secret that the Service names, as last read.
 	Certificate build.SecretCertificate
 }

@@ -195,6 +195,7 @@ func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
 		}
+		in.Refused = f.Record.Refused.LeftOut(f.Now)
 		f.Desired.Predecessor = &in
 	}
 	f.Record.Certificate = f.Desired.Input.Certificate
@@ -208,6 +209,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	if err != nil {
 		return decide.Built{Err: err}
 	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren, f.Record.Certificate
 	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
 	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
@@ -318,6 +320,7 @@ func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts
 	if err != nil {
 		return f, d, err
 	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
 	f.Desired.Input = in
 	return f, decide.DecideStopped(f), nil
 }

@@ -15,12 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -54,7 +57,13 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 			return f, d, o
 		}
 	}
+	before := d.Record.Refused
+	d.Record.Refused.Again = false
 	d, wrote, err := r.carryOut(ctx, f, d)
+	for tries := 0; d.Record.Refused.Again && wrote.octavia == nil && tries < mostRefusals; tries++ {
+		f, d, wrote, err = r.withoutRefused(ctx, f, d, wrote)
+	}
+	r.noteRefused(d, before)
 	o.Wrote, o.began = wrote.any, wrote.octavia
 	f.Record = d.Record
 	switch l := d.Record.Cloud.Observed.LoadBalancer; {
@@ -140,6 +149,39 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		return d, wrote, err
 	}
 	return d, wrote, errors.Join(failures...)
+}
+
+// mostRefusals is how many times in a pass Octavia may refuse members before the rest waits for the next pass.
+const mostRefusals = 20
+
+// withoutRefused decides and carries out once more, without the members that Octavia has refused.
+func (r *Reconciler) withoutRefused(ctx context.Context, f decide.Facts, d decide.Decision, before written) (decide.Facts, decide.Decision, written, error) {
+	d.Record.Refused.Again = false
+	f.Record, f.Now = d.Record, r.Now()
+	f = r.BuildDesired(ctx, f)
+	f, d, err := r.decideAgain(ctx, f, d)
+	if err != nil {
+		return f, d, before, err
+	}
+	d, wrote, err := r.carryOut(ctx, f, d)
+	f.Record, wrote.any = d.Record, wrote.any || before.any
+	return f, d, wrote, err
+}
+
+// noteRefused writes an event on each node whose member Octavia has refused, once for all Services.
+func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers) {
+	for key, m := range d.Record.Refused.Single {
+		nodes := d.Goal.Input.Nodes
+		at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name })
+		if _, known := before.Single[key]; known || at < 0 {
+			continue
+		}
+		if _, told := r.refusedNodes.LoadOrStore(m.Name+" "+key.Address, true); told {
+			continue
+		}
+		r.Recorder.Eventf(&nodes[at], nil, corev1.EventTypeWarning, build.ReasonMemberRefused, "Reconcile", "%s", status.Note(fmt.Sprintf(
+			"Octavia refuses %s as the address of a member, so load balancers cannot send traffic to this node; other nodes are not affected. It said: %s", key.Address, m.Message)))
+	}
 }
 
 // mayDelete reads a load balancer before it is deleted, unless that was just done. It returns an

@@ -9,6 +9,7 @@ package service
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -74,8 +75,10 @@ type Reconciler struct {
 	observers        *metrics.ObservedServices
 	waiters          *quota.Waiters
 	refusedFailovers refusedFailovers
-	due              due
-	backoff          workqueue.TypedRateLimiter[types.NamespacedName]
+	// refusedNodes are the nodes and addresses of which an event says that Octavia refuses them as members.
+	refusedNodes sync.Map
+	due          due
+	backoff      workqueue.TypedRateLimiter[types.NamespacedName]
 }
 
 // New returns a Reconciler.
