@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -77,6 +78,9 @@ func withRecordedVIP(w lb.Wanted, service *corev1.Service) lb.Wanted {
 // recordedVIP returns the VIP address that is recorded on an internal Service while its load
 // balancer is deleted and created again: in that time nothing in the cloud has the address.
 func recordedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
+	if claim.Original(service) != "" {
+		return lb.VIP{}, false // it is the address of another Service
+	}
 	address, subnet, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {

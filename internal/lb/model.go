@@ -327,6 +327,8 @@ type Observed struct {
 	Duplicates []string `json:"duplicates,omitempty"`
 	// Unsettled are ids of such load balancers that are PENDING, so that they cannot be deleted yet.
 	Unsettled []string `json:"unsettled,omitempty"`
+	// CopiedID is the id on the Service if that was copied from another Service, so that it is no request; or "".
+	CopiedID string `json:"copiedID,omitempty"`
 }
 
 // LoadBalancerIDs returns the ids of all observed load balancers.

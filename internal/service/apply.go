@@ -53,7 +53,7 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	r.require(f, d.Goal)
 	if f.Serves && (d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly) {
 		// A refused Service without cloud objects is not claimed: it can be deleted at any time.
-		if o.stopped = r.claim(ctx, f.Service); o.stopped != nil {
+		if o.stopped = r.claim(ctx, f.Service, d.Record.Cloud.Observed); o.stopped != nil {
 			return f, d, o
 		}
 	}
@@ -81,12 +81,25 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 
 // claim adds the finalizer, so that the Service exists until its load balancer is deleted, and
 // the mark by which the controller recognises its Services, whatever their type and class. It
-// is called before the first create.
-func (r *Reconciler) claim(ctx context.Context, service *corev1.Service) error {
+// is called before the first create. With the mark, what was copied from another Service would look like our own output,
+// so it goes in the same write.
+func (r *Reconciler) claim(ctx context.Context, service *corev1.Service, o lb.Observed) error {
 	if r.Claimed(service) {
 		return nil
 	}
 	return r.patch(ctx, service, "add the finalizer", func() {
+		if claim.Copied(service) {
+			ctrl.LoggerFrom(ctx).Info("the Service is a copy: what a controller wrote to the original is removed",
+				"original", claim.Original(service), "ignoredLoadBalancerID", o.CopiedID)
+			delete(service.Annotations, annotation.Programmed)
+			delete(service.Annotations, annotation.LoadBalancerAddress)
+			if claim.Original(service) != "" {
+				delete(service.Annotations, annotation.VIPAddress)
+			}
+			if o.CopiedID != "" && service.Annotations[annotation.LoadBalancerID] == o.CopiedID {
+				delete(service.Annotations, annotation.LoadBalancerID)
+			}
+		}
 		controllerutil.AddFinalizer(service, claim.Finalizer)
 		service.Annotations[annotation.Managed] = r.Mark(service)
 	})

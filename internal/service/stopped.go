@@ -53,7 +53,7 @@ func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conf
 	f, err := r.gather(ctx, f)
 	if err == nil && f.Record.Cloud.Holds() && claim.Unclaimed(f.Service) {
 		if wait = min(wait, r.Timing.ConflictWait.Last); r.conflicts.MayRestore(f.Service) {
-			err = r.claim(ctx, f.Service)
+			err = r.claim(ctx, f.Service, f.Record.Cloud.Observed)
 		}
 	}
 	d, wrote := decide.Decision{Record: f.Record}, written{}

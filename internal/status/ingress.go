@@ -11,12 +11,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Published returns the address that was last published for the Service, or "".
+// Published returns the address that was last published for the Service, or "". That of another Service, of which this
+// one is a copy, does not count.
 func Published(service *corev1.Service) string {
+	if claim.Copied(service) {
+		return ""
+	}
 	address := service.Annotations[annotation.LoadBalancerAddress]
 	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
 		address = service.Status.LoadBalancer.Ingress[0].IP

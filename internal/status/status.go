@@ -4,7 +4,7 @@
 // Package status computes the conditions, addresses and events of a Service from the
 // result of a pass. The controller writes them.
 //
-// It is pure apart from the types it takes: it imports annotation, build,
+// It is pure apart from the types it takes: it imports annotation, build, claim,
 // diff, lb and openstack (for the classes of errors).
 package status
 
@@ -337,6 +337,13 @@ func ProgrammedReason(s *corev1.Service) string {
 		return c.Reason
 	}
 	return ""
+}
+
+// Served reports whether the conditions show that kube-octavia has worked on the Service's load balancer, rather than
+// only observed it.
+func Served(s *corev1.Service) bool {
+	c := meta.FindStatusCondition(s.Status.Conditions, Programmed)
+	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
 // prospect describes what would be done for a Service that is only observed, and who serves it now.
