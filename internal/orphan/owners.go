@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,11 +21,14 @@ import (
 type owners struct {
 	// all may have any object. addresses may only have a floating IP, which they request to keep.
 	all, addresses map[string]bool
+	// requested are the addresses and ids of floating IPs that Services request.
+	requested map[string]bool
 }
 
 // have reports whether the object may belong to one of the owners.
 func (o owners) have(object Object) bool {
-	return o.all[object.ServiceUID] || object.Kind == floatingIPKind && o.addresses[object.ServiceUID]
+	return o.all[object.ServiceUID] ||
+		object.Kind == floatingIPKind && (o.addresses[object.ServiceUID] || o.requested[object.Name] || o.requested[object.ID])
 }
 
 // servicesPerPage is how many Services one call lists.
@@ -73,8 +77,12 @@ func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
 }
 
 func (f *Finder) ownersAmong(services []corev1.Service) owners {
-	found := owners{all: map[string]bool{}, addresses: map[string]bool{}}
+	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, requested: map[string]bool{}}
 	for i := range services {
+		if s := &services[i]; f.Serves(s) {
+			found.requested[strings.TrimSpace(s.Annotations[annotation.FloatingIP])] = true
+			found.requested[s.Spec.LoadBalancerIP] = true
+		}
 		switch s := &services[i]; {
 		case f.MayOwn(s):
 			found.all[f.Owner(s).ServiceUID] = true
@@ -82,5 +90,6 @@ func (f *Finder) ownersAmong(services []corev1.Service) owners {
 			found.addresses[f.Owner(s).ServiceUID] = true
 		}
 	}
+	delete(found.requested, "")
 	return found
 }
