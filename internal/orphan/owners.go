@@ -23,11 +23,14 @@ type owners struct {
 	all, addresses map[string]bool
 	// noted has, by the name of a Service that may have any object, the id of a load balancer that is on it, or "".
 	noted map[string]string
+	// requested are the addresses and ids of floating IPs that Services request.
+	requested map[string]bool
 }
 
 // have reports whether the object may belong to one of the owners.
 func (o owners) have(object Object) bool {
-	return o.all[object.ServiceUID] || o.share(object) || object.Kind == floatingIPKind && o.addresses[object.ServiceUID]
+	return o.all[object.ServiceUID] || o.share(object) ||
+		object.Kind == floatingIPKind && (o.addresses[object.ServiceUID] || o.requested[object.Name] || o.requested[object.ID])
 }
 
 // share reports whether one of the owners may share the load balancer. One with the id of another load balancer only has the
@@ -91,8 +94,12 @@ func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
 }
 
 func (f *Finder) ownersAmong(services []corev1.Service) owners {
-	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, noted: map[string]string{}}
+	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, noted: map[string]string{}, requested: map[string]bool{}}
 	for i := range services {
+		if s := &services[i]; f.Serves(s) {
+			found.requested[strings.TrimSpace(s.Annotations[annotation.FloatingIP])] = true
+			found.requested[s.Spec.LoadBalancerIP] = true
+		}
 		switch s := &services[i]; {
 		case f.MayOwn(s):
 			found.all[f.Owner(s).ServiceUID] = true
@@ -101,5 +108,6 @@ func (f *Finder) ownersAmong(services []corev1.Service) owners {
 			found.addresses[f.Owner(s).ServiceUID] = true
 		}
 	}
+	delete(found.requested, "")
 	return found
 }
