@@ -57,7 +57,7 @@ func (in Input) checkSharing(options annotation.Options, address string, vip net
 // without it they would be unreachable, and with it the Service would stay reachable from outside. So it leaves the load
 // balancer to the others.
 func (in Input) checkCutOff(options annotation.Options) error {
-	if !options.Internal || len(in.WouldCutOff) == 0 {
+	if !options.Internal || in.Found == nil || len(in.WouldCutOff) == 0 {
 		return nil
 	}
 	refused := invalid(ReasonSharingRefused, "load balancer %s has floating IP %s, which others need (%s) and which would expose the ports of an internal Service; "+

@@ -26,7 +26,7 @@ import (
 // Digest identifies everything that the Service requests, including nodes and settings of the
 // operator, and nothing of the cloud. It is empty for a refused Service.
 func Digest(in build.Input) string {
-	in.Found, in.Serial, in.WouldExpose = nil, false, nil
+	in.Found, in.Serial, in.WouldExpose, in.WouldCutOff = nil, false, nil, nil
 	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
 	subnets := in.Networks.PodSubnets

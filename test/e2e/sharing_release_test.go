@@ -166,7 +166,7 @@ func TestAServiceOfAGroupThatBecomesInternalClosesItsPortsAndCutsOffNobody(t *te
 			if flips == "two" {
 				turns, stays, port = two, one, 8080
 			}
-			visitor := s.visit(address, testPort(port))
+			visitor := s.visit(address, port)
 			turns.change(annotated(internalKey, "true"))
 			turns.waitForCondition(accepted, conditionFalse, "SharingRefused")
 			s.requirePorts(balancer.ID, fmt.Sprintf("TCP/%d", port))
