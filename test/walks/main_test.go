@@ -1,6 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package walks_test plays random stories: authors, operators, other clients and the cloud do things, one after the other. A
+// story is data (action_test.go) that is drawn from a seed (draw_test.go). It is played on a stage (stage_test.go), in memory and
+// virtual time or, with -real, with a real kube-apiserver (real_test.go). In the end the stage must look (picture_test.go) as one
+// that has only the last requests (walk_test.go), and no address was lost on the way (ledger_test.go).
 package walks_test
 
 import (

@@ -211,7 +211,7 @@ func (a *API) update(t target, change func(object) (object, error)) (object, err
 			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	if u := m.GetUID(); u != "" && u != old.GetUID() {
-		return nil, apierrors.NewConflict(t.resource.groupResource(), t.name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", u, old.GetUID()))
+		return nil, apierrors.NewConflict(t.resource.groupResource(), t.name, fmt.Errorf("the uid is %v, not %v", old.GetUID(), u))
 	}
 	a.keep(t, before, o)
 	if old.GetDeletionTimestamp() != nil {

@@ -6,7 +6,6 @@ package kubernetes
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -249,7 +248,7 @@ func (a *API) allot(s *corev1.Service, taken bool) {
 	if s.Spec.HealthCheckNodePort != 0 {
 		a.nodePorts[int64(s.Spec.HealthCheckNodePort)] = taken
 	}
-	for _, ip := range slices.Concat(s.Spec.ClusterIPs) {
+	for _, ip := range s.Spec.ClusterIPs {
 		a.addresses[ip] = taken
 	}
 }
