@@ -99,7 +99,7 @@ var calls = []Call{
 	{ServiceLoadBalancer, http.MethodPost, listenersPath, FeatureLoadBalancers, "create the listener of a port"},
 	{ServiceLoadBalancer, http.MethodPut, listenersPath + "/*", FeatureLoadBalancers, "change a listener, such as its source ranges and pool"},
 	{ServiceLoadBalancer, http.MethodDelete, listenersPath + "/*", FeatureLoadBalancers, "delete the listener of a port"},
-	{ServiceLoadBalancer, http.MethodGet, poolsPath, FeatureLoadBalancers, "read the pools of a load balancer"},
+	{ServiceLoadBalancer, http.MethodGet, poolsPath, FeatureLoadBalancers, "read the pools of a load balancer, and each minute the health of all monitored ones"},
 	{ServiceLoadBalancer, http.MethodPost, poolsPath, FeatureLoadBalancers, "create the pool of a port"},
 	{ServiceLoadBalancer, http.MethodPut, poolsPath + "/*", FeatureLoadBalancers, "change a pool"},
 	{ServiceLoadBalancer, http.MethodDelete, poolsPath + "/*", FeatureLoadBalancers, "delete a pool"},

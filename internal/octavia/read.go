@@ -131,6 +131,21 @@ func (c *Client) heads(ctx context.Context, query url.Values) ([]Head, error) {
 	return heads, nil
 }
 
+// PoolHealth returns the operating status of each pool of the project, by id, with one call per thousand.
+func (c *Client) PoolHealth(ctx context.Context) (map[string]string, error) {
+	query := c.ofProject()
+	query["fields"] = []string{"id", "operating_status"}
+	documents, err := list[healthDocument](ctx, c, "pools", query)
+	if err != nil {
+		return nil, err
+	}
+	health := make(map[string]string, len(documents))
+	for _, d := range documents {
+		health[d.ID] = d.OperatingStatus
+	}
+	return health, nil
+}
+
 // Observe returns the load balancer with its children. It takes one call for the listeners, one for the pools, one
 // for each pool with members, and one for all health monitors if they have the tag of the load balancer's Service,
 // else one each: Octavia filters monitors neither by load balancer nor by several ids.

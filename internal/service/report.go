@@ -193,13 +193,14 @@ func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decis
 	}
 	endpoints, err := r.Endpoints(ctx, f.Service)
 	return status.Traffic{
-		Known:  err == nil,
-		Ports:  f.Service.Spec.Ports,
-		Owner:  f.Owner(),
-		Wanted: d.Goal.Wanted.LoadBalancer,
-		Slices: endpoints,
-		Pods:   r.PodTargets(f.Service),
-		Local:  f.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
+		Known:      err == nil,
+		Ports:      f.Service.Spec.Ports,
+		Owner:      f.Owner(),
+		Wanted:     d.Goal.Wanted.LoadBalancer,
+		Slices:     endpoints,
+		PoolHealth: r.Memory.PoolHealth(),
+		Pods:       r.PodTargets(f.Service),
+		Local:      f.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
 	}
 }
 

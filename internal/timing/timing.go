@@ -91,6 +91,9 @@ func Default() Delays {
 // ObserveInterval is the time between two reads of the cloud for a Service that is only observed.
 const ObserveInterval = 10 * time.Minute
 
+// HealthInterval is the time between two reads of the health of members.
+const HealthInterval = time.Minute
+
 // StaleRetry is the wait before another pass over a Service that was read from a stale cache.
 const StaleRetry = 100 * time.Millisecond
 

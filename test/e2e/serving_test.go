@@ -6,6 +6,7 @@ package e2e_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
@@ -174,4 +176,120 @@ func TestAServiceThatIsUnchangedIsNotWrittenForItsEndpoints(t *testing.T) {
 	if diff := cmp.Diff(before, web.now().Status.Conditions); diff != "" {
 		t.Errorf("conditions (-before +after):\n%s", diff)
 	}
+}
+
+func TestMembersThatFailTheirHealthChecksAreToldByTheService(t *testing.T) {
+	skipOnRealOpenStack(t, "it needs health checks that reach the members")
+	s := newStage(t, settings{conf: quick, flags: sweeping})
+	web, other := s.service("web", tcp(8080)), s.service("other", tcp(8082), annotated(monitorKey, "false"))
+	web.waitUntilProgrammed()
+	other.waitUntilProgrammed()
+	web.waitForCondition(serving, conditionTrue, "Serving")
+	for _, c := range []struct {
+		dead   string
+		is     metav1.ConditionStatus
+		reason string
+	}{
+		{"b", conditionTrue, "SomeMembersDown"}, {"a", conditionFalse, "AllMembersDown"},
+	} {
+		if err := s.nodes.Crash(s.node(c.dead)); err != nil {
+			t.Fatal(err)
+		}
+		web.waitForCondition(serving, c.is, c.reason)
+	}
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	s.awaitServing("AllMembersDown", 1)
+	// Nobody checks the members of the other one, so it cannot know.
+	other.waitForCondition(serving, conditionTrue, "NotMonitored")
+
+	s.addNode("c")
+	web.waitForCondition(serving, conditionTrue, "SomeMembersDown")
+	for _, gone := range []string{"a", "b"} {
+		if err := s.nodes.Unregister(t.Context(), s.node(gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	web.waitForCondition(serving, conditionTrue, "Serving")
+	web.waitUntilServing()
+	s.awaitServing("AllMembersDown", 0)
+	told := web.events()
+	for _, want := range []string{"SomeMembersDown", "AllMembersDown", "Serving"} {
+		if !slices.Contains(told, want) {
+			t.Errorf("no event %s in %q", want, told)
+		}
+	}
+}
+
+func TestTheHealthOfAllMembersIsOneList(t *testing.T) {
+	skipOnRealOpenStack(t, "it needs health checks that reach the members")
+	s := newStage(t, settings{conf: quick, flags: sweeping})
+	for i := range 3 {
+		s.service(fmt.Sprintf("web-%d", i), tcp(8080, 8081)).waitForCondition(serving, conditionTrue, "Serving")
+	}
+	lists := func(kind string) (n int) {
+		for _, c := range s.cloud.Recorder().Calls() {
+			if c.Method == http.MethodGet && strings.HasSuffix(c.Route, "/lbaas/"+kind) {
+				n++
+			}
+		}
+		return n
+	}
+	// What was written is read once more after a sweep. Then nothing is left to do.
+	s.resetCalls()
+	s.eventually(func() error {
+		if calls := s.calls(); len(calls) > 0 {
+			s.resetCalls()
+			return fmt.Errorf("calls of passes: %q", calls)
+		}
+		if n := lists("loadbalancers"); n < 3 {
+			return fmt.Errorf("%d sweeps without a call, want 3", n)
+		}
+		return nil
+	})
+	// A sweep has the same interval here, and up to a fifth more.
+	if pools, sweeps := lists("pools"), lists("loadbalancers"); pools == 0 || pools > sweeps*6/5+2 {
+		t.Errorf("%d lists of pools in the time of %d sweeps", pools, sweeps)
+	}
+}
+
+func TestPacketsStopWithTheLastNodeAndTheServiceSaysSo(t *testing.T) {
+	s := newStage(t, settings{})
+	s.needsPackets()
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	web.waitUntilServing()
+	s.waitForTrafficThrough(s.cloud.outside(), corev1.ProtocolTCP, address, 8080, s.addresses("a", "b")...)
+
+	for _, suffix := range []string{"a", "b"} {
+		s.changeNode(suffix, excluded)
+	}
+	web.waitForCondition(serving, conditionFalse, "NoMembers")
+	s.awaitServing("NoMembers", 1)
+	web.waitForTree(membersAt())
+	s.waitUntilSilent(address, 8080)
+
+	s.changeNode("b", included)
+	web.waitUntilServing()
+	s.awaitServing("NoMembers", 0)
+	s.waitForTrafficThrough(s.cloud.outside(), corev1.ProtocolTCP, address, 8080, s.addresses("b")...)
+	web.requireEvents(servingReasons, "UnAvailableLoadBalancer", "Serving")
+}
+
+// awaitServing waits until the metric counts so many Services with the reason of condition Serving.
+func (s *stage) awaitServing(reason string, want float64) {
+	s.t.Helper()
+	s.eventually(func() error {
+		families, err := metrics.Registry.Gather()
+		if err != nil {
+			return err
+		}
+		for _, f := range families {
+			for _, m := range f.Metric {
+				if f.GetName() == "kube_octavia_services_serving" && m.Label[0].GetValue() == reason && m.GetGauge().GetValue() == want {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("the metric does not count %v Services with reason %s", want, reason)
+	})
 }
