@@ -330,11 +330,12 @@ func (o Owner) MadeFloatingIP(f FloatingIP) bool {
 }
 
 // Inherits reports whether the floating IP was created by this cluster for the Service that has left the load balancer to its
-// sharers, of which the owner is one. It belongs to the load balancer: the last one of them deletes both.
+// sharers, of which the owner is one. It belongs to the load balancer: the last one of them deletes both. The owner may also
+// be a Service that was created again with the name, and to which the load balancer has come back.
 func (o Owner) Inherits(l LoadBalancer, f FloatingIP) bool {
 	mark, kept, ok := MarkOfFloatingIP(f)
 	of, described := DescribedService(l.Description)
-	return ok && !kept && mark.ClusterUID == o.ClusterUID && o.Abandoned(l) && f.PortID != "" && f.PortID == l.VIP.PortID &&
+	return ok && !kept && mark.ClusterUID == o.ClusterUID && (o.Abandoned(l) || o.Owns(l) && l.Description == o.Description()) && f.PortID != "" && f.PortID == l.VIP.PortID &&
 		described && ServiceOfFloatingIP(f) == of.Namespace+"/"+of.Name
 }
 

@@ -77,13 +77,17 @@ type photographer struct {
 	labels    map[string]string
 	addresses map[string]string
 	requested map[string]bool // the given addresses that a Service requests
+	// placed are the Services that request a subnet, and flavored those that request a flavor. A load balancer stays where it
+	// is, and of its flavor, when nobody requests that any more.
+	placed, flavored map[string]bool
 }
 
 type anything = map[string]any
 
 // picture looks at everything, as a person.
 func (s *stage) picture() (picture, error) {
-	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{}}
+	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{},
+		placed: map[string]bool{}, flavored: map[string]bool{}}
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -96,6 +100,8 @@ func (s *stage) picture() (picture, error) {
 	services.Items = slices.DeleteFunc(services.Items, func(v corev1.Service) bool { return v.Namespace == "default" }) // default/kubernetes
 	for _, v := range services.Items {
 		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
+		name := "load balancer of <" + v.Namespace + "/" + v.Name + ">"
+		ph.placed[name], ph.flavored[name] = v.Annotations[annotation.SubnetID] != "", v.Annotations[annotation.FlavorID] != ""
 		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[own+"floating-ip"]} {
 			ph.requested[strings.TrimSuffix(s.symbolic(text), "-id")] = true
 		}
@@ -181,7 +187,11 @@ func (ph *photographer) cloud() error {
 			continue
 		}
 		delete(b, "name") // its tags show whose it is, whatever its name is
-		label := ph.add(ph.ownerOf(b), ph.text(b))
+		owner := ph.ownerOf(b)
+		if !ph.flavored[owner] {
+			delete(b, "flavor_id")
+		}
+		label := ph.add(owner, ph.where(owner, ph.text(b)))
 		ph.labels[id] = label
 		ports[fmt.Sprint(b["vip_port_id"])] = label
 		ph.addresses[fmt.Sprint(b["vip_address"])] = "VIP of " + label
@@ -240,6 +250,14 @@ func (ph *photographer) cloud() error {
 	return nil
 }
 
+// where is the text without the subnet, unless the Service requests one.
+func (ph *photographer) where(label, text string) string {
+	if ph.placed[label] {
+		return text
+	}
+	return strings.ReplaceAll(text, "$subnet-b", "$subnet")
+}
+
 // ownerOf names the Services whose tags a load balancer bears.
 func (ph *photographer) ownerOf(b anything) string {
 	var owners []string
@@ -287,6 +305,9 @@ func (ph *photographer) children(label, id string) error {
 	listeners, err := ph.list(s.octavia, "listeners?loadbalancer_id="+id, "listeners")
 	if err != nil {
 		return err
+	}
+	for id, text := range texts {
+		texts[id] = ph.where(label, text)
 	}
 	for _, l := range listeners {
 		pool, _ := l["default_pool_id"].(string)
