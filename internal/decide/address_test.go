@@ -205,7 +205,7 @@ func (s *addressStage) pass() (Decision, error) {
 
 // publish writes the address to the Service as a pass does; without is withdrawn before it is released.
 func (s *addressStage) publish(f Facts, d Decision, without string) {
-	p := status.Pass{Observed: d.Record.Cloud.Observed, Done: d.Done, Refused: d.Plan.Refused, Publication: status.Publication{
+	p := status.Pass{Owner: f.Owner(), Observed: d.Record.Cloud.Observed, Done: d.Done, Refused: d.Plan.Refused, Publication: status.Publication{
 		External: d.Goal.Wanted.FloatingIP != nil, Internal: d.Goal.Internal(), Own: d.OwnAddresses(f)}}
 	if want := d.Goal.Wanted.FloatingIP; want != nil {
 		p.Requested = want.Address
@@ -306,6 +306,7 @@ func (s *addressStage) set(setting func(*corev1.Service, *build.Input)) {
 	}
 	in := s.facts.Desired.Input
 	in.Service, in.Networks.FloatingIPAddress, in.Networks.FloatingNetworkID = service, "", netA
+	service.Annotations[annotation.Managed] = string(service.UID)
 	setting(service, &in)
 	s.facts.Service, s.facts.Desired.Input = service, in
 	s.facts.Desired.Wanted, s.facts.Desired.Err = build.Wanted(in)

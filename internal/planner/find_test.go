@@ -88,7 +88,7 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 				if project == "" {
 					project = "p-1"
 				}
-				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": %q, "tags": %s}}`, id, project, c.tags)
+				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": %q, "tags": %s}, "listeners": [], "pools": [], "healthmonitors": []}`, id, project, c.tags)
 			})
 			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
 			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}

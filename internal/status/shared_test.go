@@ -19,26 +19,26 @@ import (
 
 // Services web and api share a load balancer, which was created for api.
 var (
-	web = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "shop", Name: "web", ServiceUID: "uid-web"}
-	api = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "shop", Name: "api", ServiceUID: "uid-api"}
+	webOwner = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "shop", Name: "web", ServiceUID: "uid-web"}
+	apiOwner = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "shop", Name: "api", ServiceUID: "uid-api"}
 )
 
-// listenerOf is a listener of one Service with a pool of one.
-func listenerOf(listener, pool lb.Owner, port int) lb.Listener {
+// listenerFor is a listener of one Service with a pool of one.
+func listenerFor(listener, pool lb.Owner, port int) lb.Listener {
 	return lb.Listener{Protocol: lb.ListenerTCP, Port: port, Tags: listener.Tags(), Pool: &lb.Pool{Tags: pool.Tags()}}
 }
 
 // sharing is a pass over web.
 func sharing(listeners ...lb.Listener) Pass {
-	p := Pass{Owner: web, Observed: observed(lb.Active, 0), Publication: Publication{External: true}}
+	p := Pass{Owner: webOwner, Observed: observed(lb.Active, 0), Publication: Publication{External: true}}
 	p.Observed.Sharer = true
-	p.Observed.LoadBalancer.Tags = append(api.Tags(), web.SharerTags()...)
+	p.Observed.LoadBalancer.Tags = append(apiOwner.Tags(), webOwner.SharerTags()...)
 	p.Observed.LoadBalancer.Listeners = listeners
 	return p
 }
 
 func TestTheAddressOfASharedLoadBalancerIsPublishedForServedPortsOnly(t *testing.T) {
-	own, theirs := listenerOf(web, web, 8080), listenerOf(api, api, 8081)
+	own, theirs := listenerFor(webOwner, webOwner, 8080), listenerFor(apiOwner, apiOwner, 8081)
 	inUse := []diff.Refusal{{Reason: diff.ReasonPortInUse}}
 	for name, test := range map[string]struct {
 		pass      Pass
@@ -53,7 +53,7 @@ func TestTheAddressOfASharedLoadBalancerIsPublishedForServedPortsOnly(t *testing
 		"not accepted, and never served":            {with(sharing(theirs), refused), nil, nil},
 		"not accepted, and its ports are closed":    {with(sharing(theirs), refused), []string{floating}, nil},
 		"not accepted, and its last ports serve":    {with(sharing(own, theirs), refused), []string{floating}, []string{floating}},
-		"its listener leads to another's pool":      {with(sharing(listenerOf(web, api, 8080)), refused), []string{floating}, nil},
+		"its listener leads to another's pool":      {with(sharing(listenerFor(webOwner, apiOwner, 8080)), refused), []string{floating}, nil},
 		"its listener is gone, and drift is kept":   {with(sharing(theirs), func(p *Pass) { p.Done = true }), []string{floating}, nil},
 		"a listener without tags is not a sharer's": {with(sharing(lb.Listener{Protocol: lb.ListenerTCP}), refused), []string{floating}, nil},
 		"while Octavia changes it, unread":          {with(sharing(), func(p *Pass) { p.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate }), []string{floating}, []string{floating}},
@@ -79,13 +79,13 @@ func refused(p *Pass) { p.Invalid = &build.Invalid{Reason: build.ReasonSharingRe
 
 func TestNothingIsPublishedWithoutAListenerOfTheService(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		owners := []lb.Owner{web, api}
+		owners := []lb.Owner{webOwner, apiOwner}
 		which := rapid.IntRange(0, 1)
 		var listeners []lb.Listener
 		serves := false
 		for i := range rapid.IntRange(0, 3).Draw(t, "listeners") {
 			of, to := which.Draw(t, "of"), which.Draw(t, "to")
-			listeners = append(listeners, listenerOf(owners[of], owners[to], 8080+i))
+			listeners = append(listeners, listenerFor(owners[of], owners[to], 8080+i))
 			serves = serves || of == 0 && to == 0
 		}
 		p := sharing(listeners...)
@@ -121,7 +121,7 @@ func TestNothingIsPublishedWithoutAListenerOfTheService(t *testing.T) {
 }
 
 func TestTheMessageCountsThePortsOfTheServiceOnly(t *testing.T) {
-	p := sharing(listenerOf(web, web, 8080), listenerOf(api, api, 8081), listenerOf(api, api, 8082))
+	p := sharing(listenerFor(webOwner, webOwner, 8080), listenerFor(apiOwner, apiOwner, 8081), listenerFor(apiOwner, apiOwner, 8082))
 	p.Done = true
 	if got := find(t, after(p), Programmed); !strings.Contains(got.Message, "serves 1 port ") {
 		t.Errorf("%+v", got)
