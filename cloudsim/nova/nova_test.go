@@ -222,3 +222,28 @@ func TestServerThatIsRemovedIsGone(t *testing.T) {
 		t.Errorf("left are %v", o.Servers())
 	}
 }
+
+// As in a cloud with reclaim_instance_interval.
+func TestAServerThatIsDeletedAndCanBeRestoredIsInNoListButAnswersToItsID(t *testing.T) {
+	o := newOffice()
+	const id = "00000000-aaaa-bbbb-cccc-dddddddddddd"
+	if err := o.Update(id, func(s *Server) { s.Status = "SOFT_DELETED" }); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"": "other-c node-b", "name=node-a": "", "status=SOFT_DELETED": "", "changes-since=2026-01-02T00:00:00Z": "other-c node-b node-a",
+	} {
+		for _, path := range []string{"/v2.1/servers", "/v2.1/servers/detail"} {
+			if _, _, body := o.get(t, path+"?"+query); names(body, "servers") != want {
+				t.Errorf("%s?%s: got %q, want %q", path, query, names(body, "servers"), want)
+			}
+		}
+	}
+	if _, _, body := o.get(t, "/v2.1/servers?deleted=True", "X-Auth-Token", "admin"); names(body, "servers") != "node-a" {
+		t.Errorf("the admin sees %v", body)
+	}
+	_, _, body := o.get(t, "/v2.1/servers/"+id)
+	if server, _ := body["server"].(map[string]any); server["status"] != "SOFT_DELETED" || server["OS-EXT-STS:vm_state"] != "soft-delete" {
+		t.Errorf("by its id: %v", body)
+	}
+}

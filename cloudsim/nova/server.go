@@ -5,6 +5,7 @@ package nova
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,12 +36,19 @@ func (s *Service) listServers(detail bool) versioned {
 		defer s.mu.RUnlock()
 		visible := make([]*Server, 0, len(s.servers))
 		for _, server := range s.servers {
-			if server.ProjectID == who.ProjectID || isTrue(r.URL.Query().Get("all_tenants")) {
+			if (server.ProjectID == who.ProjectID || isTrue(r.URL.Query().Get("all_tenants"))) && listed(server, r.URL.Query(), who.Admin()) {
 				visible = append(visible, server)
 			}
 		}
 		s.collection(r, minor, detail).Write(w, r, visible)
 	}
+}
+
+// listed reports whether a list with the query has a server with its status. Lists lack the servers that are
+// deleted and can be restored until reclaim_instance_interval is over, also those of status SOFT_DELETED; what
+// has changed since a time includes them, and admins may ask for deleted ones.
+func listed(server *Server, query url.Values, admin bool) bool {
+	return server.Status != "SOFT_DELETED" || query.Has("changes-since") || admin && isTrue(query.Get("deleted"))
 }
 
 func (s *Service) collection(r *http.Request, minor int, detail bool) wire.Collection[*Server] {
@@ -91,7 +99,7 @@ func (s *Service) matches(server *Server, key string, values []string) (match, k
 		since, err := time.Parse(time.RFC3339, value)
 		return err == nil && !server.Updated.Before(since), true
 	case "deleted":
-		return value == "" || strings.EqualFold(value, "false") || value == "0", true
+		return !isTrue(value) || server.Status == "SOFT_DELETED", true
 	}
 	return true, true
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
-	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
 // What tests and the other services of the simulator do with load balancers, not
@@ -58,6 +57,7 @@ func (s *Service) LoadBalancerOfPort(portID string) (string, bool) {
 // DataPlane returns what the data plane is to do for a load balancer; false if
 // it is not there or has never been ACTIVE. Addresses holds the VIPs only.
 // Children that are being created are left out, those being deleted still in.
+// A change that the worker failed to carry out is not in it.
 func (s *Service) DataPlane(loadBalancerID string) (dataplane.LoadBalancer, bool) {
 	s.state.RLock()
 	defer s.state.RUnlock()
@@ -65,7 +65,7 @@ func (s *Service) DataPlane(loadBalancerID string) (dataplane.LoadBalancer, bool
 	if !ok || !lb.Built {
 		return dataplane.LoadBalancer{}, false
 	}
-	return provider.DataPlane(lb), true
+	return s.state.DataPlane(lb), true
 }
 
 // SetTimes sets how long changes take that begin from now on; see Options.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,9 @@ type VIPNetwork interface {
 	// ReleaseVIP deletes a VIP port that AllocateVIP made; another port is kept
 	// and let go.
 	ReleaseVIP(portID string) error
+	// SetVIPRules makes the rules of the security group of a VIP's port, as far as the
+	// quota of Octavia's project allows, and returns those that there are then.
+	SetVIPRules(portID string, wanted []neutron.VIPRule) ([]neutron.VIPRule, error)
 }
 
 // SecretReader reads certificates out of Barbican.
@@ -80,6 +84,9 @@ type Options struct {
 	// monitor are doing: they are OFFLINE until then. When false they are ONLINE
 	// once they are ACTIVE.
 	MonitorsReport bool
+	// ReservedIPs are addresses that no member may have, as reserved_ips in octavia.conf; nil means Octavia's default,
+	// that of the metadata service.
+	ReservedIPs []netip.Addr
 	// Secrets reads what certificate references lead to; nil takes every
 	// reference.
 	Secrets SecretReader
@@ -96,6 +103,8 @@ type Service struct {
 	network VIPNetwork
 	secrets SecretReader
 	minor   atomic.Int32 // of the newest API version; it may change
+	// reserved are addresses that no member may have.
+	reserved []netip.Addr
 }
 
 // New makes a Service. Close must be called when it is no longer needed.
@@ -106,11 +115,14 @@ func New(o Options) (*Service, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.ReservedIPs == nil {
+		o.ReservedIPs = []netip.Addr{netip.MustParseAddr("169.254.169.254")}
+	}
 	s := &Service{
-		network: o.Network, secrets: o.Secrets,
+		network: o.Network, secrets: o.Secrets, reserved: o.ReservedIPs,
 		state: state.New(state.Options{
 			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
-			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, OnChange: o.OnChange,
+			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, SetVIPRules: o.Network.SetVIPRules, OnChange: o.OnChange,
 		}),
 	}
 	s.SetTimes(o.BuildTime, o.UpdateTime, o.DeleteTime)

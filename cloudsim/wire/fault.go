@@ -43,9 +43,13 @@ const (
 	// FaultErrorState lets the changed object end in ERROR: see FaultError. It
 	// hits changes only, never a GET.
 	FaultErrorState FaultKind = "error-state"
+	// FaultErrorChildren lets Octavia's worker fail at the change: it is not carried
+	// out, the changed children end in ERROR with the values of the request, and
+	// their load balancer in ACTIVE. It hits changes only, never a GET.
+	FaultErrorChildren FaultKind = "error-children"
 )
 
-var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultHangAfter, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultPartialList, FaultLatency, FaultErrorState}
+var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultHangAfter, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultPartialList, FaultLatency, FaultErrorState, FaultErrorChildren}
 
 // Fault says what goes wrong on which requests. Faults hit requests that carry
 // a valid token or need none; a request answered 401 uses none up.
@@ -89,8 +93,13 @@ func (f Fault) Validate() error {
 	return nil
 }
 
+// lets reports whether the handler runs undisturbed.
+func (f Fault) lets() bool {
+	return f.Kind == FaultLatency || f.Kind == FaultErrorState || f.Kind == FaultErrorChildren
+}
+
 func (f Fault) matches(service, method, route string) bool {
-	if f.Kind == FaultErrorState && (method == http.MethodGet || method == http.MethodHead) {
+	if f.lets() && f.Kind != FaultLatency && (method == http.MethodGet || method == http.MethodHead) {
 		return false
 	}
 	return (f.Service == "" || f.Service == service) && (f.Method == "" || f.Method == method) && (f.Route == "" || f.Route == route)
@@ -201,7 +210,7 @@ func (s *Faults) take(service, method, route string) []Fault {
 		}
 		f.used++
 		hit = append(hit, f.Fault)
-		if f.Kind != FaultLatency && f.Kind != FaultErrorState {
+		if !f.lets() {
 			break
 		}
 	}

@@ -156,6 +156,8 @@ func (f *frame) act(w http.ResponseWriter, r *http.Request, call *Call) {
 			alive = alive && pause(r.Context(), fault.Delay)
 		case FaultErrorState:
 			r = r.WithContext(WithFaultError(r.Context()))
+		case FaultErrorChildren:
+			r = r.WithContext(WithFaultErrorOfChildren(r.Context()))
 		case FaultHang:
 			alive = alive && f.hang(r.Context(), fault)
 		default:

@@ -37,6 +37,7 @@ const (
 	callerKey contextKey = iota
 	requestIDKey
 	errorStateKey
+	errorChildrenKey
 )
 
 // May reports whether the access rules of the application credential that the
@@ -75,6 +76,18 @@ func FaultError(ctx context.Context) bool {
 // WithFaultError returns a context whose FaultError is true.
 func WithFaultError(ctx context.Context) context.Context {
 	return context.WithValue(ctx, errorStateKey, true)
+}
+
+// FaultErrorOfChildren reports whether a fault of kind FaultErrorChildren hit the request: the children that it changes are
+// to end in ERROR.
+func FaultErrorOfChildren(ctx context.Context) bool {
+	hit, _ := ctx.Value(errorChildrenKey).(bool)
+	return hit
+}
+
+// WithFaultErrorOfChildren returns a context whose FaultErrorOfChildren is true.
+func WithFaultErrorOfChildren(ctx context.Context) context.Context {
+	return context.WithValue(ctx, errorChildrenKey, true)
 }
 
 // JSON answers with the status and with v as JSON.

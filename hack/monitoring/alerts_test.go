@@ -101,6 +101,16 @@ var alertTests = map[string]alertTest{
 		labels:  map[string]string{"severity": "warning", "reason": "QuotaExceeded"},
 		summary: "A Service has not been programmed for 16m 0s (QuotaExceeded).",
 	},
+	"KubeOctaviaServiceNotServing": {
+		calm: []string{
+			one("kube_octavia_longest_not_serving_seconds", `reason="NoMembers"`, "0+30x9 0x231"),
+			one("kube_octavia_longest_not_serving_seconds", `reason="NotProgrammed"`, "0+60x240"),
+		},
+		trouble: []string{one("kube_octavia_longest_not_serving_seconds", `reason="AllMembersDown"`, "0+60x40 0x200")},
+		after:   11 * time.Minute, ends: 41 * time.Minute,
+		labels:  map[string]string{"severity": "warning", "reason": "AllMembersDown"},
+		summary: "A Service has not been serving for 11m 0s (AllMembersDown).",
+	},
 	"KubeOctaviaWritesNeedAPerson": {
 		calm: []string{
 			one("kube_octavia_ops_total", `kind="CreateLoadBalancer", class=""`, "0+1x240"),

@@ -327,7 +327,7 @@ func (l *live) drift(user openstack.Requester) {
 
 // seldom are alerts whose trouble lasts longer than a test, in which there are no metrics, or that need another controller,
 // whose metric the end-to-end tests look at.
-var seldom = []string{"KubeOctaviaAbsent", "KubeOctaviaNoLeader", "KubeOctaviaServiceNotProgrammed", "KubeOctaviaLoadBalancerStuck", "KubeOctaviaOtherController", "KubeOctaviaNodeNotInitialized"}
+var seldom = []string{"KubeOctaviaAbsent", "KubeOctaviaNoLeader", "KubeOctaviaServiceNotProgrammed", "KubeOctaviaServiceNotServing", "KubeOctaviaLoadBalancerStuck", "KubeOctaviaOtherController", "KubeOctaviaNodeNotInitialized"}
 
 // TestDashboardAndAlertsShowAControllerThatRuns scrapes a controller while all is well, and in all kinds of trouble.
 func TestDashboardAndAlertsShowAControllerThatRuns(t *testing.T) {

@@ -83,6 +83,21 @@ var rows = []row{
 			queries:     []query{{`max by (reason) (kube_octavia_longest_not_programmed_seconds{SEL})`, "{{reason}}"}},
 		},
 		{
+			title: "Services by health", unit: units.Short, stacked: true,
+			description: "Services by reason of condition Serving. NotMonitored: no health monitor checks the members.",
+			queries:     []query{{`sum by (reason) (kube_octavia_services_serving{SEL})`, "{{reason}}"}},
+		},
+		{
+			title: "Longest not serving, by reason", unit: units.Seconds,
+			description: "How long nothing has answered the clients of a Service, the longest of them with this reason.",
+			queries:     []query{{`max by (reason) (kube_octavia_longest_not_serving_seconds{SEL})`, "{{reason}}"}},
+		},
+		{
+			title: "Age of the health of members", unit: units.Seconds,
+			description: "When the health of members was last read. It is read once a minute.",
+			queries:     []query{{`time() - max(kube_octavia_member_health_timestamp_seconds{SEL} > 0)`, "age"}},
+		},
+		{
 			title: "PENDING load balancers", unit: units.Short,
 			description: "Load balancers on which Octavia works, and deleted ones whose VIP port still exists. A number that only grows means that Octavia does not keep up.",
 			queries:     []query{{`sum(kube_octavia_pending_load_balancers{SEL})`, "PENDING"}},

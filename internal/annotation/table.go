@@ -86,7 +86,7 @@ var addressLines = []Annotation{
 	set(id(setting.Network), func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
 		Key:     Prefix + "floating-network-id",
 		Default: "[LoadBalancer] floating-network-id",
-		Doc:     "The external network of the floating IP. With an empty value, the first one by name that has an IPv4 subnet.",
+		Doc:     "The external network of the floating IP. Without one, or with an empty value: with several external networks that have IPv4, the one that the router of the VIP's subnet leads to, or the first by name if the project does not see that router.",
 		Change:  NextFloatingIP,
 	}),
 	set(id(setting.FloatingSubnet), func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{

@@ -44,6 +44,9 @@ type Input struct {
 	// Certificate is that of annotation tls-secret.
 	Certificate SecretCertificate
 
+	// Refused are members that Octavia refuses, with what it said. They are left out; those without a text are not named.
+	Refused map[lb.MemberKey]string
+
 	// SubnetsUnknown means that the subnets of the members' addresses could not be looked up, and matter.
 	SubnetsUnknown bool
 
@@ -68,8 +71,12 @@ type Sharing struct {
 	FoundAddress string
 	// OwnerExternal means that the owner of Found requests a floating IP.
 	OwnerExternal bool
+	// OwnerInternal means that the owner of Found requests no floating IP, so that one on Found will be released.
+	OwnerInternal bool
 	// WouldExpose are the internal Services with ports on Found, which a floating IP would expose.
 	WouldExpose []string
+	// WouldCutOff are the other users of Found who need its floating IP.
+	WouldCutOff []string
 }
 
 // SecretCertificate is the certificate in a Secret.
@@ -124,13 +131,15 @@ type Invalid struct {
 	Reason string
 	// Message tells the user what to change.
 	Message string
+	// Exposed means that the Service must not be reachable from outside, and its existing ports are: they are closed.
+	Exposed bool
 }
 
 // Error implements error.
 func (i *Invalid) Error() string { return i.Message }
 
 func invalid(reason, format string, args ...any) *Invalid {
-	return &Invalid{reason, fmt.Sprintf(format, args...)}
+	return &Invalid{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // The reasons to refuse a Service.
@@ -189,6 +198,8 @@ const (
 	ReasonAdditionalVIPKept = "AdditionalVIPKept"
 	// ReasonEndpointUnreachable: an endpoint is in no subnet in which Pods are members.
 	ReasonEndpointUnreachable = "EndpointUnreachable"
+	// ReasonMemberRefused: Octavia refuses a member, and the others are served without it.
+	ReasonMemberRefused = "MemberRefused"
 	// ReasonMetadataPortMissing: an existing monitor drops all traffic, because nothing in the network can do its checks.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
 )
@@ -203,7 +214,7 @@ func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.
 	for i, p := range problems {
 		texts[i] = p.Error()
 	}
-	return options, &Invalid{ReasonInvalidAnnotation, strings.Join(texts, "; ")}
+	return options, &Invalid{Reason: ReasonInvalidAnnotation, Message: strings.Join(texts, "; ")}
 }
 
 // Wanted returns what the Service should have. The error is an *Invalid.
@@ -258,7 +269,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		MoveMembers:  in.Service.Annotations[annotation.MemberSubnetID] != "",
 		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
-	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable())
+	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable(), in.refusedMembers())
 	if in.Sharer {
 		wanted.KeepAddress = true
 		return wanted, nil
@@ -278,6 +289,9 @@ func (in Input) check(options annotation.Options, floating string, address netip
 		return err
 	}
 	if err := in.checkSharing(options, floating, address, external); err != nil {
+		return err
+	}
+	if err := in.checkCutOff(options); err != nil {
 		return err
 	}
 	return in.checkExposure(external)

@@ -54,7 +54,7 @@ func (in Input) dualStack(options annotation.Options) (both bool, withheld []lb.
 	case obstacle == nil:
 		return true, nil, nil
 	case in.required():
-		return false, nil, &Invalid{obstacle.Reason, obstacle.Message + ". spec.ipFamilyPolicy is RequireDualStack, so the Service is refused; with PreferDualStack it is served by one family"}
+		return false, nil, &Invalid{Reason: obstacle.Reason, Message: obstacle.Message + ". spec.ipFamilyPolicy is RequireDualStack, so the Service is refused; with PreferDualStack it is served by one family"}
 	}
 	// Another reason, because the Service is served nevertheless.
 	reason := obstacle.Reason
@@ -88,8 +88,8 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 	case !in.Capabilities.Has(lb.FeatureAdditionalVIPs):
 		return invalid(ReasonDualStackUnsupported, "a load balancer with addresses of both families needs %s", in.needs(lb.FeatureAdditionalVIPs))
 	case restricted:
-		return &Invalid{ReasonDualStackUnsupported,
-			"Octavia cannot enforce source ranges on a load balancer with addresses of both families; remove the ranges to get both families"}
+		return &Invalid{Reason: ReasonDualStackUnsupported,
+			Message: "Octavia cannot enforce source ranges on a load balancer with addresses of both families; remove the ranges to get both families"}
 	case found != nil:
 		return invalid(ReasonRequiresReplacement, "load balancer %s has no %s address, and Octavia cannot add one; to get one, "+
 			"delete the Service and create it again, in a network with an %s subnet", found.ID, second, second)

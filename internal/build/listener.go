@@ -148,7 +148,18 @@ func (in Input) membersOf(port corev1.ServicePort, local bool, monitorPort int) 
 			MonitorPort: monitorPort,
 		})
 	}
-	return members
+	return in.withoutRefused(members)
+}
+
+// withoutRefused returns the members without those that Octavia refuses.
+func (in Input) withoutRefused(all []lb.Member) []lb.Member {
+	if len(in.Refused) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(m lb.Member) bool {
+		_, refused := in.Refused[m.Key()]
+		return refused
+	})
 }
 
 // requestedSources returns the ranges that may connect, from the Service or the operator's settings; empty means
@@ -201,7 +212,7 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 // anybody. With VIPs of both families they are of both.
 func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
 	if _, err := setting.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
-		return nil, true, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
+		return nil, true, &Invalid{Reason: ReasonInvalidSourceRanges, Message: "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
 	return in.reachable(in.requestedSources(options))
 }

@@ -5,6 +5,8 @@ package build
 
 import (
 	"fmt"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -150,5 +152,79 @@ func TestARefusedServiceDoesNotTakeADetachedFloatingIP(t *testing.T) {
 	have.FloatingIPs = []lb.FloatingIP{{ID: "fip-2", Address: "203.0.113.9"}}
 	if plan := diff.New(MembersOnly(in, have), have, in.Owner); len(plan.Ops) > 0 {
 		t.Errorf("plan %v", plan.Ops)
+	}
+}
+
+func TestNodesWithAddressesThatCannotBeMembersAreLeftOutAndNamed(t *testing.T) {
+	local := func(in *Input) {
+		in.Service.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+		in.Service.Spec.HealthCheckNodePort = 32000
+		annotate(keyMonitor, "true")(in)
+	}
+	bad := func(all ...corev1.Node) change {
+		return func(in *Input) { in.Nodes = append(in.Nodes, all...) }
+	}
+	withBothVIPs := found("10.0.0.100", "2001:db8::100")
+	for name, c := range map[string]struct {
+		changes []change
+		want    string
+	}{
+		"none":                            {nil, ""},
+		"the metadata address":            {[]change{bad(node("c", "169.254.169.254"))}, "nodes c (169.254.169.254)"},
+		"with policy Local":               {[]change{local, bad(node("c", "169.254.169.254"))}, "nodes c (169.254.169.254)"},
+		"several":                         {[]change{bad(node("f", "127.0.0.1"), node("e", "0.0.0.0"), node("d", "224.0.0.1"), node("c", "169.254.1.1"))}, "nodes c (169.254.1.1), d (224.0.0.1), e (0.0.0.0), 1 others"},
+		"no address at all":               {[]change{bad(node("c"))}, ""},
+		"a good second one":               {[]change{bad(node("c", "169.254.169.254", "10.0.0.13"))}, "none"},
+		"a router leads there":            {[]change{bad(node("c", "192.0.2.7"))}, "none"},
+		"the subnet's broadcast":          {[]change{bad(node("c", "10.0.0.255")), func(in *Input) { in.Networks.MemberCIDR = netip.MustParsePrefix("10.0.0.0/24") }}, "nodes c (10.0.0.255)"},
+		"a good one of the second family": {[]change{prefer, withBothVIPs, bad(node("c", "169.254.169.254", "2001:db8::13"))}, "none"},
+		"bad ones of both families":       {[]change{prefer, withBothVIPs, bad(node("c", "169.254.169.254", "fe80::1"))}, "nodes c (169.254.169.254, fe80::1)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(c.changes...)
+			wanted, err := Wanted(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			members := map[string]bool{}
+			for _, m := range wanted.LoadBalancer.Listeners[0].Pool.Members {
+				members[m.Name] = true
+			}
+			isMember := c.want == "none"
+			if !members["node-a"] || !members["node-b"] || members["c"] != isMember {
+				t.Errorf("the members are %v", members)
+			}
+			told := LeftOut(in)
+			if isMember && told != "" || !isMember && !strings.HasSuffix(told, c.want) || c.want == "" && told != "" {
+				t.Errorf("told is %q, want %q", told, c.want)
+			}
+		})
+	}
+}
+
+func TestMembersThatOctaviaRefusesAreLeftOutAndNamed(t *testing.T) {
+	in := input(ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 81, 30081)))
+	const said = "10.0.0.12 is not a valid option for member address"
+	in.Refused = map[lb.MemberKey]string{
+		{Address: "10.0.0.12", Port: 30080}: said,
+		{Address: "10.0.0.11", Port: 30081}: "", // a suspect
+		{Address: "10.0.0.99", Port: 30080}: "of a node that is gone",
+	}
+	wanted, err := Wanted(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"10.0.0.11:30080 0", "10.0.0.12:30081 0"} {
+		if diff := cmp.Diff([]string{want}, memberAddresses(wanted.LoadBalancer, i)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if w := wanted.Withheld; len(w) != 1 || w[0].Reason != ReasonMemberRefused || !strings.Contains(w[0].Message, "node-b (10.0.0.12:30080)") ||
+		!strings.Contains(w[0].Message, said) || strings.Contains(w[0].Message, "10.0.0.11:") || strings.Contains(w[0].Message, "gone") {
+		t.Errorf("withheld is %+v", w)
+	}
+	kept := MembersOnly(in, observed(t, input(ports(port(corev1.ProtocolTCP, 80, 30080)))))
+	if diff := cmp.Diff([]string{"10.0.0.11:30080 0"}, memberAddresses(kept.LoadBalancer, 0)); diff != "" {
+		t.Error("the members of a refused Service:", diff)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -102,7 +101,7 @@ func (in Input) podMembers(port corev1.ServicePort) []lb.Member {
 		}
 		members = append(members, lb.Member{Name: name, Address: e.Address.String(), Port: e.Port, SubnetID: subnet, Weight: weight})
 	}
-	return members
+	return in.withoutRefused(members)
 }
 
 // weight returns the weight of an endpoint, and whether it is a member. Without weights a draining endpoint is not:
@@ -138,17 +137,13 @@ func (in Input) unreachable() []lb.Withheld {
 	if len(addresses) == 0 {
 		return nil
 	}
-	const most = 3
-	var some []string
-	for _, a := range addresses[:min(len(addresses), most)] {
-		some = append(some, a.String())
-	}
-	if more := len(addresses) - most; more > 0 {
-		some = append(some, fmt.Sprintf("%d others", more))
+	texts := make([]string, len(addresses))
+	for i, a := range addresses {
+		texts[i] = a.String()
 	}
 	return []lb.Withheld{{Reason: ReasonEndpointUnreachable, Message: fmt.Sprintf(
 		"endpoints %s are not members: no subnet of the networks in pod-network-ids of cloud.conf contains their addresses, and neither does the nodes' subnet. "+
-			"Add the network of these Pods to pod-network-ids, or remove pod-network-ids if a router leads to all Pods", strings.Join(some, ", "))}}
+			"Add the network of these Pods to pod-network-ids, or remove pod-network-ids if a router leads to all Pods", some(texts))}}
 }
 
 // hasPods reports whether the members of an existing pool are Pods. An empty pool has what the Service requests.

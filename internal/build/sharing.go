@@ -20,7 +20,7 @@ func (in Input) checkSharing(options annotation.Options, address string, vip net
 	if !in.Sharer || shared == nil {
 		return nil
 	}
-	refuse := func(format string, args ...any) error {
+	refuse := func(format string, args ...any) *Invalid {
 		source := "annotation " + annotation.LoadBalancerID
 		if options.Group != "" {
 			source = fmt.Sprintf("group %q", options.Group)
@@ -38,7 +38,9 @@ func (in Input) checkSharing(options annotation.Options, address string, vip net
 	case len(names) >= in.Config.MaxShared && !joined:
 		return refuse("%d Services use it, and [LoadBalancer] max-shared-lb allows %d", len(names), in.Config.MaxShared)
 	case options.Internal && floating:
-		return refuse("it has floating IP %s, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer", in.FoundAddress)
+		refused := refuse("it has floating IP %s, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer", in.FoundAddress)
+		refused.Exposed = !in.OwnerInternal
+		return refused
 	case options.Internal && in.OwnerExternal && !joined:
 		return refuse("the Service that it was created for requests a floating IP, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer")
 	case external && !floating:
@@ -49,6 +51,19 @@ func (in Input) checkSharing(options annotation.Options, address string, vip net
 		return refuse("its address is %s, and the Service requests %s; request that address, or none", in.FoundAddress, address)
 	}
 	return nil
+}
+
+// checkCutOff refuses an internal Service that has ports on its own load balancer with a floating IP that others need:
+// without it they would be unreachable, and with it the Service would stay reachable from outside. So it leaves the load
+// balancer to the others.
+func (in Input) checkCutOff(options annotation.Options) error {
+	if !options.Internal || in.Found == nil || len(in.WouldCutOff) == 0 {
+		return nil
+	}
+	refused := invalid(ReasonSharingRefused, "load balancer %s has floating IP %s, which others need (%s) and which would expose the ports of an internal Service; "+
+		"its ports there are closed: make the Service external, or give it a separate load balancer", in.Found.ID, in.FoundAddress, strings.Join(in.WouldCutOff, ", "))
+	refused.Exposed = true
+	return refused
 }
 
 // checkExposure refuses a floating IP for a load balancer that internal Services share: it would make them

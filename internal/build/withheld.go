@@ -5,6 +5,7 @@ package build
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
 // needs says what a feature needs and what this cloud has instead, for messages.
@@ -67,6 +69,81 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 			annotation.AvailabilityZone)
 	}
 	return all
+}
+
+// refusedMembers reports the members that are left out because Octavia refuses them.
+func (in Input) refusedMembers() []lb.Withheld {
+	if len(in.Refused) == 0 {
+		return nil
+	}
+	all := in
+	all.Refused, all.members.known = nil, nil
+	var names []string
+	said := ""
+	for _, port := range in.Service.Spec.Ports {
+		for _, m := range all.membersOf(port, false, 0) {
+			if text := in.Refused[m.Key()]; text != "" {
+				names, said = append(names, fmt.Sprintf("%s (%s)", m.Name, netip.AddrPortFrom(parsed(m.Address), uint16(m.Port)))), max(said, text)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return []lb.Withheld{{Reason: ReasonMemberRefused, Message: fmt.Sprintf(
+		"Octavia refuses these members, so they are left out, and the others take the traffic: %s. It said: %s. They are tried again from time to time", some(slices.Compact(names)), said)}}
+}
+
+func parsed(address string) netip.Addr {
+	a, _ := netip.ParseAddr(address)
+	return a
+}
+
+// LeftOut says which nodes are not members because of their addresses, or returns "".
+func LeftOut(in Input) string {
+	if in.Service == nil || PodTargets(in.Service, in.Config) {
+		return ""
+	}
+	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
+	in.both = in.hasBoth() && len(in.Families()) > 1
+	in.chooseMembers(options)
+	var all []string
+	for i := range in.Nodes {
+		if text := in.leftOut(in.Nodes[i : i+1]); text != "" && options.NodeSelector.Matches(in.Nodes[i].Labels) {
+			all = append(all, fmt.Sprintf("%s (%s)", in.Nodes[i].Name, text))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	return "not members, because no load balancer can send to their addresses: nodes " + some(all)
+}
+
+// leftOut returns the addresses because of which a node is no member, or "".
+func (in Input) leftOut(one []corev1.Node) string {
+	var bad []string
+	for i, family := range in.served() {
+		choice := in.addressChoice(i, family)
+		if targets, _ := target.Nodes(one, choice); len(targets) > 0 {
+			return ""
+		}
+		for _, left := range target.Unusable(one, choice) {
+			bad = append(bad, left.Text())
+		}
+	}
+	return strings.Join(bad, ", ")
+}
+
+// some joins the first of the texts, and counts the others.
+func some(texts []string) string {
+	const most = 3
+	first := slices.Clone(texts[:min(len(texts), most)])
+	if more := len(texts) - most; more > 0 {
+		first = append(first, fmt.Sprintf("%d others", more))
+	}
+	return strings.Join(first, ", ")
 }
 
 // annotated returns those of the annotations that the Service has.

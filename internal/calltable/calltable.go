@@ -99,7 +99,7 @@ var calls = []Call{
 	{ServiceLoadBalancer, http.MethodPost, listenersPath, FeatureLoadBalancers, "create the listener of a port"},
 	{ServiceLoadBalancer, http.MethodPut, listenersPath + "/*", FeatureLoadBalancers, "change a listener, such as its source ranges and pool"},
 	{ServiceLoadBalancer, http.MethodDelete, listenersPath + "/*", FeatureLoadBalancers, "delete the listener of a port"},
-	{ServiceLoadBalancer, http.MethodGet, poolsPath, FeatureLoadBalancers, "read the pools of a load balancer"},
+	{ServiceLoadBalancer, http.MethodGet, poolsPath, FeatureLoadBalancers, "read the pools of a load balancer, and each minute the health of all monitored ones"},
 	{ServiceLoadBalancer, http.MethodPost, poolsPath, FeatureLoadBalancers, "create the pool of a port"},
 	{ServiceLoadBalancer, http.MethodPut, poolsPath + "/*", FeatureLoadBalancers, "change a pool"},
 	{ServiceLoadBalancer, http.MethodDelete, poolsPath + "/*", FeatureLoadBalancers, "delete a pool"},
@@ -119,6 +119,7 @@ var calls = []Call{
 
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; check the owner of a network"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network with IPv4; read the subnets of VIPs and members"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/routers", FeatureNetworks, "with several external networks, find the one that the router of a VIP's subnet leads to"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "check that VIP ports are deleted; find the ports and subnets of the nodes"},
 
 	{ServiceNetwork, http.MethodGet, groupsPath, FeatureSecurityGroups, "find the security groups of the nodes and detect drift"},

@@ -104,12 +104,14 @@ func (p Policy) WhyNotServed(service *corev1.Service) string {
 func (p Policy) Leaves(service *corev1.Service) bool {
 	balancer := service.Spec.Type == corev1.ServiceTypeLoadBalancer
 	switch {
-	case p.Serves(service) || !hasFinalizer(service) && !p.Drain:
+	case p.Serves(service):
 		return false
-	case service.Annotations[annotation.Managed] == p.Mark(service):
+	case service.Annotations[annotation.Managed] == p.Mark(service): // also if another client removed the finalizer
 		return !balancer || service.DeletionTimestamp != nil || service.Spec.LoadBalancerClass != nil || p.Handles(service) || p.onlyAtClusterIP(service)
+	case !hasFinalizer(service):
+		return false
 	case p.Drain:
-		return balancer && hasFinalizer(service) && service.Spec.LoadBalancerClass != nil && p.Handles(service) && service.Annotations[annotation.Managed] == ""
+		return balancer && service.Spec.LoadBalancerClass != nil && p.Handles(service) && service.Annotations[annotation.Managed] == ""
 	case balancer:
 		return p.Handles(service)
 	}
@@ -130,6 +132,34 @@ func (p Policy) Mark(service *corev1.Service) string {
 	return string(service.UID) + " " + p.LoadBalancerClass
 }
 
+// markedFor returns the uid of the Service for which a controller wrote the mark, and the other annotations of its output;
+// "" if there is no mark.
+func markedFor(service *corev1.Service) string {
+	uid, _, _ := strings.Cut(service.Annotations[annotation.Managed], " ")
+	return uid
+}
+
+// Original returns the uid of the Service of which this one is a copy, according to the mark; "" if it is not a copy, or
+// has no mark. See Copied.
+func Original(service *corev1.Service) string {
+	if uid := markedFor(service); uid != string(service.UID) {
+		return uid
+	}
+	return ""
+}
+
+// Copied reports whether the annotations that controllers write were written for another Service: people and backups copy
+// them with the rest. They are no request, and do not describe this Service. The mark has the uid of the other one then.
+// Without a mark, as openstack-cloud-controller-manager leaves a Service, it is the status that is not copied: a
+// controller that wrote an address to the annotations has published one.
+func Copied(service *corev1.Service) bool {
+	if uid := markedFor(service); uid != "" {
+		return uid != string(service.UID)
+	}
+	output := service.Annotations[annotation.LoadBalancerAddress] != "" || service.Annotations[annotation.Programmed] != ""
+	return output && len(service.Status.LoadBalancer.Ingress) == 0
+}
+
 // Claimed reports whether the Service has the finalizer and this controller's mark.
 func (p Policy) Claimed(service *corev1.Service) bool {
 	return hasFinalizer(service) && service.Annotations[annotation.Managed] == p.Mark(service)
@@ -140,7 +170,8 @@ func hasFinalizer(service *corev1.Service) bool {
 }
 
 // LostMark reports whether the Service is no longer of type LoadBalancer, and has the finalizer but
-// no controller's mark: a client that replaced all annotations removed it.
+// no controller's mark: a client that replaced all annotations removed it. Whose the Service was, only its conditions,
+// the cloud or memory can show.
 func LostMark(service *corev1.Service) bool {
 	return service.Spec.Type != corev1.ServiceTypeLoadBalancer && hasFinalizer(service) && service.Annotations[annotation.Managed] == ""
 }

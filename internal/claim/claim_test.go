@@ -71,7 +71,11 @@ func TestServicesThatAreServedAndThatAreReleased(t *testing.T) {
 		"of another class, with the mark of that class": {
 			service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" }),
 		},
-		"without our finalizer": {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil })},
+		"without our finalizer":                       {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil }), leaves: true},
+		"of another type, without our finalizer":      {service: served(clusterIP, func(s *corev1.Service) { s.Finalizers = nil }), leaves: true},
+		"of another class, without our finalizer":     {service: served(class("other/x"), func(s *corev1.Service) { s.Finalizers = nil }), leaves: true},
+		"without our finalizer, with a copied mark":   {service: served(clusterIP, func(s *corev1.Service) { s.Finalizers, s.UID = nil, "uid-9" })},
+		"without our finalizer, and without our mark": {service: served(clusterIP, unmarked, func(s *corev1.Service) { s.Finalizers = nil })},
 
 		"drained":               {service: served(), drain: true, leaves: true},
 		"drained, of our class": {service: served(class(ourClass)), explicitOnly: true, drain: true, leaves: true},
@@ -97,5 +101,33 @@ func TestServicesThatAreServedAndThatAreReleased(t *testing.T) {
 				t.Errorf("Leaves: %t", got)
 			}
 		})
+	}
+}
+
+func TestAnnotationsThatWereWrittenForAnotherServiceAreCopied(t *testing.T) {
+	address := func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = "192.0.2.1" }
+	published := func(s *corev1.Service) {
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
+	}
+	other := func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-9 " + ourClass }
+	for name, c := range map[string]struct {
+		service  *corev1.Service
+		copied   bool
+		original string
+	}{
+		"its own":                               {service: served(address, published)},
+		"its own, nothing published":            {service: served(address)},
+		"of another controller for itself":      {service: served(address, func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" })},
+		"with the mark of another Service":      {service: served(other), copied: true, original: "uid-9"},
+		"the same, with a restored status":      {service: served(other, address, published), copied: true, original: "uid-9"},
+		"a request for a load balancer":         {service: served(unmarked)},
+		"without a mark, with an address":       {service: served(unmarked, address), copied: true},
+		"without a mark, with a note":           {service: served(unmarked, func(s *corev1.Service) { s.Annotations[annotation.Programmed] = "digest" }), copied: true},
+		"of openstack-cloud-controller-manager": {service: served(unmarked, address, published)},
+		"new":                                   {service: served(unmarked, without(annotation.LoadBalancerID))},
+	} {
+		if Copied(c.service) != c.copied || Original(c.service) != c.original {
+			t.Errorf("%s: copied %t from %q", name, Copied(c.service), Original(c.service))
+		}
 	}
 }

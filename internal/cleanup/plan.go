@@ -277,8 +277,8 @@ func (p *planner) sparedUser(l lb.LoadBalancer) string {
 func (p *planner) shared(listed octavia.Listed) {
 	l := listed.Bare
 	for _, owner := range p.Cluster.Sharers(l) {
-		if _, spared := p.Spared[owner.ServiceUID]; spared {
-			continue
+		if _, spared := p.Spared[owner.ServiceUID]; spared || owner.ServiceUID == "" && len(p.Spared) > 0 {
+			continue // a name alone may be that of a Service that is spared
 		}
 		ops := slices.DeleteFunc(diff.New(lb.Wanted{}, lb.Observed{LoadBalancer: active(l)}, owner).Ops, func(op diff.Op) bool { return !leavesLoadBalancer(op) })
 		if len(ops) == 0 {

@@ -138,7 +138,7 @@ type LoadBalancer struct {
 	AdditionalSubnetID string
 	// MemberSubnetID is the subnet of the members. Empty means the subnet of the VIP.
 	MemberSubnetID string
-	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the first external network.
+	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the external network of the VIP's router.
 	FloatingNetworkID, FloatingSubnetID string
 	// FloatingSubnets says in which subnets of that network, where FloatingSubnetID is empty.
 	FloatingSubnets setting.SubnetPattern

@@ -99,12 +99,12 @@ func SetUp(m manager.Manager, o Options) error {
 		return err
 	}
 	reconciler = service.New(options)
-	sweeper := sweep.New(sweep.Options{
+	sweeping := sweep.Options{
 		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
 		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
 		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: o.Planner.Survey.Drop, Look: o.Others.Look,
-	})
-	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), o.Planner.Survey, sweeper} {
+	}
+	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), o.Planner.Survey, sweep.New(sweeping), sweep.NewHealth(sweeping)} {
 		if err := m.Add(r); err != nil {
 			return fmt.Errorf("add to the manager: %w", err)
 		}

@@ -21,6 +21,10 @@ var (
 		"Services of this controller, by reason of condition Programmed; NotProcessed without the condition.", []string{"reason"}, nil)
 	notProgrammedGauge = prometheus.NewDesc("kube_octavia_longest_not_programmed_seconds",
 		"How long a Service with this reason of condition Programmed has been not programmed, the longest of them; 0 if there is none.", []string{"reason"}, nil)
+	servingGauge = prometheus.NewDesc("kube_octavia_services_serving",
+		"Services of this controller, by reason of condition Serving; NotProcessed without the condition.", []string{"reason"}, nil)
+	notServingGauge = prometheus.NewDesc("kube_octavia_longest_not_serving_seconds",
+		"How long condition Serving of a Service with this reason has been False, the longest of them; 0 if there is none.", []string{"reason"}, nil)
 )
 
 // listLimit bounds how long a scrape waits for the cache of Services.
@@ -40,6 +44,8 @@ type services struct {
 func (s services) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- servicesGauge
 	descriptions <- notProgrammedGauge
+	descriptions <- servingGauge
+	descriptions <- notServingGauge
 }
 
 // Collect implements prometheus.Collector.
@@ -67,5 +73,9 @@ func (s services) Collect(metrics chan<- prometheus.Metric) {
 	for reason, tally := range status.TallyByReason(ours, time.Now()) {
 		metrics <- prometheus.MustNewConstMetric(servicesGauge, prometheus.GaugeValue, float64(tally.Services), reason)
 		metrics <- prometheus.MustNewConstMetric(notProgrammedGauge, prometheus.GaugeValue, tally.Longest.Seconds(), reason)
+	}
+	for reason, tally := range status.TallyByServing(ours, time.Now()) {
+		metrics <- prometheus.MustNewConstMetric(servingGauge, prometheus.GaugeValue, float64(tally.Services), reason)
+		metrics <- prometheus.MustNewConstMetric(notServingGauge, prometheus.GaugeValue, tally.Longest.Seconds(), reason)
 	}
 }

@@ -29,6 +29,17 @@ kube_octavia_services{reason="NotAccepted"} 0
 kube_octavia_services{reason="NotProcessed"} 0
 kube_octavia_services{reason="Programmed"} 2
 kube_octavia_services{reason="Updating"} 0
+# HELP kube_octavia_services_serving Services of this controller, by reason of condition Serving; NotProcessed without the condition.
+# TYPE kube_octavia_services_serving gauge
+kube_octavia_services_serving{reason="AllMembersDown"} 0
+kube_octavia_services_serving{reason="HealthUnknown"} 0
+kube_octavia_services_serving{reason="NoEndpoints"} 0
+kube_octavia_services_serving{reason="NoMembers"} 1
+kube_octavia_services_serving{reason="NotMonitored"} 0
+kube_octavia_services_serving{reason="NotProcessed"} 1
+kube_octavia_services_serving{reason="NotProgrammed"} 0
+kube_octavia_services_serving{reason="Serving"} 0
+kube_octavia_services_serving{reason="SomeMembersDown"} 0
 `
 
 // listing is a cache with these Services, or that cannot be read.
@@ -51,6 +62,7 @@ func TestOnlyTheActiveReplicaCountsItsServices(t *testing.T) {
 		return v
 	}
 	all := []corev1.Service{balancer("a", "ours", status.ReasonProgrammed), balancer("b", "ours", status.ReasonProgrammed), balancer("c", "other", status.ReasonProgrammed), {}}
+	all[0].Status.Conditions = append(all[0].Status.Conditions, metav1.Condition{Type: status.Serving, Status: metav1.ConditionFalse, Reason: status.ReasonNoMembers})
 	elected := make(chan struct{})
 	close(elected)
 	for name, test := range map[string]struct {
@@ -64,7 +76,7 @@ func TestOnlyTheActiveReplicaCountsItsServices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			counted := services{reader: listing{services: all, failure: test.failure}, policy: claim.Policy{LoadBalancerClass: "ours"}, elected: test.elected, log: logr.Discard()}
-			if err := testutil.CollectAndCompare(counted, strings.NewReader(test.want), "kube_octavia_services"); err != nil {
+			if err := testutil.CollectAndCompare(counted, strings.NewReader(test.want), "kube_octavia_services", "kube_octavia_services_serving"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -31,12 +31,18 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	r := d.Record
 	r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
 	r.Cloud.Written, r.Progress.Reached = f.Now, lb.Fingerprint{}
+	if key, failed := diff.Failed(op); failed {
+		r.Failed = r.Failed.Again(key, f.Now, f.Timing.Repeat)
+	}
 	if d.Goal.Policy != annotation.DriftRepair {
 		// Until the cloud has the desired state, differences are our own.
 		r.Drift.Digest = ""
 	}
 	if err != nil {
 		return afterFailure(f, r, op, err)
+	}
+	if attach, ok := op.(diff.AssociateFloatingIP); ok && attach.ID == r.Rejected.FloatingIPID {
+		r.Rejected = memory.Rejected{}
 	}
 	if d.RepairsDrift() {
 		r.Drift.Repaired = append(r.Drift.Repaired[:len(r.Drift.Repaired):len(r.Drift.Repaired)], op.String())
@@ -46,7 +52,10 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	}
 	r.Cloud.FreesQuota = r.Cloud.FreesQuota || freesQuota(f, op)
 	switch op := op.(type) {
+	case diff.SetMembers:
+		r.Refused = r.Refused.Accepted(op.Members)
 	case diff.CreateLoadBalancer:
+		r.Refused = r.Refused.Accepted(diff.NewMembers(op, r.Cloud.Observed))
 		r = afterCreate(f, d, r, op, made)
 	case diff.DeleteLoadBalancer:
 		return afterDelete(f, d, r, op)
@@ -68,10 +77,16 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 
 // afterFailure returns what to remember after an operation that failed.
 func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record {
+	if r.Refused = refusedMembers(f, r, op, err); r.Refused.Again {
+		return r // Octavia changed nothing
+	}
 	r.Cloud.Known = false
 	class := openstack.Classify(err)
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {
 		LockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
+	}
+	if attach, ok := op.(diff.AssociateFloatingIP); ok && rejects(err) {
+		r.Rejected = rejectedAgain(f, r.Rejected, attach, err)
 	}
 	create, creates := op.(diff.CreateLoadBalancer)
 	if !creates {

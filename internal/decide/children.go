@@ -6,6 +6,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -46,7 +47,7 @@ func awaitChildren(f Facts, d Decision) Decision {
 		return d
 	}
 	next.Action, next.Plan = AwaitChildren, urgentPlan(f, next)
-	return hold(f, next)
+	return hold(f, awaitRepeats(f, next))
 }
 
 // startWaiting starts the time of unfinished children when they are first seen, and reports
@@ -65,26 +66,33 @@ func startWaiting(f Facts, d Decision) (_ Decision, waits bool) {
 	return d, true
 }
 
-// unready names a child of the ACTIVE load balancer that is not ACTIVE, and counts the others.
-// Of the pools without a listener only those of the owner count.
+// unready names a child of ours of the ACTIVE load balancer that is not ACTIVE, says what may not be in force because of
+// that, and counts the others. A child in ERROR comes first: the others become ACTIVE on their own.
 func unready(l lb.LoadBalancer, owner lb.Owner) string {
-	var children []string
-	add := func(kind, id string, s lb.ProvisioningStatus) {
-		if s != "" && s != lb.Active {
-			children = append(children, fmt.Sprintf("%s %s is in %s", kind, id, s))
+	var pending, failed []string
+	add := func(kind, id string, s lb.ProvisioningStatus, lacks string) {
+		switch s {
+		case "", lb.Active:
+		case lb.Error:
+			failed = append(failed, fmt.Sprintf("%s %s is in ERROR: Octavia did not carry out its last change, so %s", kind, id, lacks))
+		default:
+			pending = append(pending, fmt.Sprintf("%s %s is in %s", kind, id, s))
 		}
 	}
 	addPool := func(p lb.Pool) {
-		add("pool", p.ID, p.ProvisioningStatus)
+		add("pool", p.ID, p.ProvisioningStatus, "its members and settings may not be those that Octavia shows")
 		if m := p.Monitor; m != nil {
-			add("health monitor", m.ID, m.ProvisioningStatus)
+			add("health monitor", m.ID, m.ProvisioningStatus, "members may be checked in another way than Octavia shows")
 		}
 		for _, m := range p.Members {
-			add("member", m.ID, m.ProvisioningStatus)
+			add("member", m.ID, m.ProvisioningStatus, fmt.Sprintf("%s may not take traffic, and a member that was removed from its pool may still take some", m.Address))
 		}
 	}
 	for _, listener := range l.Listeners {
-		add("listener", listener.ID, listener.ProvisioningStatus)
+		if !owner.OwnsListener(listener) {
+			continue
+		}
+		add("listener", listener.ID, listener.ProvisioningStatus, notInForce(listener))
 		if listener.Pool != nil {
 			addPool(*listener.Pool)
 		}
@@ -94,12 +102,29 @@ func unready(l lb.LoadBalancer, owner lb.Owner) string {
 			addPool(p)
 		}
 	}
+	children := slices.Concat(failed, pending)
 	if len(children) == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("load balancer %s is ACTIVE, but its %s", l.ID, children[0])
 	if len(children) > 1 {
-		text += fmt.Sprintf(", and %d more children are not ready", len(children)-1)
+		text += fmt.Sprintf(" (and %d more children are not ready)", len(children)-1)
 	}
 	return text
+}
+
+// mostSources is how many source ranges a condition names.
+const mostSources = 8
+
+// notInForce says what may not be in force of a listener in ERROR.
+func notInForce(l lb.Listener) string {
+	port := fmt.Sprintf("port %s/%d", l.Key().Transport, l.Port)
+	if len(l.AllowedCIDRs) == 0 {
+		return port + " may be closed, or have other settings than Octavia shows"
+	}
+	sources := strings.Join(l.AllowedCIDRs[:min(len(l.AllowedCIDRs), mostSources)], ", ")
+	if more := len(l.AllowedCIDRs) - mostSources; more > 0 {
+		sources += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s may still admit clients outside of %s, or not yet all of these", port, sources)
 }

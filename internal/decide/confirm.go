@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -43,7 +44,8 @@ func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 		d, _ = startWaiting(f, d)
 		return d
 	}
-	d.Unready = unready(l, f.Owner())
+	d.Record.Failed.Text = failedText(f, d, l)
+	d.Unready = cmp.Or(d.Record.Failed.Text, unready(l, f.Owner()))
 	if d.Record.Cloud.Confirmed = d.Unready == ""; d.Record.Cloud.Confirmed {
 		d.Record = d.Record.Serves() // even if something else is refused
 	}

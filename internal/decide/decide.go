@@ -8,12 +8,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // Decision says what to do now, what to remember, and what to report.
@@ -51,7 +53,7 @@ func Decide(f Facts) Decision {
 	if !f.Serves {
 		return release(f)
 	}
-	d := resolve(f)
+	d := addressed(f, resolve(f))
 	f.Record = d.Record
 	switch {
 	case d.Need != "" || !d.Goal.Known:
@@ -148,6 +150,10 @@ func (f Facts) limit(g Goal) Goal {
 		}
 		return g
 	}
+	if g.leaves = f.mustLeave(g); g.leaves {
+		g.Wanted = lb.Wanted{KeepFloatingIP: annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}
+		return g
+	}
 	withheld := g.Wanted.Withheld
 	if g.Wanted = build.MembersOnly(g.Input, o); g.Waits != nil {
 		g.Wanted.Withheld = withheld // a Service that waits for its group reports this too
@@ -155,14 +161,41 @@ func (f Facts) limit(g Goal) Goal {
 	return g
 }
 
+// mustLeave reports whether the refused Service has, or may have, ports on a shared load balancer that are reachable from
+// outside and must not be.
+func (f Facts) mustLeave(g Goal) bool {
+	l, owner := f.loadBalancer(), f.Owner()
+	return g.Refused != nil && g.Refused.Exposed && l != nil && f.observed().Predecessor == nil && (owner.Owns(*l) || owner.Joined(*l))
+}
+
+// leave removes the Service's ports from a shared load balancer, which it leaves to the others. Then the Service is
+// without one, until it can have another.
+func leave(f Facts, d Decision) Decision {
+	l, o := f.loadBalancer(), f.observed()
+	deletes := slices.ContainsFunc(d.Plan.Ops, is[diff.DeleteLoadBalancer])
+	left := len(d.Plan.Ops) == 0 && !o.Sharer
+	if l.ProvisioningStatus == lb.Active && (deletes && f.FromMemory || left) {
+		// It is read again before it is deleted: others may use it by now. If the Service has left its own load balancer, it looks for
+		// another one.
+		d.Plan.Ops, d.Record.Cloud.Known, d.Delay = nil, false, timing.StaleRetry
+	}
+	return d
+}
+
 // converge plans what leads to the goal. If nothing is left to do, it confirms that the cloud
 // has this state.
 func converge(f Facts, d Decision) Decision {
 	d.Plan, d.Complete = planFor(f, d)
-	if f.lacksFloatingIPs(d) {
+	switch {
+	case f.lacksRequestedAddresses(d):
+		return d.needs(NeedRequestedAddresses)
+	case f.lacksFloatingIPs(d):
 		return d.needs(NeedFloatingIPs)
 	}
-	d = postponeDiscards(f, d)
+	if d.Goal.leaves {
+		return leave(f, d)
+	}
+	d = awaitRepeats(f, postponeDiscards(f, d))
 	var settled bool
 	if d, settled = handOver(f, d); settled || d.Need != "" {
 		return d
@@ -278,7 +311,7 @@ func independent(op diff.Op, observed lb.Observed) bool {
 }
 
 // onPort sets the VIP port of a floating IP operation that was planned before the port was known.
-// Ready is false while it is not known.
+// Ready is false while it is not known, and while another floating IP of the network is attached to it.
 func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 	var port string
 	if observed.LoadBalancer != nil {
@@ -290,7 +323,7 @@ func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 		return op, port != ""
 	case diff.AssociateFloatingIP:
 		op.PortID = port
-		return op, port != ""
+		return op, port != "" && !diff.PortIsTaken(op, observed)
 	}
 	return op, true
 }

@@ -63,15 +63,18 @@ func TestDecide(t *testing.T) {
 		"foreign change":   {facts: changed(plain.with(have)), action: Converge, ops: []string{"SetMembers"}, check: isForeign},
 		"foreign change, drift policy report": {facts: changed(factsOf(web(annotated(annotation.DriftPolicy, "report")), "10.0.0.11").with(have)),
 			action: Converge, check: isHeld},
-		"predicted state":                 {facts: predicted(plain.with(have)), need: NeedStatusTree},
-		"refused, no load balancer":       {facts: factsOf(web(annotated(annotation.TimeoutPrefix+"client-data", "no")), "10.0.0.11"), action: Converge, check: isRefused},
-		"waits for its group":             {facts: waiting(plain), action: Converge, check: waitsForGroup},
-		"requested floating IP":           {facts: factsOf(web(requesting("203.0.113.9")), "10.0.0.11"), need: NeedRequestedFloatingIP},
-		"requested floating IP attached":  {facts: factsOf(web(requesting("203.0.113.7")), "10.0.0.11").with(have), action: Converge, check: isDone},
-		"certificate not stored":          {facts: withSecret(factsOf(web(annotated(annotation.TLSSecret, "web-tls")), "10.0.0.11")), need: NeedCertificate},
-		"desired state unknown":           {facts: unknown(plain), check: isUndecided},
-		"PENDING listener":                {facts: plain.with(pendingListener), action: AwaitChildren},
-		"deleted":                         {facts: deleted(plain.with(have)), action: Release, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"predicted state":                {facts: predicted(plain.with(have)), need: NeedStatusTree},
+		"refused, no load balancer":      {facts: factsOf(web(annotated(annotation.TimeoutPrefix+"client-data", "no")), "10.0.0.11"), action: Converge, check: isRefused},
+		"waits for its group":            {facts: waiting(plain), action: Converge, check: waitsForGroup},
+		"requested floating IP":          {facts: factsOf(web(requesting("203.0.113.9")), "10.0.0.11"), need: NeedRequestedFloatingIP},
+		"requested floating IP attached": {facts: factsOf(web(requesting("203.0.113.7")), "10.0.0.11").with(have), action: Converge, check: isDone},
+		"certificate not stored":         {facts: withSecret(factsOf(web(annotated(annotation.TLSSecret, "web-tls")), "10.0.0.11")), need: NeedCertificate},
+		"desired state unknown":          {facts: unknown(plain), check: isUndecided},
+		"PENDING listener":               {facts: plain.with(pendingListener), action: AwaitChildren},
+		"deleted":                        {facts: deleted(plain.with(have)), action: Release, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"deleted, others not known":      {facts: unasked(deleted(plain.with(have))), need: NeedRequestedAddresses},
+		"deleted, another Service requests the floating IP": {facts: requestedElsewhere(deleted(plain.with(have)), "203.0.113.7"),
+			action: Release, ops: []string{"DisassociateFloatingIP", "DeleteLoadBalancer"}},
 		"deleted, floating IP remembered": {facts: remembered(deleted(plain.with(have))), need: NeedFloatingIPs},
 	})
 }
@@ -99,7 +102,7 @@ func TestDecideOnFailure(t *testing.T) {
 	internal := factsOf(web(publishing, annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")), "10.0.0.11")
 	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
 	checkDecisions(t, map[string]decision{
-		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteLoadBalancer"}},
 		"failed again before it served":      {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
 		"served and failed":                  {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
 		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
@@ -200,9 +203,15 @@ func changed(f Facts) Facts {
 }
 
 func predicted(f Facts) Facts  { f.Record.Cloud.Confirmed = false; return f }
-func deleted(f Facts) Facts    { f.Serves = false; return f }
+func deleted(f Facts) Facts    { f.Serves, f.Provided = false, []Need{NeedRequestedAddresses}; return f }
+func unasked(f Facts) Facts    { f.Provided = nil; return f }
 func remembered(f Facts) Facts { f.FromMemory = true; return f }
 func noFailover(f Facts) Facts { f.FailoverRefused = "403"; return f }
+
+func requestedElsewhere(f Facts, address string) Facts {
+	f.RequestedAddresses = []string{address}
+	return f
+}
 
 func unknown(f Facts) Facts {
 	f.Desired.Built = Built{Input: f.Desired.Input, Err: errors.New("no answer")}

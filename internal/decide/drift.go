@@ -26,7 +26,7 @@ import (
 // Digest identifies everything that the Service requests, including nodes and settings of the
 // operator, and nothing of the cloud. It is empty for a refused Service.
 func Digest(in build.Input) string {
-	in.Found, in.Serial, in.WouldExpose = nil, false, nil
+	in.Found, in.Serial, in.WouldExpose, in.WouldCutOff = nil, false, nil, nil
 	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
 	subnets := in.Networks.PodSubnets
@@ -90,6 +90,9 @@ func (f Facts) leavesDrift(g Goal) bool {
 func hold(f Facts, d Decision) Decision {
 	if f.leavesDrift(d.Goal) && len(d.Plan.Ops) > 0 {
 		d.Held, d.Plan.Ops, d.Record.Drift.Detected = d.Plan.Ops, nil, true
+		if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Active {
+			d.Record.Progress.Reason, d.Record.Progress.Trouble = "", "" // an earlier failure is over
+		}
 	}
 	return d
 }
@@ -122,7 +125,7 @@ func noteForeign(f Facts, d Decision) Decision {
 	}
 	d.Record.Cloud.Expected = nil
 	needed := slices.ContainsFunc(diff.New(d.Goal.Wanted, *expected, f.Owner()).Ops, diff.Op.Octavia)
-	if f.leavesDrift(d.Goal) || diff.Repairs(d.Plan.Ops) || needed {
+	if d.Goal.leaves || f.leavesDrift(d.Goal) || diff.Repairs(d.Plan.Ops) || needed {
 		return d
 	}
 	for _, op := range d.Plan.Ops {

@@ -45,6 +45,8 @@ type Facts struct {
 	FailoverRefused string
 	// MissingNodeRules says what the nodes' security group does not allow yet, or is empty.
 	MissingNodeRules string
+	// RequestedAddresses are the addresses and ids of floating IPs that other Services request.
+	RequestedAddresses []string
 	// RequestID identifies the pass in the logs of OpenStack.
 	RequestID string
 	// Preview decides as if all delays were over.

@@ -65,6 +65,10 @@ type Outcome struct {
 	Woken bool
 }
 
+// ownRefusals are the reasons of refusals that end only when the Service is changed, or when a controller starts that
+// knows more of it or of the cloud.
+var ownRefusals = []string{build.ReasonInvalidAnnotation, build.ReasonInvalidSourceRanges, build.ReasonNoNodePort, build.ReasonUnsupported}
+
 // Next returns when to process the Service again: after a time, with 0 at the next event, or,
 // with an error, after the backoff of the queue.
 func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
@@ -112,8 +116,8 @@ func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 		return timing.Jitter(max(f.Timing.AnswerLimit-f.Now.Sub(d.Record.Cloud.Unanswered), time.Second)), nil
 	case !d.Record.Progress.SteadyFor.None() && pending:
 		return max(TimeUntilLate(f, d), 0), nil // then it is reported as late
-	case d.Goal.Waits != nil, d.Goal.Refused != nil && slices.Contains([]string{build.ReasonSharingRefused, build.ReasonNoSubnet, build.ReasonServiceSubnetUnusable}, d.Goal.Refused.Reason):
-		// The Services or the networks on which it depends may change without an event.
+	case d.Goal.Waits != nil, d.Goal.Refused != nil && !slices.Contains(ownRefusals, d.Goal.Refused.Reason):
+		// What it depends on, such as networks, addresses, certificates and other Services, may change without an event.
 		return timing.Jitter(f.Timing.SlowRetry), nil
 	}
 	return 0, nil

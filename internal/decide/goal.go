@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -37,8 +38,16 @@ type Goal struct {
 	Policy annotation.Drift
 	// predecessor is the input for the members of a load balancer that is being replaced.
 	predecessor *build.Input
+	// leaves reports whether the refused Service gives up its ports, because they are reachable from outside and must
+	// not be.
+	leaves bool
 	// replaces reports whether Wanted is a replacement for the existing load balancer.
 	replaces bool
+}
+
+// Internal reports whether the Service is to have no floating IP.
+func (g Goal) Internal() bool {
+	return g.Wanted.LoadBalancer != nil && g.Wanted.FloatingIP == nil && !g.Wanted.KeepAddress
 }
 
 // GroupWait is the error of a Service that waits until another Service has created the load
@@ -69,6 +78,9 @@ func withRecordedVIP(w lb.Wanted, service *corev1.Service) lb.Wanted {
 // recordedVIP returns the VIP address that is recorded on an internal Service while its load
 // balancer is deleted and created again: in that time nothing in the cloud has the address.
 func recordedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
+	if claim.Original(service) != "" {
+		return lb.VIP{}, false // it is the address of another Service
+	}
 	address, subnet, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {

@@ -32,6 +32,14 @@ func TestRecordedVIPIsRequestedForANewLoadBalancer(t *testing.T) {
 	}
 }
 
+func TestTheVIPOfAnotherServiceIsNotRequested(t *testing.T) {
+	copied := web(annotated(annotation.VIPAddress, "10.0.0.5"), annotated(annotation.Managed, "uid-of-another kube-octavia.io/octavia"))
+	want := lb.VIP{SubnetID: "configured"}
+	if got := withRecordedVIP(lb.Wanted{LoadBalancer: &lb.LoadBalancer{VIP: want}}, copied); got.LoadBalancer.VIP != want {
+		t.Errorf("%+v", got.LoadBalancer.VIP)
+	}
+}
+
 func TestStoredCertificateReplacesItsName(t *testing.T) {
 	w := lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{TLS: &lb.TLS{Certificate: "name"}}, {TLS: &lb.TLS{Certificate: "other"}}, {}}}}
 	got := WithCertificate(w, "name", "ref").LoadBalancer.Listeners

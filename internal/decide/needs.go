@@ -23,6 +23,8 @@ const (
 	NeedCertificate Need = "certificate"
 	// NeedRequestedFloatingIP: read the floating IP that the Service requests.
 	NeedRequestedFloatingIP Need = "requested floating IP"
+	// NeedRequestedAddresses: find out which addresses other Services request, before one is given up.
+	NeedRequestedAddresses Need = "requested addresses"
 	// NeedFloatingIPs: read the floating IPs again before one is moved.
 	NeedFloatingIPs Need = "floating IPs"
 	// NeedStatusTree: compare the load balancer with its status tree.
@@ -71,6 +73,15 @@ func (f Facts) lacksFloatingIPs(d Decision) bool {
 			return want == nil || op.Address != want.Address
 		}
 		return false
+	})
+}
+
+// lacksRequestedAddresses reports whether the plan gives up a floating IP, or takes up one that was kept: another
+// Service may request it.
+func (f Facts) lacksRequestedAddresses(d Decision) bool {
+	return !f.provided(NeedRequestedAddresses) && slices.ContainsFunc(d.Plan.Ops, func(op diff.Op) bool {
+		attach, attaches := op.(diff.AssociateFloatingIP)
+		return is[diff.DeleteFloatingIP](op) || attaches && attach.Description != ""
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
@@ -25,14 +24,12 @@ func (f Facts) failedBeforeServing() bool {
 	return l != nil && l.ProvisioningStatus == lb.Error && !f.served() && f.Capabilities.Marked(*l) && !diff.Shared(*l, f.Owner())
 }
 
-// rebuild deletes a load balancer that failed before it served. A floating IP that was
-// requested by its address is kept: it may belong to a person, and could not be restored.
+// rebuild deletes a load balancer that failed before it served. Its floating IP is attached to the next one.
 func rebuild(f Facts, d Decision) Decision {
 	d.Action = Rebuild
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed,
 		fmt.Sprintf("load balancer %s went into ERROR before it served; it is deleted and created again", f.loadBalancer().ID)
-	requested := f.Service.Spec.LoadBalancerIP != "" || f.Service.Annotations[annotation.FloatingIP] != ""
-	d.Plan = diff.New(lb.Wanted{KeepFloatingIP: requested || annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}, f.observed(), f.Owner())
+	d.Plan = diff.New(lb.Wanted{KeepAddress: true}, f.observed(), f.Owner())
 	return d
 }
 

@@ -30,10 +30,23 @@ func release(f Facts) Decision {
 			return d
 		}
 	}
-	if d.Plan, _ = planFor(f, d); f.lacksFloatingIPs(d) {
+	d.Goal.Wanted.Addresses.Requested = f.RequestedAddresses
+	d.Plan, _ = planFor(f, d)
+	switch {
+	case f.lacksRequestedAddresses(d):
+		return d.needs(NeedRequestedAddresses)
+	case f.lacksFloatingIPs(d):
 		return d.needs(NeedFloatingIPs)
 	}
-	return postponeDiscards(f, d)
+	return awaitRepeats(f, postponeDiscards(f, d))
+}
+
+// LeftUnseen reports whether the Service has left a shared load balancer, as far as its own writes tell. The load balancer
+// is read once more before the Service forgets it: what is left there would keep it for ever.
+func LeftUnseen(d Decision, owner lb.Owner) bool {
+	c := d.Record.Cloud
+	l := c.Observed.LoadBalancer
+	return c.Known && !c.Confirmed && l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0 && diff.Shared(*l, owner)
 }
 
 // Released reports whether the Service has nothing in the cloud, and no create without an

@@ -145,5 +145,5 @@ func replace(f Facts, d Decision) Decision {
 		d.Delay = wait
 		d.Plan.Ops = slices.DeleteFunc(d.Plan.Ops, is[diff.CreateLoadBalancer])
 	}
-	return postponeDiscards(f, d)
+	return awaitRepeats(f, postponeDiscards(f, d))
 }

@@ -27,8 +27,8 @@ type Created struct {
 
 // After returns what will be observed once the cloud has carried out the op: observed, which does not change, with
 // the op's change. So the next op can be planned without another read. It sets no statuses, except that a new load
-// balancer is PENDING_CREATE, and a PENDING listener is ACTIVE once it is written. The ids of a new load balancer's
-// children are empty.
+// balancer is PENDING_CREATE, and that what is written becomes ACTIVE: a listener that was PENDING, and whatever was in
+// ERROR. The ids of a new load balancer's children are empty.
 func After(observed lb.Observed, op Op, made Created) lb.Observed {
 	next := Clone(observed)
 	switch op := op.(type) {
@@ -115,7 +115,7 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 		listener.TLS = op.TLS
 	}
 	settled(listener)
-	if op.PoolID != nil {
+	if op.PoolID != nil && (listener.Pool == nil || listener.Pool.ID != *op.PoolID) {
 		old := listener.Pool
 		listener.Pool = takeDetached(l, *op.PoolID)
 		detach(l, old)
@@ -126,9 +126,9 @@ func listenerIndex(l *lb.LoadBalancer, id string) int {
 	return slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == id })
 }
 
-// settled makes a PENDING listener ACTIVE.
+// settled makes a listener ACTIVE that was PENDING or in ERROR.
 func settled(l *lb.Listener) {
-	if l.ProvisioningStatus.Pending() {
+	if l.ProvisioningStatus.Pending() || inError(l.ProvisioningStatus) {
 		l.ProvisioningStatus = lb.Active
 	}
 }
@@ -138,6 +138,9 @@ func afterPool(l *lb.LoadBalancer, op Op, made Created) {
 	case UpdatePool:
 		onPool(l, op.ID, func(p *lb.Pool) {
 			p.Algorithm, p.Persistence, p.AdminDown = op.Algorithm, op.Persistence, op.AdminDown
+			if inError(p.ProvisioningStatus) {
+				p.ProvisioningStatus = lb.Active
+			}
 		})
 	case DeletePool:
 		l.DetachedPools = slices.DeleteFunc(l.DetachedPools, func(p lb.Pool) bool { return p.ID == op.ID })
@@ -189,7 +192,9 @@ func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
 	case AssociateFloatingIP:
 		change(op.ID, func(f *lb.FloatingIP) { f.PortID, f.Description = op.PortID, cmp.Or(op.Description, f.Description) })
 	case DisassociateFloatingIP:
-		change(op.ID, func(f *lb.FloatingIP) { f.PortID, f.Description = "", cmp.Or(op.Description, f.Description) })
+		change(op.ID, func(f *lb.FloatingIP) {
+			f.PortID, f.Description = "", cmp.Or(op.Description, f.Description)
+		})
 	case SetFloatingIPTags:
 		change(op.ID, func(f *lb.FloatingIP) { f.Tags = op.Tags })
 	case DeleteFloatingIP:

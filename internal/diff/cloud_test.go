@@ -228,13 +228,13 @@ func (c *cloud) deleteBalancer(id string) error {
 }
 
 func (c *cloud) applyFloating(op Op) (Created, error) {
-	onPort := func(port string) error {
+	onPort := func(port, network string) error {
 		if c.balancer == nil || port == "" || port != c.balancer.VIP.PortID {
 			return fmt.Errorf("%q is not the VIP port", port)
 		}
 		for _, f := range c.floating {
-			if f.PortID == port {
-				return fmt.Errorf("port %s has floating IP %s already", port, f.ID)
+			if f.PortID == port && f.NetworkID == network {
+				return fmt.Errorf("port %s has floating IP %s of network %s already", port, f.ID, network)
 			}
 		}
 		return nil
@@ -256,11 +256,11 @@ func (c *cloud) applyFloating(op Op) (Created, error) {
 	}
 	switch op := op.(type) {
 	case CreateFloatingIP:
-		return c.createFloating(op.FloatingIP, onPort(op.FloatingIP.PortID))
+		return c.createFloating(op.FloatingIP, onPort(op.FloatingIP.PortID, op.FloatingIP.NetworkID))
 	case AssociateFloatingIP:
 		f, err := ours(op.ID, false)
 		if err == nil && f.PortID != op.PortID {
-			err = onPort(op.PortID)
+			err = onPort(op.PortID, f.NetworkID)
 		}
 		if err != nil {
 			return Created{}, err

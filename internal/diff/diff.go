@@ -35,6 +35,8 @@ type Refusal struct {
 const (
 	// ReasonFloatingIPInUse: the requested address is attached to something else.
 	ReasonFloatingIPInUse = "FloatingIPInUse"
+	// ReasonFloatingIPNotAttachable: the cloud cannot attach the requested address to the VIP.
+	ReasonFloatingIPNotAttachable = "FloatingIPNotAttachable"
 	// ReasonFloatingIPNotFound: the requested address does not exist, and another one serves, which would have to be
 	// released first.
 	ReasonFloatingIPNotFound = "FloatingIPNotFound"
@@ -125,10 +127,10 @@ func losesAddress(l lb.LoadBalancer) bool {
 // changes plans the changes of one load balancer. Restrictions of access, and what keeps traffic flowing on ports that
 // stay, come before new ports; ports are closed last.
 type changes struct {
-	owner                                                              lb.Owner
-	id                                                                 string
-	mark, listeners, reopening, settings, leftBehind, opening, closing []Op
-	members                                                            []memberChange
+	owner                                                                      lb.Owner
+	id                                                                         string
+	mark, listeners, failed, reopening, settings, leftBehind, opening, closing []Op
+	members                                                                    []memberChange
 	// detached are pools that no listener uses, also not after the plan so far.
 	detached []lb.Pool
 	// uses counts, by pool id, the listeners that will have the pool; kept counts those of ours that stay. Listeners can
@@ -139,7 +141,7 @@ type changes struct {
 }
 
 func (t *changes) ops() []Op {
-	return slices.Concat(t.mark, t.listeners, t.reopening, inTurn(t.members), t.settings, t.leftBehind, t.opening, t.closing)
+	return slices.Concat(t.mark, t.listeners, t.failed, t.reopening, inTurn(t.members), t.settings, t.leftBehind, t.opening, t.closing)
 }
 
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
@@ -279,6 +281,9 @@ func (t *changes) update(want, have lb.Listener) {
 		// Any write repairs it.
 		op.ConnectionLimit = &want.ConnectionLimit
 	}
+	if inError(have.ProvisioningStatus) && !replace && !op.sets() {
+		op = repeated(op, want, have)
+	}
 	if op.sets() {
 		t.listeners = append(t.listeners, op)
 	}
@@ -287,6 +292,8 @@ func (t *changes) update(want, have lb.Listener) {
 	case want.Pool == nil:
 	case replace:
 		t.replace(want, have)
+	case inError(have.Pool.ProvisioningStatus):
+		t.updateFailed(*want.Pool, *have.Pool)
 	default:
 		t.updatePool(*want.Pool, *have.Pool)
 	}
@@ -309,7 +316,10 @@ func (t *changes) inOtherSubnet(want, have lb.Pool) bool {
 // replace gives a listener a new, complete pool, and then deletes the old one, which is missing, or shared by
 // another listener of ours, or was left PENDING by Octavia, or whose protocol or member subnet cannot be changed.
 func (t *changes) replace(want, have lb.Listener) {
-	id := t.createPool(*want.Pool)
+	id, ready := t.createPool(*want.Pool)
+	if !ready {
+		return
+	}
 	behind := have.Pool != nil && have.Pool.Unfinished()
 	t.opening = append(t.opening, UpdateListener{ID: have.ID, Key: have.Key(), PoolID: &id, LeftBehind: behind})
 	if behind {
@@ -327,7 +337,7 @@ func (t *changes) drop(p *lb.Pool) []Op {
 	if t.uses[p.ID]--; t.uses[p.ID] > 0 {
 		return nil
 	}
-	return []Op{DeletePool{ID: p.ID, Name: p.Name, LeftBehind: p.Unfinished()}}
+	return []Op{DeletePool{ID: p.ID, Name: p.Name, LeftBehind: p.Unfinished(), Failed: inError(p.ProvisioningStatus)}}
 }
 
 // open plans a new listener, after its complete pool, so that the port opens with members behind it. Listeners of
@@ -336,18 +346,22 @@ func (t *changes) drop(p *lb.Pool) []Op {
 // the listener comes first, after restrictions: it may have been deleted to be opened again. A metrics listener,
 // without a pool, can wait.
 func (t *changes) open(want lb.Listener, unwanted []lb.Listener) []lb.Listener {
-	before, id := len(t.opening), ""
+	before, id, ready := len(t.opening), "", true
 	if want.Pool != nil {
-		id = t.createPool(*want.Pool)
+		id, ready = t.createPool(*want.Pool)
 	}
 	rest := unwanted[:0:0]
+	if !ready {
+		// What is on the port stays until the pool works.
+		return append(rest, slices.DeleteFunc(slices.Clone(unwanted), func(l lb.Listener) bool { return l.Port == want.Port })...)
+	}
 	for _, l := range unwanted {
 		// Before API version 2.13, TCP and UDP cannot share a port number.
 		if l.Port != want.Port {
 			rest = append(rest, l)
 			continue
 		}
-		t.opening = append(t.opening, DeleteListener{ID: l.ID, Key: l.Key()})
+		t.opening = append(t.opening, deleteListener(l))
 		t.closing = append(t.closing, t.drop(l.Pool)...)
 	}
 	listener := want
@@ -364,12 +378,16 @@ func (t *changes) open(want lb.Listener, unwanted []lb.Listener) []lb.Listener {
 // close deletes unwanted listeners, and all our pools that nothing uses.
 func (t *changes) close(unwanted []lb.Listener) {
 	for _, l := range unwanted {
-		t.closing = append(t.closing, DeleteListener{ID: l.ID, Key: l.Key()})
+		t.closing = append(t.closing, deleteListener(l))
 		t.closing = append(t.closing, t.drop(l.Pool)...)
 	}
 	for _, p := range t.detached {
 		if t.owner.OwnsPool(p) {
-			t.closing = append(t.closing, DeletePool{ID: p.ID, Name: p.Name})
+			t.closing = append(t.closing, DeletePool{ID: p.ID, Name: p.Name, Failed: inError(p.ProvisioningStatus)})
 		}
 	}
+}
+
+func deleteListener(l lb.Listener) DeleteListener {
+	return DeleteListener{ID: l.ID, Key: l.Key(), Failed: inError(l.ProvisioningStatus)}
 }

@@ -5,6 +5,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -160,6 +161,10 @@ func internal(w *lb.Wanted) { w.FloatingIP = nil }
 
 func keepFloatingIP(w *lb.Wanted) { w.KeepFloatingIP = true }
 
+func requestedElsewhere(addressOrID string) edit {
+	return func(w *lb.Wanted) { w.Addresses.Requested = []string{addressOrID} }
+}
+
 func address(a string) edit { return func(w *lb.Wanted) { w.FloatingIP.Address = a } }
 
 func nothing(w *lb.Wanted) { w.LoadBalancer, w.FloatingIP = nil, nil }
@@ -211,7 +216,7 @@ func (c *cloud) changePool(number int, do func(*lb.Pool)) {
 // addFloating adds a floating IP.
 func (c *cloud) addFloating(f lb.FloatingIP) {
 	id, _ := c.id("fip")
-	f.ID = id
+	f.ID, f.NetworkID = id, cmp.Or(f.NetworkID, "net-public")
 	c.floating[id] = f
 }
 
@@ -258,7 +263,7 @@ func golden(t *testing.T, name string, plan Plan, passes [][]string) {
 	if err != nil {
 		t.Fatalf("%v; go test -update writes it", err)
 	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+	if diff := gocmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("%s (-want +got); go test -update accepts it:\n%s", file, diff)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // LeftBehind reports whether the load balancer is ACTIVE but has PENDING parts of ours. Only time can tell whether
 // Octavia still works on them; New assumes that it does not.
 func LeftBehind(l *lb.LoadBalancer, owner lb.Owner) bool {
-	return l != nil && l.ProvisioningStatus == lb.Active && anyOfOurs(*l, owner, lb.ProvisioningStatus.Pending)
+	return l != nil && l.ProvisioningStatus == lb.Active && AnyOfOurs(*l, owner, lb.ProvisioningStatus.Pending)
 }
 
 // UnfinishedIDs returns the ids of our PENDING parts.
@@ -60,18 +60,22 @@ func UnfinishedIDs(l lb.LoadBalancer, owner lb.Owner) []string {
 // LeftBehindAtCreation reports whether parts of ours are in PENDING_CREATE. If Octavia left them behind, it will do
 // the same with other load balancers that are created with their children.
 func LeftBehindAtCreation(l lb.LoadBalancer, owner lb.Owner) bool {
-	return anyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.PendingCreate })
+	return AnyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.PendingCreate })
 }
 
-func anyOfOurs(l lb.LoadBalancer, owner lb.Owner, is func(lb.ProvisioningStatus) bool) bool {
+// AnyOfOurs reports whether is holds for the status of one of our listeners or pools, or of a part of such a pool.
+func AnyOfOurs(l lb.LoadBalancer, owner lb.Owner, is func(lb.ProvisioningStatus) bool) bool {
 	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
 		return owner.OwnsListener(l) && (is(l.ProvisioningStatus) || l.Pool != nil && l.Pool.Any(is))
 	}) || slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.OwnsPool(p) && p.Any(is) })
 }
 
-// Repairs reports whether ops repair what was left behind.
+// Repairs reports whether ops repair what Octavia left behind, or has failed to carry out.
 func Repairs(ops []Op) bool {
 	return slices.ContainsFunc(ops, func(op Op) bool {
+		if _, failed := Failed(op); failed {
+			return true
+		}
 		switch op := op.(type) {
 		case UpdateListener:
 			return op.LeftBehind
@@ -100,7 +104,7 @@ func OnlySources(ops []Op, l *lb.LoadBalancer) []Op {
 		if ok && update.AllowedCIDRs != nil && slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
 			return l.ID == update.ID && !l.ProvisioningStatus.Pending()
 		}) {
-			sources = append(sources, UpdateListener{ID: update.ID, Key: update.Key, AllowedCIDRs: update.AllowedCIDRs})
+			sources = append(sources, UpdateListener{ID: update.ID, Key: update.Key, AllowedCIDRs: update.AllowedCIDRs, Failed: update.Failed})
 		}
 	}
 	return sources

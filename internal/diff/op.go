@@ -72,11 +72,13 @@ type UpdateListener struct {
 	AdminDown     *bool     `json:"adminDown,omitempty"`
 	// LeftBehind means that Octavia left the listener, or its old pool, PENDING.
 	LeftBehind bool `json:"leftBehind,omitempty"`
+	// Failed means that the listener is in ERROR, and Octavia shows these values already.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // sets reports whether the op changes anything but the pool.
 func (op UpdateListener) sets() bool {
-	op.ID, op.Key, op.PoolID, op.LeftBehind = "", lb.ListenerKey{}, nil, false
+	op.ID, op.Key, op.PoolID, op.LeftBehind, op.Failed = "", lb.ListenerKey{}, nil, false, false
 	return op != UpdateListener{}
 }
 
@@ -85,6 +87,8 @@ type DeleteListener struct {
 	octaviaOp
 	ID  string         `json:"id"`
 	Key lb.ListenerKey `json:"key"`
+	// Failed means that the listener is in ERROR, possibly because Octavia could not delete it.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // SetTags sets the tags of a listener or a pool.
@@ -113,6 +117,8 @@ type UpdatePool struct {
 	// Persistence nil ends persistence.
 	Persistence *lb.Persistence `json:"persistence,omitempty"`
 	AdminDown   bool            `json:"adminDown,omitempty"`
+	// Failed is as in UpdateListener.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // DeletePool deletes a pool with its members and its monitor.
@@ -122,6 +128,8 @@ type DeletePool struct {
 	Name string `json:"name"`
 	// LeftBehind means that Octavia left it, or something in it, PENDING.
 	LeftBehind bool `json:"leftBehind,omitempty"`
+	// Failed is as in DeleteListener.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // SetMembers sets all members of the pool, in one batch call.
@@ -134,6 +142,8 @@ type SetMembers struct {
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 	Changed int `json:"changed"`
+	// Failed means that members are in ERROR, and that nothing differs.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // CreateMonitor creates the health monitor of a pool.
@@ -149,6 +159,8 @@ type UpdateMonitor struct {
 	octaviaOp
 	ID      string           `json:"id"`
 	Monitor lb.HealthMonitor `json:"monitor"`
+	// Failed is as in UpdateListener.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // DeleteMonitor deletes the health monitor of a pool.
@@ -156,6 +168,8 @@ type DeleteMonitor struct {
 	octaviaOp
 	ID       string `json:"id"`
 	PoolName string `json:"poolName"`
+	// Failed is as in DeleteListener.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // CreateFloatingIP creates a floating IP for the VIP port.
@@ -175,6 +189,9 @@ type AssociateFloatingIP struct {
 	// Description, unless empty, makes a kept floating IP the Service's own again, or records the owner of one that stays
 	// attached.
 	Description string `json:"description,omitempty"`
+	// Former is the floating IP that was detached from the port for this one, or nil. It is attached again if this one
+	// cannot be.
+	Former *AssociateFloatingIP `json:"former,omitempty"`
 }
 
 // DisassociateFloatingIP detaches a floating IP and keeps it.
@@ -184,6 +201,8 @@ type DisassociateFloatingIP struct {
 	Address string `json:"address"`
 	// Description, unless empty, marks it as kept. Without that, a floating IP of a deleted Service counts as orphaned.
 	Description string `json:"description,omitempty"`
+	// For is the address that is attached in its place next, or "" if it is released.
+	For string `json:"for,omitempty"`
 }
 
 // DeleteFloatingIP deletes a floating IP.

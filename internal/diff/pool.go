@@ -11,8 +11,9 @@ import (
 )
 
 // createPool plans a complete pool that no listener uses yet, and returns its id, or "" if it has yet to be
-// created. A pool left by an interrupted pass is completed instead; of several, the one that lacks least.
-func (t *changes) createPool(want lb.Pool) (id string) {
+// created. A pool left by an interrupted pass is completed instead; of several, the one that lacks least. Ready is false
+// if that pool is in ERROR: then it is only repaired now, and the rest is planned when it is ACTIVE.
+func (t *changes) createPool(want lb.Pool) (id string, ready bool) {
 	want = asNew(want)
 	if t.wanted.KeepMonitors {
 		want.Monitor = nil
@@ -22,17 +23,27 @@ func (t *changes) createPool(want lb.Pool) (id string) {
 		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) || t.inOtherSubnet(want, p) {
 			continue
 		}
+		if inError(p.ProvisioningStatus) {
+			if best < 0 {
+				best = i
+			}
+			continue
+		}
 		rest := &changes{wanted: t.wanted}
 		rest.updatePool(want, p)
-		if ops := rest.ops(); best < 0 || len(ops) < len(completion) {
+		if ops := rest.ops(); best < 0 || inError(t.detached[best].ProvisioningStatus) || len(ops) < len(completion) {
 			best, completion = i, ops
 		}
 	}
 	if best >= 0 {
-		id = t.detached[best].ID
+		found := t.detached[best]
 		t.detached = slices.Delete(t.detached, best, best+1)
+		if inError(found.ProvisioningStatus) {
+			t.updateFailed(want, found)
+			return found.ID, false
+		}
 		t.opening = append(t.opening, completion...)
-		return id
+		return found.ID, true
 	}
 	pool := want
 	pool.Members, pool.Monitor = nil, nil
@@ -43,7 +54,7 @@ func (t *changes) createPool(want lb.Pool) (id string) {
 	if want.Monitor != nil {
 		t.opening = append(t.opening, CreateMonitor{PoolName: want.Name, Monitor: *want.Monitor})
 	}
-	return ""
+	return "", true
 }
 
 // updatePool plans the changes of a pool that stays. If the type of its monitor changes, the monitor is deleted
@@ -56,18 +67,19 @@ func (t *changes) updatePool(want, have lb.Pool) {
 	monitor := have.Monitor
 	var change memberChange
 	if monitor != nil && (want.Monitor == nil || want.Monitor.Type != monitor.Type) {
-		change.ops = append(change.ops, DeleteMonitor{ID: monitor.ID, PoolName: have.Name})
+		change.ops = append(change.ops, DeleteMonitor{ID: monitor.ID, PoolName: have.Name, Failed: inError(monitor.ProvisioningStatus)})
 		monitor = nil
 	}
-	if op := setMembers(want, have); op.differs() > 0 {
+	op := setMembers(want, have)
+	op.Failed = op.differs() == 0 && slices.ContainsFunc(have.Members, func(m lb.Member) bool { return inError(m.ProvisioningStatus) })
+	if op.differs() > 0 || op.Failed {
 		change = memberChange{ops: append(change.ops, op), members: op.differs()}
 	}
 	if len(change.ops) > 0 {
 		t.members = append(t.members, change)
 	}
-	if want.Algorithm != have.Algorithm || want.AdminDown != have.AdminDown || !samePersistence(want.Persistence, have.Persistence) {
-		t.settings = append(t.settings, UpdatePool{ID: have.ID, Name: have.Name,
-			Algorithm: want.Algorithm, Persistence: want.Persistence, AdminDown: want.AdminDown})
+	if !samePool(want, have) {
+		t.settings = append(t.settings, updatePool(want, have))
 	}
 	t.retag(SetTags{Of: "pool", ID: have.ID, Name: have.Name}, want.Tags, have.Tags)
 	switch {
@@ -76,6 +88,8 @@ func (t *changes) updatePool(want, have lb.Pool) {
 		t.settings = append(t.settings, CreateMonitor{PoolID: have.ID, PoolName: have.Name, Monitor: *want.Monitor})
 	case !sameMonitor(*want.Monitor, *monitor):
 		t.settings = append(t.settings, UpdateMonitor{ID: monitor.ID, Monitor: *want.Monitor})
+	case inError(monitor.ProvisioningStatus) && !t.wanted.KeepMonitors:
+		t.settings = append(t.settings, UpdateMonitor{ID: monitor.ID, Monitor: *want.Monitor, Failed: true})
 	}
 }
 
@@ -127,6 +141,33 @@ func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
 	less := setMembers(lb.Pool{Members: set.Members}, *have)
 	set.Added, set.Removed, set.Changed = less.Added, less.Removed, less.Changed
 	return set, set.differs() > 0
+}
+
+// NewMembers returns the members that the operation adds to the cloud: those that the pool lacks, or those of a new load
+// balancer.
+func NewMembers(op Op, observed lb.Observed) (added []lb.Member) {
+	switch op := op.(type) {
+	case SetMembers:
+		have := map[lb.MemberKey]bool{}
+		for _, l := range []*lb.LoadBalancer{observed.LoadBalancer, observed.Predecessor} {
+			if l == nil {
+				continue
+			}
+			onPool(l, op.PoolID, func(p *lb.Pool) {
+				for _, m := range p.Members {
+					have[m.Key()] = true
+				}
+			})
+		}
+		for _, m := range op.Members {
+			if !have[m.Key()] {
+				added = append(added, m)
+			}
+		}
+	case CreateLoadBalancer:
+		eachPool(&op.LoadBalancer, func(p *lb.Pool) { added = append(added, p.Members...) })
+	}
+	return added
 }
 
 // setMembers compares the members of a pool. The counts are zero if they are the same.

@@ -62,7 +62,7 @@ func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready
 	want := wanted.FloatingIP
 	if want == nil {
 		a := planFloatingIPs(wanted, rest, owner)
-		a.release = append(a.release, release(held, wanted.KeepFloatingIP, owner)...)
+		a.release = append(a.release, release(held, wanted, owner)...)
 		return a
 	}
 	i := slices.IndexFunc(held, func(f lb.FloatingIP) bool { return want.Address == "" || want.Address == f.Address })
@@ -73,7 +73,7 @@ func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready
 			return addresses{attach: move(held[0], observed, ready), refused: a.refused, waits: true}
 		}
 		if i < 0 && ready && hasFloatingIP(rest, observed.LoadBalancer.VIP.PortID, want.Address) {
-			a.release = append(a.release, release(held, wanted.KeepFloatingIP, owner)...)
+			a.release = append(a.release, release(held, wanted, owner)...)
 		}
 		// Otherwise the predecessor's floating IPs are detached by its deletion, and stay.
 		return a

@@ -69,7 +69,7 @@ func TestTheAddressMovesToTheCompleteLoadBalancerBeforeThePredecessorIsDeleted(t
 		"a person's address moves, too": {usual(), successor(persons), []Op{move}},
 		"a part has failed": {usual(), successor(func(o *lb.Observed) {
 			o.LoadBalancer.Listeners[1].Pool.ProvisioningStatus = lb.Error
-		}), nil},
+		}), []Op{UpdatePool{ID: "pool-6", Name: web.PoolName(1), Algorithm: lb.RoundRobin, Failed: true}}},
 		"the asked address moves":                 {usual(address("198.51.100.1")), successor(persons), []Op{move}},
 		"the Service is to go":                    {usual(nothing), successor(), []Op{DeleteFloatingIP{ID: "f", Address: "198.51.100.1"}, DeleteLoadBalancer{ID: successor().LoadBalancer.ID}, end}},
 		"the Service becomes internal":            {usual(internal), successor(), []Op{DeleteFloatingIP{ID: "f", Address: "198.51.100.1"}, end}},

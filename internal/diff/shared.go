@@ -41,12 +41,12 @@ func leaveShared(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	drop := func(p lb.Pool) {
 		if !kept[p.ID] {
 			kept[p.ID] = true
-			pools = append(pools, DeletePool{ID: p.ID, Name: p.Name})
+			pools = append(pools, DeletePool{ID: p.ID, Name: p.Name, Failed: inError(p.ProvisioningStatus)})
 		}
 	}
 	for _, l := range have.Listeners {
 		if owner.OwnsListener(l) {
-			plan.Ops = append(plan.Ops, DeleteListener{ID: l.ID, Key: l.Key()})
+			plan.Ops = append(plan.Ops, deleteListener(l))
 			if l.Pool != nil {
 				drop(*l.Pool)
 			}

@@ -42,11 +42,11 @@ func (op CreateListener) String() string {
 func (op UpdateListener) String() string {
 	return fmt.Sprintf("update port %s: %s", portText(op.Key), fields(
 		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs), change("timeouts", op.Timeouts),
-		change("headers added", op.InsertHeaders), change("TLS", op.TLS), change("pool", op.PoolID), change("admin down", op.AdminDown))) + unfinished(op.LeftBehind)
+		change("headers added", op.InsertHeaders), change("TLS", op.TLS), change("pool", op.PoolID), change("admin down", op.AdminDown))) + unfinished(op.LeftBehind) + repeats(op.Failed)
 }
 
 func (op DeleteListener) String() string {
-	return fmt.Sprintf("close port %s (listener %s)", portText(op.Key), op.ID)
+	return fmt.Sprintf("close port %s (listener %s)", portText(op.Key), op.ID) + repeats(op.Failed)
 }
 
 func (op SetTags) String() string {
@@ -62,16 +62,16 @@ func (op UpdatePool) String() string {
 	if op.Persistence != nil {
 		affinity = "affinity by " + op.Persistence.Type
 	}
-	return fmt.Sprintf("update pool %s: %s, %s", op.Name, op.Algorithm, affinity)
+	return fmt.Sprintf("update pool %s: %s, %s", op.Name, op.Algorithm, affinity) + repeats(op.Failed)
 }
 
 func (op DeletePool) String() string {
-	return fmt.Sprintf("delete pool %s (%s)", op.Name, op.ID) + unfinished(op.LeftBehind)
+	return fmt.Sprintf("delete pool %s (%s)", op.Name, op.ID) + unfinished(op.LeftBehind) + repeats(op.Failed)
 }
 
 func (op SetMembers) String() string {
 	return fmt.Sprintf("set the %d members of pool %s: %d added, %d removed, %d changed",
-		len(op.Members), op.PoolName, op.Added, op.Removed, op.Changed)
+		len(op.Members), op.PoolName, op.Added, op.Removed, op.Changed) + repeats(op.Failed)
 }
 
 func (op CreateMonitor) String() string {
@@ -80,11 +80,11 @@ func (op CreateMonitor) String() string {
 
 func (op UpdateMonitor) String() string {
 	return fmt.Sprintf("update health monitor %s: every %d s, timeout %d s, %d up, %d down",
-		op.Monitor.Name, op.Monitor.DelaySeconds, op.Monitor.TimeoutSeconds, op.Monitor.MaxRetries, op.Monitor.MaxRetriesDown)
+		op.Monitor.Name, op.Monitor.DelaySeconds, op.Monitor.TimeoutSeconds, op.Monitor.MaxRetries, op.Monitor.MaxRetriesDown) + repeats(op.Failed)
 }
 
 func (op DeleteMonitor) String() string {
-	return fmt.Sprintf("delete health monitor of pool %s", op.PoolName)
+	return fmt.Sprintf("delete health monitor of pool %s", op.PoolName) + repeats(op.Failed)
 }
 
 func (op CreateFloatingIP) String() string {
@@ -99,6 +99,9 @@ func (op AssociateFloatingIP) String() string {
 }
 
 func (op DisassociateFloatingIP) String() string {
+	if op.For != "" {
+		return fmt.Sprintf("detach floating IP %s, to attach %s in its place", op.Address, op.For)
+	}
 	return fmt.Sprintf("detach floating IP %s and keep it", op.Address)
 }
 
@@ -114,6 +117,14 @@ func (op SetFloatingIPTags) String() string {
 func unfinished(left bool) string {
 	if left {
 		return ", because Octavia did not finish it"
+	}
+	return ""
+}
+
+// repeats explains a write to something in ERROR.
+func repeats(failed bool) string {
+	if failed {
+		return ", because it is in ERROR"
 	}
 	return ""
 }

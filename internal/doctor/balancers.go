@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -107,6 +108,7 @@ func checkConditions(f facts, r *diagnosis.Result) {
 		}
 		r.Found(diagnosis.Warning, what, "The Service is not served as it is written.", "Reason "+reason+" is explained in docs/reference/conditions.md. `kubectl describe service -n NAMESPACE NAME` shows conditions and events.")
 	}
+	checkServing(services, r)
 	r.Saw(diagnosis.Plural(len(services), "Service") + " to serve")
 }
 
@@ -118,7 +120,7 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 	if r.Has(f.Cloud.Orphans.Missing, "kube-octavia status") {
 		r.Saw(diagnosis.Plural(len(f.Cloud.Orphans.Value), "orphan"))
 		for _, o := range f.Cloud.Orphans.Value {
-			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s (%s) was created for Service uid %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.ServiceUID),
+			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s (%s) was created for %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.Services()),
 				"It takes quota and addresses.", "A running controller deletes it after --orphan-grace-period. `kube-octavia status` shows all orphans.")
 		}
 	}
@@ -134,5 +136,23 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 			r.Found(diagnosis.Warning, fmt.Sprintf("port %s (%s) is the VIP of load balancer %s, which does not exist", p.ID, p.Name, p.LoadBalancerID),
 				"Octavia left it behind. It takes quota and an address.", "If nothing uses it, delete it: `openstack port delete "+p.ID+"`.")
 		}
+	}
+}
+
+// checkServing reports Services whose clients get no answer, by the reason of condition Serving. A port that is not open is
+// reported by condition Programmed.
+func checkServing(services []corev1.Service, r *diagnosis.Result) {
+	byReason, messages := map[string][]string{}, map[string]string{}
+	for _, s := range services {
+		c := meta.FindStatusCondition(s.Status.Conditions, status.Serving)
+		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != status.ReasonNotProgrammed {
+			byReason[c.Reason] = append(byReason[c.Reason], name(s))
+			messages[c.Reason] = c.Message
+		}
+	}
+	for _, reason := range sortedKeys(byReason) {
+		r.Found(diagnosis.Warning, fmt.Sprintf("%s: nothing answers clients, reason %s: %s", diagnosis.Some("Service", byReason[reason]), reason, messages[reason]),
+			"Clients get no answer from the ports that the message names.",
+			"Reason "+reason+" of condition Serving is explained in docs/reference/conditions.md. `kubectl describe service -n NAMESPACE NAME` shows conditions and events.")
 	}
 }

@@ -269,6 +269,12 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 			},
 			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "Service default/web is not programmed, reason QuotaExceeded: no more", do: "kubectl describe service",
 		},
+		"a Service that nobody answers": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Services.Value[0].Status.Conditions = []metav1.Condition{{Type: "kube-octavia.io/Serving", Status: metav1.ConditionFalse, Reason: "NoMembers", Message: "no node is available"}}
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "Service default/web: nothing answers clients, reason NoMembers: no node is available", do: "kubectl describe service",
+		},
 		"an orphan": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cloud.Orphans = diagnosis.Value([]orphan.Object{{Kind: "floatingip", ID: "f", Name: "192.0.2.1", ServiceUID: "gone"}})

@@ -93,8 +93,16 @@ func TestNetworks(t *testing.T) {
 			mistake: func(f *diagnosis.Facts) {
 				f.Config.Value.LoadBalancer.FloatingNetworkID = ""
 				f.Cloud.Network.Networks.Value[1].External = true
+				f.Cloud.Network.Routers.Value = nil
 			},
 			check: diagnosis.Networks, status: diagnosis.Warning, what: "no floating-network-id, and the project sees 2 external networks", do: "Set floating-network-id",
+		},
+		"a choice of external networks, and a router that makes it": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Config.Value.LoadBalancer.FloatingNetworkID = ""
+				f.Cloud.Network.Networks.Value[1].External = true
+			},
+			check: diagnosis.Networks, status: diagnosis.OK,
 		},
 		"a router to another network": {
 			mistake: func(f *diagnosis.Facts) { f.Cloud.Network.Routers.Value[0].Gateway.NetworkID = otherNet },

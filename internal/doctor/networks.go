@@ -165,9 +165,11 @@ func (p placement) checkFloating(s settings) {
 	case s.FloatingNetworkID == "" && len(externals) == 0:
 		p.r.Found(diagnosis.Error, "the project sees no external network", "External Services need a floating IP.",
 			"Ask the operator of the cloud for access to an external network; or set internal-lb = true in [LoadBalancer] if there are only internal Services.")
+	case s.FloatingNetworkID == "" && len(externals) > 1 && len(p.reached(s)) == 1:
+		p.r.Saw(fmt.Sprintf("%s has no floating-network-id: floating IPs are in network %s, to which the router of the VIPs leads", s.section, p.reached(s)[0]))
 	case s.FloatingNetworkID == "" && len(externals) > 1:
 		p.r.Found(diagnosis.Warning, fmt.Sprintf("%s has no floating-network-id, and the project sees %s", s.section, diagnosis.Plural(len(externals), "external network")),
-			"The first one by name with IPv4 is used, which may be the wrong one.", "Set floating-network-id to one of "+list+".")
+			"The one that the router of the VIP's subnet leads to is used. If the project does not see that router, it is the first one by name with IPv4, which may be the wrong one.", "Set floating-network-id to one of "+list+".")
 	}
 	if s.FloatingSubnetID != "" {
 		p.checkFloatingSubnet(s, network)

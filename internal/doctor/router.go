@@ -53,6 +53,18 @@ func (p placement) checkRouterOf(subnet diagnosis.Subnet, external diagnosis.Net
 		why+" The router may belong to another project.", connect)
 }
 
+// reached returns the names of the external networks to which routers of the subnets of VIPs lead, as far as the project
+// sees them.
+func (p placement) reached(s settings) (names []string) {
+	for _, external := range p.externals() {
+		leads := func(r diagnosis.Router) bool { return r.Gateway != nil && r.Gateway.NetworkID == external.ID }
+		if slices.ContainsFunc(p.vipSubnets(s), func(subnet diagnosis.Subnet) bool { return slices.ContainsFunc(p.routersOf(subnet.ID), leads) }) {
+			names = append(names, external.Name)
+		}
+	}
+	return names
+}
+
 // routersOf returns the routers with an interface in the subnet.
 func (f facts) routersOf(subnetID string) (all []diagnosis.Router) {
 	ports := slices.Concat(f.Cloud.Network.Ports.Value, f.Cloud.Network.InVIPNetworks.Value)

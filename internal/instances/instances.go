@@ -82,6 +82,8 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	}
 	switch {
 	case err != nil:
+		i.report(node, status.ReasonInvalidProviderID, fmt.Sprintf("%v. It is not known which server the Node is; a provider id cannot be changed: correct --provider-id of kubelet, "+
+			"delete the Node with kubectl delete node %s, and restart kubelet there", err, node.Name))
 		return nil, err
 	case id == nil && isNew:
 		return nil, nil // the controller of the other cloud initializes it
@@ -89,6 +91,9 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 		return &cloudprovider.InstanceMetadata{ProviderID: node.Spec.ProviderID}, nil
 	case !isNew:
 		inventory, server, err := i.server(ctx, *id, node.Name, i.recent(i.ListAge))
+		if errors.Is(err, cloudprovider.InstanceNotFound) && isReady(node) {
+			i.report(node, status.ReasonServerNotFound, inventory.lost(node.Name, *id, server))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -100,9 +105,21 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 		metadata, err = i.newMetadata(ctx, *id, node.Name, recent)
 	}
 	if err != nil {
-		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotInitialized", "Initialize", "%s", status.Note(err.Error()))
+		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, status.ReasonNodeNotInitialized, "Initialize", "%s", status.Note(err.Error()))
 	}
 	return metadata, err
+}
+
+// report records why a Node that is initialized is not updated.
+func (i *Instances) report(node *corev1.Node, reason, text string) {
+	i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, reason, "Update", "%s", status.Note(text))
+}
+
+// isReady reports whether kubelet reports that the Node is ready.
+func isReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // recent is for Nodes for which a list of servers may be that old.
@@ -171,30 +188,40 @@ func (i *Instances) server(ctx context.Context, id ProviderID, name string, fres
 }
 
 // find returns the server of a Node: the one with the id, or without an id the only one with the name of the Node. A list
-// may lack servers without saying so, if a cell of Nova is down. So a server that it lacks is read by its id.
+// may lack servers without saying so, if a cell of Nova is down. So a server that it lacks is read by its id. A server that is
+// deleted and can be restored comes with the error that it does not exist.
 func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID, name string) (Server, error) {
 	if id.Server == "" {
 		return inventory.ByName(name)
 	}
-	if server, there := inventory.Servers[id.Server]; there {
-		return server, nil
+	server, there := inventory.Servers[id.Server]
+	if !there {
+		var err error
+		if server, there, err = i.Cloud.Server(ctx, id.Server); err != nil {
+			return Server{}, err
+		}
 	}
-	server, there, err := i.Cloud.Server(ctx, id.Server)
-	if err == nil && !there {
-		err = cloudprovider.InstanceNotFound
+	switch {
+	case !there:
+		return Server{}, notFound("Nova has no server " + id.Server)
+	case server.IsDeleted():
+		return server, notFound(fmt.Sprintf("server %s is deleted (%s)", id.Server, server.Status))
 	}
-	return server, err
+	return server, nil
 }
 
+// notFound is the error for a server that does not exist any more. It is an InstanceNotFound, in the words of Nova.
+func notFound(what string) error { return fmt.Errorf("%s: %w", what, cloudprovider.InstanceNotFound) }
+
 // InstanceExists implements cloudprovider.InstancesV2. Kubernetes deletes Nodes for which it returns false. So it does that
-// only if Nova answers that no server has the id of the Node, the project is that of the cluster, and the Node is still the one
-// with its name. Without a provider id, and for Nodes of other clouds, it returns true.
+// only if Nova answers that no server has the id of the Node and the project is that of the cluster, or that the server is deleted
+// and may be restored; and if the Node is still the one with its name. Without a provider id, and for Nodes of other clouds, it returns true.
 func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool, error) {
 	id, err := OwnID(node, i.Region)
 	if err != nil || id == nil || id.Server == "" {
 		return true, err
 	}
-	inventory, _, err := i.server(ctx, *id, node.Name, i.recent(i.ListAge))
+	inventory, server, err := i.server(ctx, *id, node.Name, i.recent(i.ListAge))
 	if !errors.Is(err, cloudprovider.InstanceNotFound) {
 		return true, err
 	}
@@ -202,10 +229,10 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 	if err != nil {
 		return true, err
 	}
-	if !i.inventories.had(id.Server) && !inventory.HasServerOfAny(nodes) {
+	if !server.IsDeleted() && !i.inventories.had(id.Server) && !inventory.HasServerOfAny(nodes) {
 		err := fmt.Errorf("the Node is kept although Nova has no server %s: project %s has no server of any Node, so it may be another project than that of the cluster; "+
 			"if it is the right one, delete the Node with kubectl", id.Server, i.Cloud.ProjectID())
-		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotDeleted", "Delete", "%s", err.Error())
+		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, status.ReasonNodeNotDeleted, "Delete", "%s", err.Error())
 		return true, err
 	}
 	// Kubernetes deletes by name. A pass over many Nodes takes long, and another Node may have this name by now.

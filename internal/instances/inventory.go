@@ -80,14 +80,35 @@ func (s Server) IsStopped() bool {
 	return slices.Contains([]string{"SHUTOFF", "SHELVED", "SHELVED_OFFLOADED"}, s.Status)
 }
 
-// Named returns the servers with the name. Nova and Kubernetes do not agree on upper and lower case, so it does not matter.
+// IsDeleted reports whether the server is deleted for its users. In a cloud with reclaim_instance_interval, Nova keeps a deleted
+// server for a while, as SOFT_DELETED: its lists lack it, but it answers when asked for the id.
+func (s Server) IsDeleted() bool { return s.Status == "SOFT_DELETED" || s.Status == "DELETED" }
+
+// NeverRan reports whether the server never ran on a host: it is being built, or that has failed.
+func (s Server) NeverRan() bool {
+	return s.HostID == "" && (s.Status == "BUILD" || s.Status == "ERROR")
+}
+
+// Named returns the servers that may be the one with the name: those that are not deleted. Servers that never ran count only
+// if there are no others. Nova and Kubernetes do not agree on upper and lower case, so it matters only if one has exactly the
+// name.
 func (inv Inventory) Named(name string) (found []Server) {
 	for _, server := range inv.Servers {
-		if strings.EqualFold(server.Name, name) {
+		if strings.EqualFold(server.Name, name) && !server.IsDeleted() {
 			found = append(found, server)
 		}
 	}
-	return found
+	found = preferred(found, func(s Server) bool { return !s.NeverRan() })
+	return preferred(found, func(s Server) bool { return s.Name == name })
+}
+
+// preferred returns the servers that are better, or all if there is none.
+func preferred(all []Server, better func(Server) bool) []Server {
+	some := slices.DeleteFunc(slices.Clone(all), func(s Server) bool { return !better(s) })
+	if len(some) == 0 {
+		return all
+	}
+	return some
 }
 
 // ByName returns the only server with the name.
@@ -107,6 +128,22 @@ func (inv Inventory) ByName(name string) (Server, error) {
 	slices.Sort(ids)
 	return Server{}, fmt.Errorf("%d servers of the project are named %s, so it is not known which one the Node is: rename or delete all but one of %s",
 		len(found), name, strings.Join(ids, ", "))
+}
+
+// lost says what a person has to do about a Node that is ready and whose server does not exist any more. The server is that of
+// its id, if Nova still shows it as deleted.
+func (inv Inventory) lost(name string, id ProviderID, server Server) string {
+	what := fmt.Sprintf("Nova has no server %s, the one of the Node's provider id", id.Server)
+	if server.IsDeleted() {
+		what = fmt.Sprintf("server %s of the Node's provider id is deleted (%s)", id.Server, server.Status)
+	}
+	if others := inv.Named(name); len(others) > 0 {
+		return fmt.Sprintf("%s, and server %s has the name of the Node: it was probably created again. The Node keeps the provider id, addresses and labels of the old one, "+
+			"which Kubernetes does not change, so load balancers may not reach the new one. Delete the Node with kubectl delete node %s, and restart kubelet on the server, which registers it again",
+			what, others[0].ID, name)
+	}
+	return fmt.Sprintf("%s, but the Node is ready. Controller node-lifecycle deletes it as soon as it is not ready. If the server is in another project, correct [Global] of cloud.conf; "+
+		"if it was created again under another name, delete the Node with kubectl delete node %s", what, name)
 }
 
 // HasServerOfAny reports whether a server belongs to one of the Nodes by its provider id.

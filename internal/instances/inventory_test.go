@@ -81,13 +81,22 @@ func FuzzParseProviderID(f *testing.F) {
 	})
 }
 
-func TestAServerIsFoundByItsNameOnlyIfNoOtherHasIt(t *testing.T) {
+func TestAServerIsFoundByItsNameOnlyIfNoOtherCanBeTheNode(t *testing.T) {
 	inv := Inventory{Servers: map[string]Server{
-		"1": {ID: "1", Name: "node-1"}, "2": {ID: "2", Name: "Node-2"}, "3": {ID: "3", Name: "twin"}, "4": {ID: "4", Name: "TWIN"}, "5": {ID: "5", Name: "node-1.old"},
+		"1": {ID: "1", Name: "node-1"}, "2": {ID: "2", Name: "Node-2"}, "3": {ID: "3", Name: "Twin"}, "4": {ID: "4", Name: "TWIN"}, "5": {ID: "5", Name: "node-1.old"},
+		"6": {ID: "6", Name: "exact"}, "7": {ID: "7", Name: "Exact"}, "8": {ID: "8", Name: "same"}, "9": {ID: "9", Name: "same"}, "10": {ID: "10", Name: "Same"},
+		"11": {ID: "11", Name: "again", Status: "SOFT_DELETED", HostID: "h"}, "12": {ID: "12", Name: "again", Status: "ACTIVE", HostID: "h"},
+		"13": {ID: "13", Name: "retried", Status: "ERROR"}, "14": {ID: "14", Name: "retried", Status: "ACTIVE", HostID: "h"}, "15": {ID: "15", Name: "retried", Status: "BUILD"},
+		"16": {ID: "16", Name: "broken", Status: "ERROR", HostID: "h"}, "17": {ID: "17", Name: "broken", Status: "ACTIVE", HostID: "h"},
+		"18": {ID: "18", Name: "young", Status: "BUILD"}, "19": {ID: "19", Name: "gone", Status: "DELETED"}, "20": {ID: "20", Name: "Ran", Status: "ACTIVE", HostID: "h"},
+		"21": {ID: "21", Name: "ran", Status: "ERROR"},
 	}}
 	for name, want := range map[string]string{
-		"node-1": "1", "node-2": "2",
+		"node-1": "1", "node-2": "2", "exact": "6", "again": "12", "retried": "14", "young": "18", "ran": "20",
 		"twin":   "2 servers of the project are named twin, so it is not known which one the Node is: rename or delete all but one of 3, 4",
+		"same":   "2 servers of the project are named same, so it is not known which one the Node is: rename or delete all but one of 8, 9",
+		"broken": "2 servers of the project are named broken, so it is not known which one the Node is: rename or delete all but one of 16, 17",
+		"gone":   "no server of the project is named gone: ",
 		"node":   "no server of the project is named node: ",
 		"node-.": "no server of the project is named node-.: ",
 	} {

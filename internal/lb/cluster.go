@@ -97,14 +97,26 @@ func childrenOf(l LoadBalancer) (all []child) {
 	return all
 }
 
-// Sharers returns the Services of the cluster that have listeners or pools on a load balancer that stays, because it
-// belongs to a person or has other users. They are in the order of their first child.
+// Sharers returns the Services of the cluster that have listeners, pools or only their name on a load balancer that stays,
+// because it belongs to a person or has other users. They are in the order of their first child. One with only its name has no
+// uid.
 func (c Cluster) Sharers(l LoadBalancer) (owners []Owner) {
 	for _, child := range childrenOf(l) {
 		owner, ok := c.ownerOf(child.tags)
 		owner.Sharer = !c.CreatedLoadBalancer(l) || !owner.Owns(l)
 		if ok && !slices.Contains(owners, owner) {
 			owners = append(owners, owner)
+		}
+	}
+	creator, _ := DescribedService(l.Description)
+	for _, tag := range NameTags(l) {
+		named := Owner{ClusterName: c.Name, ClusterUID: c.UID, Sharer: true}
+		var ok bool
+		named.Namespace, named.Name, ok = strings.Cut(c.serviceNamed(tag), "/")
+		known := slices.ContainsFunc(owners, func(o Owner) bool { return o.Namespace == named.Namespace && o.Name == named.Name })
+		known = known || tag == l.Name || named.Namespace == creator.Namespace && named.Name == creator.Name
+		if ok && c.Name != "" && !known && named.TraceOn(l) == TraceOfName {
+			owners = append(owners, named)
 		}
 	}
 	return owners

@@ -249,6 +249,8 @@ type FloatingIP struct {
 	ProjectID   string   `json:"projectID,omitempty"`
 	// PortID is the port that it is attached to, or "".
 	PortID string `json:"portID,omitempty"`
+	// ForwardingRouterID is the router with its port forwardings, or "". One that has any cannot be attached to a port.
+	ForwardingRouterID string `json:"forwardingRouterID,omitempty"`
 	// KuryrVIP is, of one that Kuryr created, the VIP that it leads to.
 	KuryrVIP string `json:"kuryrVIP,omitempty"`
 }
@@ -274,6 +276,30 @@ type Wanted struct {
 	MoveMembers bool `json:"subnetsMatter,omitempty"`
 	// Withheld is what the Service requests and this cloud does not support. The rest is wanted without it.
 	Withheld []Withheld `json:"withheld,omitempty"`
+	// Addresses is what is known of addresses when the plan is made. It is no part of what the Service wants.
+	Addresses AddressFacts `json:"-"`
+}
+
+// AddressFacts is what a plan for floating IPs depends on, beside the Service and the cloud.
+type AddressFacts struct {
+	// Published is the address that the Service published last, or "". It is attached again if another one cannot be.
+	Published string
+	// Requested are the addresses and ids of floating IPs that other Services request. They are never deleted.
+	Requested []string
+	// Rejected is what the cloud did not attach, or nil.
+	Rejected *Rejection
+}
+
+// RequestedElsewhere reports whether another Service requests the floating IP.
+func (a AddressFacts) RequestedElsewhere(f FloatingIP) bool {
+	return slices.Contains(a.Requested, f.Address) || slices.Contains(a.Requested, f.ID)
+}
+
+// Rejection is an answer of the cloud: it does not attach a floating IP to a port.
+type Rejection struct {
+	FloatingIPID, PortID string
+	// Message tells the user what the cloud has said.
+	Message string
 }
 
 // Withheld is an unsupported part of a request.
@@ -301,6 +327,8 @@ type Observed struct {
 	Duplicates []string `json:"duplicates,omitempty"`
 	// Unsettled are ids of such load balancers that are PENDING, so that they cannot be deleted yet.
 	Unsettled []string `json:"unsettled,omitempty"`
+	// CopiedID is the id on the Service if that was copied from another Service, so that it is no request; or "".
+	CopiedID string `json:"copiedID,omitempty"`
 }
 
 // LoadBalancerIDs returns the ids of all observed load balancers.

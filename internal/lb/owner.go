@@ -160,12 +160,78 @@ func (o Owner) Joined(l LoadBalancer) bool {
 		slices.ContainsFunc(l.Listeners, func(port Listener) bool { return slices.Contains(port.Tags, o.ServiceTag()) })
 }
 
+// Trace is what shows that a Service may have left something on a load balancer of another owner.
+type Trace string
+
+// The traces, of which only the first is certain.
+const (
+	// TraceOfUID: a listener or a pool has the Service's uid.
+	TraceOfUID Trace = "uid"
+	// TraceOfName: the load balancer has the Service's name, and no child has it. So the Service joined, or was
+	// leaving, unless one with the same name in another cluster did.
+	TraceOfName Trace = "name"
+	// TraceUnsure: listeners or pools have its name and no uid, as openstack-cloud-controller-manager leaves them.
+	TraceUnsure Trace = "unsure"
+	// NoTrace: there is nothing, or what has the Service's name belongs to another cluster.
+	NoTrace Trace = ""
+)
+
+// TraceOn returns the best trace of the Service on a load balancer of another owner.
+func (o Owner) TraceOn(l LoadBalancer) Trace {
+	named, others := false, false
+	for _, child := range childrenOf(l) {
+		switch {
+		case slices.Contains(child.tags, o.ServiceTag()):
+			return TraceOfUID
+		case slices.Contains(child.tags, o.LoadBalancerName()):
+			named = true
+			others = others || o.MarkedByAnother(l, child.tags)
+		}
+	}
+	ownName := l.Name == o.LoadBalancerName() || l.Name == o.LegacyName()
+	switch {
+	case others, !slices.Contains(l.Tags, o.LoadBalancerName()), ownName && !o.MayUse(l):
+		return NoTrace
+	case !named:
+		return TraceOfName
+	case o.MayUse(l):
+		return TraceUnsure
+	}
+	return NoTrace
+}
+
 // Owns reports whether the load balancer was created for the Service, rather than for another owner.
 func (o Owner) Owns(l LoadBalancer) bool {
 	if ServiceUIDOf(l.Tags) != "" {
 		return slices.Contains(l.Tags, o.ServiceTag())
 	}
 	return l.Name == o.LoadBalancerName() || l.Name == o.LegacyName() || o.MadeByKuryr(l)
+}
+
+// SharedMark is what the tags of a shared load balancer of one cluster say about its users.
+type SharedMark struct {
+	// ServiceUID is the uid of the Service that it was created for, or "" if that has left it.
+	ServiceUID string
+	// Users are the Services with their names on it, as namespace/name.
+	Users []string
+}
+
+// SharedMarkOf returns the mark in the tags of a load balancer that Services of the owner's cluster share, or that all but
+// one have left. ok is false if the tags also name another cluster, or a Service that cannot be told.
+func (o Owner) SharedMarkOf(tags []string) (_ SharedMark, ok bool) {
+	clusters, services := valuesOf(tags, clusterTag), valuesOf(tags, serviceTag)
+	if len(clusters) != 1 || clusters[0] != o.ClusterUID || o.ClusterUID == "" || len(services) > 1 || slices.Contains(services, "") {
+		return SharedMark{}, false
+	}
+	mark := SharedMark{ServiceUID: ServiceUIDOf(tags)}
+	for _, name := range NameTags(LoadBalancer{Tags: tags}) {
+		user := o.ServiceNamed([]string{name})
+		if user == "" {
+			return SharedMark{}, false
+		}
+		mark.Users = append(mark.Users, user)
+	}
+	return mark, len(mark.Users) > 0
 }
 
 // Abandoned reports whether the load balancer was created for a Service of the owner's cluster that has left it to
@@ -261,6 +327,16 @@ func (o Owner) MadeFloatingIP(f FloatingIP) bool {
 		return ok && !kept && mark == o.mark()
 	}
 	return rest == o.Namespace+"/"+o.Name+floatingIPSuffix+o.ClusterName
+}
+
+// Inherits reports whether the floating IP was created by this cluster for the Service that has left the load balancer to its
+// sharers, of which the owner is one. It belongs to the load balancer: the last one of them deletes both. The owner may also
+// be a Service that was created again with the name, and to which the load balancer has come back.
+func (o Owner) Inherits(l LoadBalancer, f FloatingIP) bool {
+	mark, kept, ok := MarkOfFloatingIP(f)
+	of, described := DescribedService(l.Description)
+	return ok && !kept && mark.ClusterUID == o.ClusterUID && (o.Abandoned(l) || o.Owns(l) && l.Description == o.Description()) && f.PortID != "" && f.PortID == l.VIP.PortID &&
+		described && ServiceOfFloatingIP(f) == of.Namespace+"/"+of.Name
 }
 
 // KeptFloatingIP reports whether the floating IP was created for the Service and then kept. It is not deleted, but

@@ -414,3 +414,62 @@ func TestAnEmptyTagHidesNoOtherOwner(t *testing.T) {
 		}
 	}
 }
+
+func TestTheNameOfASharerIsFoundWithoutItsPorts(t *testing.T) {
+	one := Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "one", ServiceUID: "s1"}
+	two, abroad := one, one
+	two.Name, two.ServiceUID = "two", "s2"
+	abroad.ClusterUID, abroad.Name, abroad.ServiceUID = "d", "two", "s9"
+	tags := append(one.Tags(), two.SharerTags()...)
+	for name, c := range map[string]struct {
+		balancer LoadBalancer
+		want     Trace
+	}{
+		"a listener":               {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: two.Tags()}}}, TraceOfUID},
+		"a pool without listener":  {LoadBalancer{Tags: tags, DetachedPools: []Pool{{Tags: two.Tags()}}}, TraceOfUID},
+		"a pool, without its name": {LoadBalancer{Tags: one.Tags(), DetachedPools: []Pool{{Tags: two.Tags()}}}, TraceOfUID},
+		"its name":                 {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: one.Tags()}}}, TraceOfName},
+		"its name in a listener":   {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: two.SharerTags()}}}, TraceUnsure},
+		"another cluster's":        {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: abroad.Tags()}}}, NoTrace},
+		"nothing":                  {LoadBalancer{Tags: one.Tags()}, NoTrace},
+		"its own, of another":      {LoadBalancer{Name: two.LoadBalancerName(), Tags: abroad.Tags()}, NoTrace},
+	} {
+		if got := two.TraceOn(c.balancer); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+	sharers := Cluster{Name: "prod", UID: "c"}.Sharers(LoadBalancer{Name: "by hand", Tags: two.SharerTags()})
+	if len(sharers) != 1 || sharers[0].Name != "two" {
+		t.Errorf("sharers by their names: %+v", sharers)
+	}
+}
+
+func TestAFloatingIPIsInheritedWithTheLoadBalancerOfItsService(t *testing.T) {
+	one := Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "one", ServiceUID: "s1"}
+	two, again, abroad := one, one, one
+	two.Name, two.ServiceUID = "two", "s2"
+	again.ServiceUID = "s3"
+	abroad.ClusterUID = "d"
+	balancer := func(tags ...string) LoadBalancer {
+		return LoadBalancer{Name: one.LoadBalancerName(), Description: one.Description(), VIP: VIP{PortID: "p"}, Tags: tags}
+	}
+	left := balancer(ClusterTag("c"), two.LoadBalancerName())
+	for name, c := range map[string]struct {
+		owner    Owner
+		balancer LoadBalancer
+		floating FloatingIP
+		want     bool
+	}{
+		"its Service has left":           {two, left, FloatingIP{Description: one.FloatingIPDescription(), PortID: "p"}, true},
+		"its Service was created again":  {again, balancer(again.Tags()...), FloatingIP{Description: one.FloatingIPDescription(), PortID: "p"}, true},
+		"its Service is there":           {two, balancer(append(one.Tags(), two.SharerTags()...)...), FloatingIP{Description: one.FloatingIPDescription(), PortID: "p"}, false},
+		"it was kept":                    {two, left, FloatingIP{Description: one.KeptFloatingIPDescription(), PortID: "p"}, false},
+		"a person's":                     {two, left, FloatingIP{Description: "by hand", PortID: "p"}, false},
+		"another cluster's":              {two, left, FloatingIP{Description: abroad.FloatingIPDescription(), PortID: "p"}, false},
+		"it is attached to another port": {two, left, FloatingIP{Description: one.FloatingIPDescription(), PortID: "q"}, false},
+	} {
+		if got := c.owner.Inherits(c.balancer, c.floating); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

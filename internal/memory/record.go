@@ -8,6 +8,7 @@
 package memory
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -27,8 +28,13 @@ type Record struct {
 	Drift      Drift
 	Recovery   Recovery
 	Unfinished Unfinished
+	Failed     Failed
+	// Rejected is the requested floating IP that the cloud did not attach.
+	Rejected Rejected
 	// QuotaRefusals counts consecutive rejections because of a quota.
 	QuotaRefusals int
+	// Refused are the members that Octavia refuses.
+	Refused RefusedMembers
 	// Certificate is the certificate of the Secret that the Service names, as last read.
 	Certificate build.SecretCertificate
 }
@@ -124,6 +130,17 @@ type Recovery struct {
 	HandedOver time.Time
 }
 
+// Rejected is a floating IP that the cloud did not attach. The zero value is none.
+type Rejected struct {
+	lb.Rejection
+	// Address is that of the floating IP.
+	Address string
+	// Reason is what the cloud said, without what differs from call to call.
+	Reason string
+	// Tries counts the attempts. To try again may interrupt the traffic to the present address.
+	Tries timing.Tries
+}
+
 // Unfinished is about children of an ACTIVE load balancer that are not ACTIVE.
 type Unfinished struct {
 	// Since is when they were first seen, or zero. IDs are their ids.
@@ -135,10 +152,30 @@ type Unfinished struct {
 	Repairs    int
 }
 
+// Failed is about children of an ACTIVE load balancer that are in ERROR. It is empty after a restart of the controller.
+type Failed struct {
+	// Text says for the Service's condition which these are, and what may not be in force, until all were seen ACTIVE.
+	Text string
+	// Repeats counts how often in a row each change was repeated, by the keys of diff.Failed. It is not changed, but
+	// replaced.
+	Repeats map[string]timing.Tries
+}
+
+// Again returns the failures after another attempt at the change with the key.
+func (f Failed) Again(key string, now time.Time, b timing.Backoff) Failed {
+	repeats := maps.Clone(f.Repeats)
+	if repeats == nil {
+		repeats = map[string]timing.Tries{}
+	}
+	repeats[key] = repeats[key].Again(now, b)
+	f.Repeats = repeats
+	return f
+}
+
 // Serves returns the record with earlier failures forgotten, because the load balancer serves.
 func (r Record) Serves() Record {
 	r.Recovery = Recovery{Discards: r.Recovery.Discards, Changes: r.Recovery.Changes, ChangeTo: r.Recovery.ChangeTo, HandedOver: r.Recovery.HandedOver}
-	r.Unfinished.Repairs, r.Unfinished.LeftBehind = 0, false
+	r.Unfinished.Repairs, r.Unfinished.LeftBehind, r.Failed = 0, false, Failed{}
 	r.Progress.Reason, r.Progress.Trouble = "", ""
 	return r
 }

@@ -24,6 +24,8 @@ type Store struct {
 	busy map[types.NamespacedName]bool
 	// stale are the Services for which the next pass reads the cloud.
 	stale map[types.NamespacedName]bool
+	// health holds the operating statuses of pools, as last listed. The map is never changed.
+	health map[string]string
 }
 
 // NewStore returns an empty Store.
@@ -224,6 +226,45 @@ func (m *Store) MemberAddresses(served []types.NamespacedName) (addresses []neti
 	}
 	slices.SortFunc(addresses, netip.Addr.Compare)
 	return slices.Compact(addresses), unsure
+}
+
+// Shares reports whether the Service uses a load balancer that was created for another owner.
+func (m *Store) Shares(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records[key].Cloud.Observed.Sharer
+}
+
+// PoolsOf returns the pools of the Service's listeners for which is holds. They must not be changed.
+func (m *Store) PoolsOf(key types.NamespacedName, is func(lb.Listener) bool) (pools []lb.Pool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	observed := m.records[key].Cloud.Observed
+	for _, l := range []*lb.LoadBalancer{observed.LoadBalancer, observed.Predecessor} {
+		if l == nil {
+			continue
+		}
+		for _, listener := range l.Listeners {
+			if listener.Pool != nil && is(listener) {
+				pools = append(pools, *listener.Pool)
+			}
+		}
+	}
+	return pools
+}
+
+// SetPoolHealth stores the operating statuses of all pools, by their ids. The map must not be changed any more.
+func (m *Store) SetPoolHealth(health map[string]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.health = health
+}
+
+// PoolHealth returns the operating statuses of all pools, as last stored. They must not be changed.
+func (m *Store) PoolHealth() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.health
 }
 
 func memberAddresses(l lb.Listener) (addresses []netip.Addr) {

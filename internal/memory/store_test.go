@@ -185,6 +185,19 @@ func TestStaleLoadBalancers(t *testing.T) {
 			heads:  []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.PendingUpdate, UpdatedAt: "12:02"}},
 		},
 		"no load balancer": {change: func(r *Record) { r.Cloud.Observed = lb.Observed{} }},
+		"without our tag, in ERROR, and repaired": {
+			change: func(r *Record) {
+				r.Cloud.Observed.LoadBalancer.Tags, r.Cloud.Observed.LoadBalancer.ProvisioningStatus = nil, lb.Error
+			},
+			heads: []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:02"}}, stale: true,
+		},
+		"without our tag, and deleted": {
+			change: func(r *Record) { r.Cloud.Observed.LoadBalancer.Tags = nil },
+			heads:  []octavia.Head{{ID: "lb-1", Gone: true}}, stale: true,
+		},
+		"with a predecessor that did not change": {change: replacing, heads: []octavia.Head{unchanged, {ID: "old", ProvisioningStatus: lb.Error, UpdatedAt: "12:02"}}},
+		"with a predecessor that was repaired":   {change: replacing, heads: []octavia.Head{unchanged, {ID: "old", ProvisioningStatus: lb.Active}}, stale: true},
+		"with a predecessor that was deleted":    {change: replacing, heads: []octavia.Head{unchanged}, stale: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -201,6 +214,47 @@ func TestStaleLoadBalancers(t *testing.T) {
 			after := m.Get(web, "uid-1")
 			if after.Cloud.Known == test.stale || after.Progress.Reached.None() != test.stale {
 				t.Errorf("known: %t, reached: %v", after.Cloud.Known, after.Progress.Reached)
+			}
+		})
+	}
+}
+
+// replacing gives the record a predecessor that failed.
+func replacing(r *Record) {
+	r.Cloud.Observed.Predecessor = &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error, Tags: []string{"ours"}}
+}
+
+func TestUnlistedLoadBalancersAreThoseThatTheListCannotShow(t *testing.T) {
+	r := converged()
+	r.Cloud.Observed.Predecessor = &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error}
+	for name, test := range map[string]struct {
+		tags    []string
+		status  lb.ProvisioningStatus
+		heads   []octavia.Head
+		written time.Time
+		want    []string
+	}{
+		"with our tag":    {tags: []string{"ours"}, want: []string{"old"}},
+		"without our tag": {want: []string{"lb-1", "old"}},
+		"listed":          {heads: []octavia.Head{{ID: "lb-1"}, {ID: "old"}}},
+		"PENDING":         {status: lb.PendingUpdate, want: []string{"old"}},
+		"written since":   {written: noon.Add(time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := r
+			r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
+			l := r.Cloud.Observed.LoadBalancer
+			if l.Tags = test.tags; test.status != "" {
+				l.ProvisioningStatus = test.status
+			}
+			if !test.written.IsZero() {
+				r.Cloud.Written = test.written
+			}
+			m := remembering(r)
+			m.Put(types.NamespacedName{Name: "sharer"}, r)
+			ours := func(l lb.LoadBalancer) bool { return len(l.Tags) > 0 }
+			if d := cmp.Diff(test.want, m.UnlistedLoadBalancers(test.heads, ours, noon.Add(time.Minute))); d != "" {
+				t.Errorf("unlisted (-want +got):\n%s", d)
 			}
 		})
 	}

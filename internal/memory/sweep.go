@@ -35,28 +35,65 @@ func (m *Store) update(began time.Time, change func(*Record) bool) []types.Names
 	})
 }
 
-// StaleLoadBalancers compares the records with a list of the cluster's load balancers that began at
-// the given time. It returns the Services whose load balancer another client changed or deleted,
-// or that failed; these are read again. Listed reports whether the list contains the load
-// balancer if it exists.
+// UnlistedLoadBalancers returns the ids of the load balancers that Services have and that are not in a list of the
+// cluster's load balancers that began at the given time, although they may exist: listed reports whether the list
+// contains a load balancer if it exists. Those of Services whose last write is oldest come first.
+func (m *Store) UnlistedLoadBalancers(heads []octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) (ids []string) {
+	known := map[string]bool{}
+	for _, h := range heads {
+		known[h.ID] = true
+	}
+	m.update(began, func(r *Record) bool {
+		for _, l := range []*lb.LoadBalancer{r.Cloud.Observed.LoadBalancer, r.Cloud.Observed.Predecessor} {
+			if l != nil && !known[l.ID] && !l.ProvisioningStatus.Pending() && !listed(*l) {
+				known[l.ID] = true
+				ids = append(ids, l.ID)
+			}
+		}
+		return false
+	})
+	return ids
+}
+
+// StaleLoadBalancers compares the records with the heads of load balancers that were read since the given time. It
+// returns the Services whose load balancer another client changed or deleted, or that failed; these are read again.
+// Listed reports whether the heads contain the load balancer if it exists.
 func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []types.NamespacedName {
 	byID := make(map[string]octavia.Head, len(heads))
 	for _, h := range heads {
 		byID[h.ID] = h
 	}
+	same := func(l *lb.LoadBalancer) (_ octavia.Head, is bool) {
+		head, found := byID[l.ID]
+		switch {
+		case l.ProvisioningStatus.Pending(), !found && !listed(*l):
+			return head, true // the watcher looks at it, or nobody can say
+		case found && head.Gone:
+			return head, false
+		}
+		return head, found && head.UpdatedAt == l.UpdatedAt && head.ProvisioningStatus == l.ProvisioningStatus
+	}
 	return m.update(began, func(r *Record) bool {
-		l := r.Cloud.Observed.LoadBalancer
-		if l == nil || l.ProvisioningStatus.Pending() {
+		l, old := r.Cloud.Observed.LoadBalancer, r.Cloud.Observed.Predecessor
+		if l == nil {
 			return false
 		}
-		head, found := byID[l.ID]
-		if same := head.UpdatedAt == l.UpdatedAt && head.ProvisioningStatus == l.ProvisioningStatus; found && same || !found && !listed(*l) {
+		if head, is := same(l); !is {
+			r.distrust()
+			if head.ProvisioningStatus != lb.Error { // Octavia sets ERROR, not another client
+				r.noteDrift()
+			}
+			return true
+		}
+		// What a predecessor has is read again before it is used. Only whether it works decides something now.
+		if old == nil || l.ProvisioningStatus.Pending() {
+			return false
+		}
+		head, is := same(old)
+		if is || !head.Gone && head.ProvisioningStatus == old.ProvisioningStatus {
 			return false
 		}
 		r.distrust()
-		if head.ProvisioningStatus != lb.Error { // Octavia sets ERROR, not another client
-			r.noteDrift()
-		}
 		return true
 	})
 }

@@ -32,6 +32,8 @@ type Metrics struct {
 	OtherControllers *prometheus.GaugeVec
 	// Unattached and Addressless count nodes.
 	Unattached, Addressless prometheus.Gauge
+	// Health is the time when the health of members was last read.
+	Health prometheus.Gauge
 }
 
 // New registers the metrics. A second controller in the same process, started after the first has ended, shares
@@ -88,12 +90,17 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_nodes_without_address",
 			Help: "Nodes that should be members but have no address of a Service's IP family.",
 		}),
+		Health: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kube_octavia_member_health_timestamp_seconds",
+			Help: "Unix time when the health of members was last read, or found not to be monitored; 0 before the first time.",
+		}),
 	}
 	m.zero()
 	return m, errors.Join(openstack.Register(registry, &m.ops), openstack.Register(registry, &m.duration), openstack.Register(registry, &m.Drift),
 		openstack.Register(registry, &m.Repaired), openstack.Register(registry, &m.Reported), openstack.Register(registry, &m.Orphans),
 		openstack.Register(registry, &m.LeftBehind), openstack.Register(registry, &m.ForeignWrites), openstack.Register(registry, &m.Contested), openstack.Register(registry, &m.Observed),
-		openstack.Register(registry, &m.OtherControllers), openstack.Register(registry, &m.Unattached), openstack.Register(registry, &m.Addressless))
+		openstack.Register(registry, &m.OtherControllers), openstack.Register(registry, &m.Unattached), openstack.Register(registry, &m.Addressless),
+		openstack.Register(registry, &m.Health))
 }
 
 func newOtherControllers() *prometheus.GaugeVec {

@@ -45,7 +45,7 @@ func TestARefusalOfAFloatingIPHasItsClass(t *testing.T) {
 	refused("an address that is taken", diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: public, Address: loose.Address, PortID: other}}, openstack.Conflict)
 	refused("an address outside", diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: public, Address: "192.0.2.1", PortID: other}}, openstack.Invalid)
 	refused("a network that is not external", diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: c.IDs().PrivateNetwork, PortID: other}}, openstack.Invalid)
-	refused("a network that is none", diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: nowhere}}, openstack.Gone)
+	refused("a network that is none", diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: nowhere}}, openstack.Invalid)
 	refused("a port that is none", diff.AssociateFloatingIP{ID: loose.ID, PortID: nowhere}, openstack.Gone)
 	refused("an op of Octavia", diff.DeletePool{ID: nowhere}, openstack.Invalid)
 	c.make(diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: public}})

@@ -110,32 +110,6 @@ func (c *Client) subnets(ctx context.Context, op, networkID string) ([]subnets.S
 	return all, err
 }
 
-// ExternalNetwork returns the id of the external network for floating IPs if none is configured: the first by name that
-// has an IPv4 subnet, or whose subnets the project cannot see.
-func (c *Client) ExternalNetwork(ctx context.Context) (string, error) {
-	return c.lookups.get(ctx, "external network", c.findExternalNetwork)
-}
-
-func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
-	const op = "find an external network"
-	all, err := list[networks.Network](ctx, c, op, "networks", url.Values{"router:external": {"true"}})
-	if err != nil {
-		return "", err
-	}
-	slices.SortFunc(all, func(a, b networks.Network) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	for _, network := range all {
-		seen, err := c.subnets(ctx, op, network.ID)
-		if err != nil {
-			return "", err
-		}
-		if len(seen) == 0 || slices.ContainsFunc(seen, func(s subnets.Subnet) bool { return s.IPVersion == 4 }) {
-			return network.ID, nil
-		}
-	}
-	return "", &openstack.Error{Op: op, Class: openstack.Invalid,
-		Message: "the project can see no external network with IPv4; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
-}
-
 // AddressOfFloatingIP returns the address of the project's floating IP with the id. If there is none, the error is of
 // class Gone.
 func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, error) {

@@ -96,7 +96,7 @@ func (c *Client) withAddresses(ctx context.Context, addresses []string) (map[str
 func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 	return c.listFloatingIPs(ctx, "list floating IPs", url.Values{
 		"project_id": {c.projectID}, "limit": {pageSize},
-		"fields": {"id", "floating_ip_address", "floating_network_id", "description", "project_id", "port_id", "fixed_ip_address", "tags"},
+		"fields": {"id", "floating_ip_address", "floating_network_id", "description", "project_id", "port_id", "router_id", "fixed_ip_address", "tags"},
 	}, func(lb.FloatingIP) bool { return true })
 }
 
@@ -111,6 +111,7 @@ func (c *Client) listFloatingIPs(ctx context.Context, op string, query url.Value
 		Description string   `json:"description"`
 		ProjectID   string   `json:"project_id"`
 		PortID      string   `json:"port_id"`
+		RouterID    string   `json:"router_id"`
 		Fixed       string   `json:"fixed_ip_address"`
 		Tags        []string `json:"tags"`
 	}
@@ -126,6 +127,9 @@ func (c *Client) listFloatingIPs(ctx context.Context, op string, query url.Value
 	for _, d := range documents {
 		f := lb.FloatingIP{ID: d.ID, Address: d.Address, NetworkID: d.NetworkID, Description: d.Description,
 			ProjectID: d.ProjectID, PortID: d.PortID, Tags: d.Tags}
+		if d.PortID == "" {
+			f.ForwardingRouterID = d.RouterID // Neutron sets it for port forwardings
+		}
 		if d.Description == lb.KuryrFloatingIP {
 			f.KuryrVIP = d.Fixed
 		}

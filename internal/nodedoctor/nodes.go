@@ -8,6 +8,8 @@ package nodedoctor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +39,7 @@ func CheckNodes(f diagnosis.Facts, r *diagnosis.Result) {
 	}
 	nodes := match(f, r)
 	nodes.reportGone(f, r)
+	nodes.reportAgain(r)
 	nodes.reportUnnamed(r)
 	if f.Controllers.Node {
 		nodes.reportUninitialized(f, r)
@@ -58,8 +61,10 @@ func needed(r *diagnosis.Result, m diagnosis.Missing, command string, feature ca
 type matched struct {
 	// found have exactly one server.
 	found []corev1.Node
-	// gone have a provider id of a server that Nova does not list.
-	gone []string
+	// gone have a provider id of a server that Nova does not list, and the name of no other. Again maps those with the name
+	// of another server to its id.
+	gone  []string
+	again map[string]string
 	// unnamed have no provider id, and no server has their name.
 	unnamed []string
 }
@@ -83,7 +88,7 @@ func match(f diagnosis.Facts, r *diagnosis.Result) (all matched) {
 			all.byName(inventory, node, r)
 		default:
 			if _, there := inventory.Servers[id.Server]; !there {
-				all.gone = append(all.gone, node.Name)
+				all.isGone(inventory, node)
 				continue
 			}
 			all.found = append(all.found, node)
@@ -96,6 +101,30 @@ func match(f diagnosis.Facts, r *diagnosis.Result) (all matched) {
 		r.Saw(diagnosis.Some("Node", foreign) + " of another cloud or region, which stay as they are")
 	}
 	return all
+}
+
+// isGone notes a Node without the server of its provider id.
+func (all *matched) isGone(inventory instances.Inventory, node corev1.Node) {
+	others := inventory.Named(node.Name)
+	if len(others) == 0 {
+		all.gone = append(all.gone, node.Name)
+		return
+	}
+	if all.again == nil {
+		all.again = map[string]string{}
+	}
+	all.again[node.Name] = others[0].ID
+}
+
+// reportAgain reports Nodes whose server was created again.
+func (all *matched) reportAgain(r *diagnosis.Result) {
+	names := slices.Sorted(maps.Keys(all.again))
+	if len(names) == 0 {
+		return
+	}
+	r.Found(diagnosis.Warning, fmt.Sprintf("Nova does not list the server in the provider id of %s, but another one with its name: %s", diagnosis.Some("Node", names), all.again[names[0]]),
+		"The server was probably created again. The Node keeps the provider id, the addresses and the labels of the old one while it is ready, and security groups and routes do not follow.",
+		fmt.Sprintf("Kubernetes never changes a provider id. Delete the Node with `kubectl delete node %s`, and restart kubelet on the server, which registers it again.", names[0]))
 }
 
 func (all *matched) byName(inventory instances.Inventory, node corev1.Node, r *diagnosis.Result) {
@@ -127,7 +156,7 @@ func (all *matched) reportGone(f diagnosis.Facts, r *diagnosis.Result) {
 	}
 	r.Found(diagnosis.Warning, "Nova lists no server with the provider id of "+diagnosis.Some("Node", all.gone),
 		"Controller node-lifecycle deletes such a Node once it is not ready. If it is ready, its server may be in another project, or a cell of Nova is down.",
-		"Ask Nova with the last part of the id: `kubectl get node NAME -o jsonpath={.spec.providerID}` and `openstack server show ID`. If the server is deleted, `kubectl delete node NAME`.")
+		"Ask Nova with the last part of the id: `kubectl get node NAME -o jsonpath={.spec.providerID}` and `openstack server show ID`. If the server is deleted (no server, or status SOFT_DELETED), `kubectl delete node NAME`.")
 }
 
 // reportUnnamed reports Nodes without a provider id that have the name of no server.

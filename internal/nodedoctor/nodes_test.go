@@ -46,7 +46,12 @@ func TestNodesAndTheirServers(t *testing.T) {
 			f.Cloud.Servers.Value = append(f.Cloud.Servers.Value, instances.Server{ID: "twin", Name: "a"})
 		}), diagnosis.Error, "its name is that of 2 servers (" + serverA + ", twin)", "openstack server set --name"},
 		"a server that is gone": {func(f *diagnosis.Facts) { f.Cloud.Servers.Value = f.Cloud.Servers.Value[1:] }, diagnosis.Warning, "no server with the provider id of Node a", "openstack server show ID"},
-		"another project":       {noServers, diagnosis.Error, "project project has no server of any Node: none with the provider id of 2 Nodes (a, b)", "[Global]"},
+		"a server that was created again": {func(f *diagnosis.Facts) { f.Cloud.Servers.Value[0].ID = "again" }, diagnosis.Warning,
+			"not list the server in the provider id of Node a, but another one with its name: again", "kubectl delete node a"},
+		"two servers with the name, one in the same letters": {all(id(""), tainted, isNew, func(f *diagnosis.Facts) {
+			f.Cloud.Servers.Value = append(f.Cloud.Servers.Value, instances.Server{ID: "twin", Name: "A"})
+		}), diagnosis.OK, "2 Nodes with exactly one server", ""},
+		"another project": {noServers, diagnosis.Error, "project project has no server of any Node: none with the provider id of 2 Nodes (a, b)", "[Global]"},
 
 		"not initialized":                            {tainted, diagnosis.Warning, "uninitialized is still on Node a, although kube-octavia works", "kubectl describe node a"},
 		"not initialized, and new":                   {all(tainted, isNew), diagnosis.OK, "Node a to be initialized", ""},

@@ -111,7 +111,8 @@ func (r *Reconciler) unattached(n securitygroup.Node) string {
 	case n.ServerID == "" || !r.cloud.asked[n.ServerID] && len(ports) == 0:
 		return ""
 	case len(ports) == 0:
-		return fmt.Sprintf("the project sees no port of server %s with the address %v", n.ServerID, n.Addresses)
+		return fmt.Sprintf("the project sees no port of server %s with the address %v; if the server was created again under the name of the node, "+
+			"delete the Node with kubectl delete node %s, and restart kubelet on the server", n.ServerID, n.Addresses, n.Name)
 	case slices.ContainsFunc(ports, func(p securitygroup.Port) bool { return p.Unprotected }):
 		return "port security is off on its port, so that no security group filters anything there"
 	}

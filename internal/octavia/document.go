@@ -27,6 +27,12 @@ type document struct {
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
 }
 
+// healthDocument is what a list of health shows of an object.
+type healthDocument struct {
+	ID              string `json:"id"`
+	OperatingStatus string `json:"operating_status"`
+}
+
 type loadBalancerDocument struct {
 	document
 	Description      string        `json:"description"`

@@ -114,14 +114,20 @@ func (w *Watcher) list(ctx context.Context, watched map[string]watch, ids []stri
 	return found, absent, err
 }
 
-// getAll reads load balancers one by one, a few concurrently. It returns those that could be read.
+// getAll reads load balancers one by one. It returns those that could be read.
 func (w *Watcher) getAll(ctx context.Context, ids []string) (map[string]Head, error) {
+	return eachHead(ctx, ids, w.o.Get)
+}
+
+// eachHead reads load balancers one by one, a few concurrently. It returns those that could be read; one that does not
+// exist is Gone.
+func eachHead(ctx context.Context, ids []string, read func(context.Context, string) (Head, error)) (map[string]Head, error) {
 	answers, failures := make([]Head, len(ids)), make([]error, len(ids))
 	var calls errgroup.Group
 	calls.SetLimit(singlesAtOnce)
 	for i, id := range ids {
 		calls.Go(func() error {
-			answers[i], failures[i] = w.get(ctx, id)
+			answers[i], failures[i] = headOrGone(ctx, id, read)
 			return nil
 		})
 	}
@@ -135,8 +141,8 @@ func (w *Watcher) getAll(ctx context.Context, ids []string) (map[string]Head, er
 	return found, errors.Join(failures...)
 }
 
-func (w *Watcher) get(ctx context.Context, id string) (Head, error) {
-	head, err := w.o.Get(ctx, id)
+func headOrGone(ctx context.Context, id string, read func(context.Context, string) (Head, error)) (Head, error) {
+	head, err := read(ctx, id)
 	switch {
 	case openstack.Classify(err) == openstack.Gone, err == nil && head.ProvisioningStatus == lb.Deleted:
 		return Head{ID: id, Gone: true}, nil

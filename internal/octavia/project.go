@@ -5,12 +5,14 @@ package octavia
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/paging"
 )
 
 // listedPerName is how many load balancers Octavia can list in the time of a search for one name.
@@ -76,4 +78,32 @@ func (c *Client) ProjectHeads(ctx context.Context) ([]Head, error) {
 	query := c.ofProject()
 	query["fields"] = []string{"id", "provisioning_status", "updated_at"}
 	return c.heads(ctx, query)
+}
+
+// HeadsOf reads the load balancers with the ids, whatever their tags: a few one by one, more with one list of the
+// project, unless that has more pages than there are ids. One that is not in the list is read by its id; if it does not
+// exist, its head is Gone. It returns those that could be read, in the order of the ids, also if others could not. Tags
+// are not always read.
+func (c *Client) HeadsOf(ctx context.Context, ids []string) ([]Head, error) {
+	found, missing := map[string]Head{}, ids
+	if len(ids) > fewSingles && len(ids)*paging.Size >= int(c.size.Load()) {
+		all, err := c.ProjectHeads(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.size.Store(int64(len(all)))
+		for _, h := range all {
+			found[h.ID] = h
+		}
+		missing = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return found[id].ID != "" })
+	}
+	single, err := eachHead(ctx, missing, c.Head)
+	maps.Copy(found, single)
+	var heads []Head
+	for _, id := range ids {
+		if head, ok := found[id]; ok {
+			heads = append(heads, head)
+		}
+	}
+	return heads, err
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
 // TestNamesThatAreSearchedDuringASearchTakeOneList has a search that hangs, so that the others, which wait for it,
@@ -85,5 +88,55 @@ func TestTheListOfAProjectHasAllItsLoadBalancersWithAndWithoutTags(t *testing.T)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+}
+
+func TestHeadsOfSomeLoadBalancersTakeOneListUnlessTheyAreFew(t *testing.T) {
+	for name, test := range map[string]struct {
+		ids   []string
+		want  []octavia.Head
+		calls []string
+		fails bool
+	}{
+		"two": {ids: []string{"a", "b"}, calls: []string{"a", "b"},
+			want: []octavia.Head{{ID: "a", ProvisioningStatus: lb.Active}, {ID: "b", ProvisioningStatus: lb.Error}}},
+		"three":                   {ids: []string{"a", "b", "c"}, calls: []string{""}, want: []octavia.Head{{ID: "a", ProvisioningStatus: lb.Active}, {ID: "b", ProvisioningStatus: lb.Error}, {ID: "c", ProvisioningStatus: lb.Active}}},
+		"one that does not exist": {ids: []string{"a", "b", "gone"}, calls: []string{"", "gone"}, want: []octavia.Head{{ID: "a", ProvisioningStatus: lb.Active}, {ID: "b", ProvisioningStatus: lb.Error}, {ID: "gone", Gone: true}}},
+		"one that may not be read": {ids: []string{"a", "forbidden"}, calls: []string{"a", "forbidden"}, fails: true,
+			want: []octavia.Head{{ID: "a", ProvisioningStatus: lb.Active}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			statuses := map[string]lb.ProvisioningStatus{"a": lb.Active, "b": lb.Error, "c": lb.Active, "foreign": lb.Active}
+			var mu sync.Mutex
+			var calls []string
+			c := against(t, amphora, func(w http.ResponseWriter, r *http.Request) {
+				_, id, _ := strings.Cut(r.URL.Path, "/loadbalancers/")
+				mu.Lock()
+				calls = append(calls, id)
+				mu.Unlock()
+				document := func(id string) string { return fmt.Sprintf(`{"id": %q, "provisioning_status": %q}`, id, statuses[id]) }
+				switch {
+				case id == "":
+					_, _ = fmt.Fprintf(w, `{"loadbalancers": [%s, %s, %s, %s]}`, document("a"), document("b"), document("c"), document("foreign"))
+				case id == "forbidden":
+					w.WriteHeader(http.StatusForbidden)
+				case statuses[id] == "":
+					w.WriteHeader(http.StatusNotFound)
+				default:
+					_, _ = fmt.Fprintf(w, `{"loadbalancer": %s}`, document(id))
+				}
+			})
+			heads, err := c.HeadsOf(t.Context(), test.ids)
+			if (err != nil) != test.fails {
+				t.Errorf("error: %v", err)
+			}
+			if diff := cmp.Diff(test.want, heads); diff != "" {
+				t.Errorf("heads (-want +got):\n%s", diff)
+			}
+			slices.Sort(calls)
+			if diff := cmp.Diff(test.calls, calls); diff != "" {
+				t.Errorf("read (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

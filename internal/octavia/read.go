@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -23,7 +24,7 @@ type Head struct {
 	UpdatedAt string
 	// Tags are nil if the cloud has no tags.
 	Tags []string
-	// Gone is set by the Watcher for a load balancer that no longer exists.
+	// Gone is whether the load balancer was read by its id and does not exist.
 	Gone bool
 }
 
@@ -31,6 +32,15 @@ type Head struct {
 // call.
 func (c *Client) FindByVIPPort(ctx context.Context, portID string) ([]lb.LoadBalancer, error) {
 	return c.find(ctx, url.Values{"vip_port_id": {portID}}, func(d loadBalancerDocument) bool { return d.VIPPortID == portID })
+}
+
+// FindByTag returns the load balancers with the tag, without children and without deleted ones, in one call.
+func (c *Client) FindByTag(ctx context.Context, tag string) ([]lb.LoadBalancer, error) {
+	query := c.ofProject()
+	if !strings.Contains(tag, ",") { // which separates tags; then the whole project is listed
+		query.Set("tags", tag)
+	}
+	return c.find(ctx, query, func(d loadBalancerDocument) bool { return slices.Contains(d.Tags, tag) })
 }
 
 func (c *Client) find(ctx context.Context, query url.Values, is func(loadBalancerDocument) bool) ([]lb.LoadBalancer, error) {
@@ -119,6 +129,21 @@ func (c *Client) heads(ctx context.Context, query url.Values) ([]Head, error) {
 		}
 	}
 	return heads, nil
+}
+
+// PoolHealth returns the operating status of each pool of the project, by id, with one call per thousand.
+func (c *Client) PoolHealth(ctx context.Context) (map[string]string, error) {
+	query := c.ofProject()
+	query["fields"] = []string{"id", "operating_status"}
+	documents, err := list[healthDocument](ctx, c, "pools", query)
+	if err != nil {
+		return nil, err
+	}
+	health := make(map[string]string, len(documents))
+	for _, d := range documents {
+		health[d.ID] = d.OperatingStatus
+	}
+	return health, nil
 }
 
 // Observe returns the load balancer with its children. It takes one call for the listeners, one for the pools, one

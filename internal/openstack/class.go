@@ -4,6 +4,7 @@
 package openstack
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 )
@@ -44,6 +45,13 @@ func Classify(err error) Class {
 	return describe(err).Class
 }
 
+// Denied reports whether a service refuses the call to these credentials, which Keystone accepts: by its policy, or
+// because the access rules of an application credential do not allow it.
+func Denied(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Rejected || e.Status == http.StatusForbidden && e.Class == Invalid)
+}
+
 // UnlessGone reports whether err means that the object does not exist, and returns every other error.
 func UnlessGone(err error) (gone bool, other error) {
 	if Classify(err) == Gone {
@@ -59,6 +67,8 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 		return Unauthorized
 	case status == http.StatusForbidden && f.isQuota(), status == http.StatusBadRequest && f.kind == "RoutesExhausted":
 		return Quota
+	case status == http.StatusNotFound && f.namesMissing():
+		return Invalid
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return Gone
 	case status == http.StatusConflict:
@@ -75,8 +85,10 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 		return Invalid
 	case status == http.StatusInternalServerError && f.isQuota():
 		return Quota // Octavia passes on Neutron's refusal of a VIP port
-	case status == http.StatusInternalServerError && strings.Contains(f.message, "already allocated in subnet"):
-		return Conflict // ... and of a VIP address in use
+	case status == http.StatusInternalServerError && f.isVIPInUse():
+		return Conflict // ... of a VIP address in use, or of one more VIP
+	case status == http.StatusInternalServerError && f.isWrongVIP():
+		return Invalid // ... and of a VIP address or subnet that cannot be
 	case status >= 500:
 		return Transient
 	case status >= 400:

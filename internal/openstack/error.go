@@ -33,6 +33,8 @@ type Error struct {
 	// Unanswered means that the service may have carried out the write although the call failed: there was no
 	// response, a partial one, or one from a gateway. It is meaningless for reads.
 	Unanswered bool
+	// Rejected means that the service rejects the call with 401 although Keystone has just accepted the credentials.
+	Rejected bool
 	// Err is the underlying error, or nil.
 	Err error
 }
@@ -117,6 +119,7 @@ func describe(err error) Error {
 		return describeRenewal(renewal)
 	case errors.As(err, &answer) && answer.Actual == http.StatusUnauthorized && errors.As(err, &fresh):
 		e := describeAnswer(answer)
+		e.Rejected = true
 		e.Message = strings.TrimSuffix(e.Message, ".") + ". Keystone has just accepted the credentials, but this service rejects them: an application " +
 			"credential is rejected like this if its access rules do not allow the call" + missingRight(answer)
 		return e
@@ -140,7 +143,7 @@ func describeAnswer(answer gophercloud.ErrUnexpectedResponseCode) Error {
 	e := Error{
 		Class:     classOfStatus(answer.Actual, f, asked),
 		Status:    answer.Actual,
-		Message:   f.message,
+		Message:   f.message + f.advice(),
 		RequestID: requestIDOf(answer.ResponseHeader),
 		Err:       answer,
 	}

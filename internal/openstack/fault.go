@@ -76,3 +76,35 @@ func text(raw json.RawMessage) string {
 func (f fault) isQuota() bool {
 	return f.kind == "OverQuota" || strings.Contains(f.message, "Quota has been met") || strings.Contains(f.message, "Quota exceeded")
 }
+
+// namesMissing reports whether Neutron misses an object, or a way to it, that the request names beside the object that it
+// is about. The same request fails again.
+func (f fault) namesMissing() bool {
+	switch f.kind {
+	case noWayToExternal, "ExternalNetworkNotFound", "NetworkNotFound", "SubnetNotFound":
+		return true
+	}
+	return false
+}
+
+// noWayToExternal is Neutron's error for a floating IP in an external network to which no router of the VIP's subnet leads.
+const noWayToExternal = "ExternalGatewayForFloatingIPNotFound"
+
+// isVIPInUse reports whether Neutron has no address for the VIP of a load balancer: the requested one is in use, or all are.
+func (f fault) isVIPInUse() bool {
+	return strings.Contains(f.message, "already allocated in subnet") || strings.Contains(f.message, "No more IP addresses available on network")
+}
+
+// isWrongVIP reports whether Neutron refuses the address of a VIP, or Octavia misses the subnet of the second one.
+func (f fault) isWrongVIP() bool {
+	return strings.Contains(f.message, "is not a valid IP") || strings.Contains(f.message, "subnet not found (subnet id:")
+}
+
+// advice says what to change if the request can only be mended by its author; "" if the message says it.
+func (f fault) advice() string {
+	if f.kind == noWayToExternal {
+		return " Floating IPs are possible only in the external network to which a router of that subnet leads: connect them by a router, or name that network by annotation " +
+			"loadbalancer.openstack.org/floating-network-id, or by [LoadBalancer] floating-network-id in cloud.conf"
+	}
+	return ""
+}

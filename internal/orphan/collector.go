@@ -70,7 +70,7 @@ func (c *Collector) note(orphans []orphan) {
 		now[o.key()] = o
 		if _, known := c.known[o.key()]; !known {
 			c.report(o, corev1.EventTypeWarning, status.ReasonOrphanFound, fmt.Sprintf(
-				"%s %s %s %s, which does not exist or no longer uses it; %s", o.Kind, o.Name, c.kind(o).evidence, o.ServiceUID, c.consequence(o)))
+				"%s %s %s; %s", o.Kind, o.Name, c.kind(o).because(o.Object), c.consequence(o)))
 		}
 	}
 	for _, kind := range c.Finder.kinds() {
@@ -117,13 +117,15 @@ func (c *Collector) remove(ctx context.Context, o orphan) error {
 	c.known[o.key()] = o
 	kind := c.kind(o)
 	ctx = openstack.WithRequestID(ctx, openstack.NewRequestID())
-	keep, err := kind.check(ctx, o.Object)
-	if err == nil && keep == "" {
-		// The sweep may have taken long: the Service may use the object again.
-		var owners owners
-		if owners, err = c.Finder.owners(ctx, c.Uncached); owners.have(o.Object) {
-			keep = "its Service uses it again"
-		}
+	// The sweep may have taken long: the Service may use the object again.
+	owners, err := c.Finder.owners(ctx, c.Uncached)
+	keep := ""
+	switch {
+	case err != nil:
+	case owners.have(o.Object):
+		keep = "its Service uses it again"
+	default:
+		keep, err = kind.check(ctx, o.Object, owners)
 	}
 	if err == nil && keep == "" {
 		err = kind.remove(ctx, o.Object)
@@ -153,7 +155,7 @@ func (c *Collector) kind(o orphan) kind {
 
 func (c *Collector) reportDeleted(o orphan) {
 	c.report(o, corev1.EventTypeNormal, status.ReasonOrphanDeleted, fmt.Sprintf(
-		"%s %s was deleted: for %[4]v Service uid %[3]s did not exist, or did not use it", o.Kind, o.Name, o.ServiceUID, time.Since(o.since).Round(time.Second)))
+		"%s %s was deleted: for %[4]v %[3]s did not exist, or did not use it", o.Kind, o.Name, o.Services(), time.Since(o.since).Round(time.Second)))
 }
 
 // report logs and writes an event. Its subject is the namespace whose uid identifies the

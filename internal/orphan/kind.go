@@ -7,9 +7,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
@@ -33,10 +35,18 @@ type kind struct {
 	// marked returns the objects that were created for Services of this cluster.
 	marked func(Inventory) []Object
 	// check reads the object once more before it is deleted. It returns why the object is kept, or "".
-	check  func(context.Context, Object) (keep string, err error)
+	check  func(context.Context, Object, owners) (keep string, err error)
 	remove func(context.Context, Object) error
 	// gone reports whether the object was deleted. It is nil if remove returns only then.
 	gone func(ctx context.Context, id string) (bool, error)
+}
+
+// because says why the object is an orphan.
+func (k kind) because(o Object) string {
+	if o.Sharers != "" {
+		return "has the uid of this cluster and the marks of " + o.Services() + ", which do not exist or no longer use it"
+	}
+	return k.evidence + " " + o.ServiceUID + ", which does not exist or no longer uses it"
 }
 
 // kinds returns all kinds, in the order in which the objects of a Service are deleted.
@@ -56,11 +66,10 @@ func (f *Finder) kinds() []kind {
 
 func (f *Finder) loadBalancers(found Inventory) (all []Object) {
 	for _, h := range found.LoadBalancers {
-		mark, ok := lb.MarkOf(h.Tags)
-		if !ok || mark.ClusterUID != f.ClusterUID {
+		o, ok := f.loadBalancer(h)
+		if !ok {
 			continue
 		}
-		o := Object{Kind: loadBalancerKind, ID: h.ID, Name: h.ID, ServiceUID: mark.ServiceUID}
 		if h.ProvisioningStatus.Pending() {
 			o.InUse = "Octavia is working on it: " + string(h.ProvisioningStatus)
 		}
@@ -69,8 +78,26 @@ func (f *Finder) loadBalancers(found Inventory) (all []Object) {
 	return all
 }
 
+// loadBalancer returns the object if the tags of the load balancer name only this cluster and one Service, or Services that
+// share it.
+func (f *Finder) loadBalancer(h octavia.Head) (_ Object, ok bool) {
+	o := Object{Kind: loadBalancerKind, ID: h.ID, Name: h.ID}
+	if mark, ok := lb.MarkOf(h.Tags); ok {
+		o.ServiceUID = mark.ServiceUID
+		return o, mark.ClusterUID == f.ClusterUID
+	}
+	shared, ok := f.owner().SharedMarkOf(h.Tags)
+	o.ServiceUID, o.Sharers = shared.ServiceUID, strings.Join(shared.Users, sharerSeparator)
+	return o, ok
+}
+
+// owner is the cluster as an owner without a Service.
+func (f *Finder) owner() lb.Owner {
+	return lb.Owner{ClusterName: f.ClusterName, ClusterUID: f.ClusterUID}
+}
+
 // checkLoadBalancer keeps a load balancer with tags of another owner on itself or on any child.
-func (f *Finder) checkLoadBalancer(ctx context.Context, o Object) (keep string, _ error) {
+func (f *Finder) checkLoadBalancer(ctx context.Context, o Object, all owners) (keep string, _ error) {
 	head, err := f.Octavia.Get(ctx, o.ID)
 	if gone, err := openstack.UnlessGone(err); gone || err != nil {
 		return "", err
@@ -79,7 +106,48 @@ func (f *Finder) checkLoadBalancer(ctx context.Context, o Object) (keep string, 
 	if err != nil {
 		return "", err
 	}
+	if o.Sharers != "" {
+		return f.otherSharer(tree, o, all), nil
+	}
 	return f.otherOwner(tree, o), nil
+}
+
+// otherSharer says which part of a shared load balancer may belong to somebody else than Services that do not exist any more,
+// or returns "".
+func (f *Finder) otherSharer(l lb.LoadBalancer, o Object, all owners) string {
+	if l.ProjectID != "" && l.ProjectID != f.Neutron.ProjectID() {
+		return "it belongs to another project"
+	}
+	mark, ok := f.owner().SharedMarkOf(l.Tags)
+	if !ok || mark.ServiceUID != o.ServiceUID || strings.Join(mark.Users, sharerSeparator) != o.Sharers {
+		return "it now has the tags of another owner"
+	}
+	gone := func(tags []string) bool {
+		if len(tags) == 0 {
+			return o.ServiceUID != "" // children without tags belong to the Service that it was created for
+		}
+		of, marked := lb.MarkOf(tags)
+		shared, named := f.owner().SharedMarkOf(append(slices.Clone(tags), lb.ClusterTag(f.ClusterUID)))
+		if marked && of.ClusterUID == f.ClusterUID {
+			return !all.all[of.ServiceUID]
+		}
+		return named && !all.have(Object{Kind: o.Kind, ID: o.ID, ServiceUID: shared.ServiceUID, Sharers: strings.Join(shared.Users, sharerSeparator)})
+	}
+	for _, listener := range l.Listeners {
+		pool := listener.Tags
+		if listener.Pool != nil && len(listener.Pool.Tags) > 0 {
+			pool = listener.Pool.Tags
+		}
+		if !gone(listener.Tags) || !gone(pool) {
+			return fmt.Sprintf("its listener %s may belong to a Service that exists, or to somebody else", listener.ID)
+		}
+	}
+	for _, pool := range l.DetachedPools {
+		if !gone(pool.Tags) {
+			return fmt.Sprintf("its pool %s may belong to a Service that exists, or to somebody else", pool.ID)
+		}
+	}
+	return ""
 }
 
 // otherOwner says which part of the load balancer does not belong to the orphan's Service, or returns "".
@@ -137,7 +205,7 @@ func (f *Finder) floatingIPs(found Inventory) (all []Object) {
 const changed = "it has changed since it was listed"
 
 // checkFloatingIP keeps a floating IP that was attached to a port or got another mark.
-func (f *Finder) checkFloatingIP(ctx context.Context, o Object) (keep string, _ error) {
+func (f *Finder) checkFloatingIP(ctx context.Context, o Object, _ owners) (keep string, _ error) {
 	found, err := f.Neutron.FloatingIPsWithAddress(ctx, o.Name)
 	if err == nil && !slices.Contains(f.floatingIPs(Inventory{FloatingIPs: found}), o) {
 		keep = changed
@@ -163,7 +231,7 @@ func (f *Finder) certificates(found Inventory) (all []Object) {
 // checkCertificate keeps a certificate that any listener of the project uses: Octavia may lock a
 // load balancer permanently if its certificate is deleted. The owner is in the certificate's
 // name, which cannot be changed.
-func (f *Finder) checkCertificate(ctx context.Context, o Object) (keep string, _ error) {
+func (f *Finder) checkCertificate(ctx context.Context, o Object, _ owners) (keep string, _ error) {
 	listeners, err := f.Octavia.TLSListeners(ctx)
 	return certificate(o).InUse(listeners), err
 }

@@ -22,6 +22,9 @@ type Object struct {
 	Name string `json:"name,omitempty"`
 	// ServiceUID is the uid of the Service of this cluster for which it was created.
 	ServiceUID string `json:"serviceUID,omitempty"`
+	// Sharers are the Services of this cluster with their names on a shared load balancer, as namespace/name, with commas
+	// between them. ServiceUID is "" if the Service for which it was created has left it.
+	Sharers string `json:"sharers,omitempty"`
 	// InUse says why it cannot be deleted now, or is "".
 	InUse string `json:"inUse,omitempty"`
 }
@@ -29,7 +32,22 @@ type Object struct {
 // key identifies an object.
 type key struct{ kind, id string }
 
+// sharerSeparator separates the names in Object.Sharers.
+const sharerSeparator = ", "
+
 func (o Object) key() key { return key{o.Kind, o.ID} }
+
+// Services names the Services that do not use the object any more.
+func (o Object) Services() string {
+	uid := "Service uid " + o.ServiceUID
+	switch {
+	case o.Sharers == "":
+		return uid
+	case o.ServiceUID == "":
+		return "Services " + o.Sharers
+	}
+	return "Services " + o.Sharers + " and " + uid
+}
 
 // orphan is an object that no Service will release: its Service does not exist, or cannot have
 // cloud objects.
@@ -50,7 +68,7 @@ const Never time.Duration = 0
 // objects, so a floating IP waits for its load balancer.
 func judge(marked []Object, owners owners, before map[key]orphan, kinds []kind, now time.Time, grace time.Duration) (orphans, due []orphan) {
 	for _, o := range marked {
-		if o.ServiceUID == "" || owners.have(o) {
+		if o.ServiceUID == "" && o.Sharers == "" || owners.have(o) {
 			continue
 		}
 		found := orphan{o, now, time.Time{}}
@@ -78,7 +96,7 @@ func judge(marked []Object, owners owners, before map[key]orphan, kinds []kind, 
 
 // hasAny reports whether the Service has an orphan of one of the kinds.
 func hasAny(orphans []orphan, serviceUID string, kinds []kind) bool {
-	return slices.ContainsFunc(orphans, func(o orphan) bool {
+	return serviceUID != "" && slices.ContainsFunc(orphans, func(o orphan) bool {
 		return o.ServiceUID == serviceUID && slices.ContainsFunc(kinds, func(k kind) bool { return k.name == o.Kind })
 	})
 }

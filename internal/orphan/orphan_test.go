@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -247,6 +248,60 @@ func TestLoadBalancerWithAnotherOwnersTagsIsKept(t *testing.T) {
 	} {
 		if keep := f.otherOwner(c.balancer, marked(loadBalancerKind, "b1", "s")); (keep != "") != c.keep {
 			t.Errorf("%s: %q", name, keep)
+		}
+	}
+}
+
+func TestASharedLoadBalancerIsAnOrphanWhenNoneOfItsServicesUsesIt(t *testing.T) {
+	one := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "one", ServiceUID: "s1"}
+	two, other := one, one
+	two.Name, two.ServiceUID = "two", "s2"
+	other.ClusterName = "test"
+	f := &Finder{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "c", DefaultClass: true}, Neutron: neutron.New(nil, "project")}
+	service := func(name, uid string, annotations map[string]string) corev1.Service {
+		return corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), Annotations: annotations},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	}
+	notes := func(id string) map[string]string { return map[string]string{annotation.LoadBalancerID: id} }
+	abandoned := append([]string{lb.ClusterTag("c")}, two.SharerTags()...)
+	untyped := service("two", "s3", nil)
+	untyped.Spec.Type = corev1.ServiceTypeClusterIP
+	for name, c := range map[string]struct {
+		tags     []string
+		services []corev1.Service
+		orphan   bool
+	}{
+		"its owner has left, and the sharer is gone": {abandoned, nil, true},
+		"owner and sharer are gone":                  {append(one.Tags(), two.SharerTags()...), nil, true},
+		"only the owner is gone":                     {append(one.Tags(), two.SharerTags()...), []corev1.Service{service("two", "s2", notes("b1"))}, false},
+		"only the sharer is gone":                    {append(one.Tags(), two.SharerTags()...), []corev1.Service{service("one", "s1", notes("b1"))}, false},
+		"the sharer may be joining":                  {abandoned, []corev1.Service{service("two", "s2", nil)}, false},
+		"one with its name has another one":          {abandoned, []corev1.Service{service("two", "s3", notes("b2"))}, true},
+		"one with its name has another type":         {abandoned, []corev1.Service{untyped}, true},
+		"another Service names it by its id":         {abandoned, []corev1.Service{service("three", "s3", notes("b1"))}, false},
+		"another cluster's sharer is there":          {append(slices.Clone(abandoned), other.SharerTags()...), nil, false},
+		"another cluster made it":                    {append([]string{lb.ClusterTag("d")}, two.SharerTags()...), nil, false},
+	} {
+		found := f.Among(c.services, Inventory{LoadBalancers: []octavia.Head{{ID: "b1", Tags: c.tags}}})
+		if (len(found) == 1) != c.orphan {
+			t.Errorf("%s: orphans %+v", name, found)
+		}
+	}
+	o, _ := f.loadBalancer(octavia.Head{ID: "b1", Tags: abandoned})
+	for name, c := range map[string]struct {
+		child []string
+		keep  bool
+	}{
+		"of the sharer that is gone":       {two.Tags(), false},
+		"of a Service that exists":         {lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "three", ServiceUID: "alive"}.Tags(), true},
+		"of another cluster":               {lb.Owner{ClusterName: "prod", ClusterUID: "d", Namespace: "shop", Name: "two", ServiceUID: "s2"}.Tags(), true},
+		"of a person":                      {nil, true},
+		"with the sharer's name, of OCCM":  {two.SharerTags(), false},
+		"with the name of another cluster": {other.SharerTags(), true},
+	} {
+		l := lb.LoadBalancer{ProjectID: "project", Tags: abandoned, Listeners: []lb.Listener{{ID: "l", Tags: c.child}}}
+		if keep := f.otherSharer(l, o, owners{all: map[string]bool{"alive": true}}); (keep != "") != c.keep {
+			t.Errorf("with a listener %s: %q", name, keep)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,11 +21,31 @@ import (
 type owners struct {
 	// all may have any object. addresses may only have a floating IP, which they request to keep.
 	all, addresses map[string]bool
+	// noted has, by the name of a Service that may have any object, the id of a load balancer that is on it, or "".
+	noted map[string]string
+	// requested are the addresses and ids of floating IPs that Services request.
+	requested map[string]bool
 }
 
 // have reports whether the object may belong to one of the owners.
 func (o owners) have(object Object) bool {
-	return o.all[object.ServiceUID] || object.Kind == floatingIPKind && o.addresses[object.ServiceUID]
+	return o.all[object.ServiceUID] || o.share(object) ||
+		object.Kind == floatingIPKind && (o.addresses[object.ServiceUID] || o.requested[object.Name] || o.requested[object.ID])
+}
+
+// share reports whether one of the owners may share the load balancer. One with the id of another load balancer only has the
+// name of a sharer.
+func (o owners) share(object Object) bool {
+	if object.Sharers == "" {
+		return false
+	}
+	sharers := strings.Split(object.Sharers, sharerSeparator)
+	for service, id := range o.noted {
+		if id == object.ID || id == "" && slices.Contains(sharers, service) {
+			return true
+		}
+	}
+	return false
 }
 
 // servicesPerPage is how many Services one call lists.
@@ -73,14 +94,20 @@ func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
 }
 
 func (f *Finder) ownersAmong(services []corev1.Service) owners {
-	found := owners{all: map[string]bool{}, addresses: map[string]bool{}}
+	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, noted: map[string]string{}, requested: map[string]bool{}}
 	for i := range services {
+		if s := &services[i]; f.Serves(s) {
+			found.requested[strings.TrimSpace(s.Annotations[annotation.FloatingIP])] = true
+			found.requested[s.Spec.LoadBalancerIP] = true
+		}
 		switch s := &services[i]; {
 		case f.MayOwn(s):
 			found.all[f.Owner(s).ServiceUID] = true
+			found.noted[s.Namespace+"/"+s.Name] = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
 		case s.Annotations[annotation.KeepFloatingIP] != "" && annotation.KeepsFloatingIP(s.Annotations, f.Config):
 			found.addresses[f.Owner(s).ServiceUID] = true
 		}
 	}
+	delete(found.requested, "")
 	return found
 }

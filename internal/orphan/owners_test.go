@@ -34,3 +34,29 @@ func TestAServiceDefaultKubernetesThatWasCreatedAgainOwnsItsLoadBalancer(t *test
 		}
 	}
 }
+
+func TestAFloatingIPThatAServiceRequestsIsNoOrphan(t *testing.T) {
+	f := &Finder{Policy: claim.Policy{ClusterUID: "c", DefaultClass: true}}
+	left := marked(floatingIPKind, "f1", "uid-of-a-deleted-service")
+	left.Name = "203.0.113.7"
+	requesting := func(address, ip string) corev1.Service {
+		return corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid-1", Annotations: map[string]string{annotation.FloatingIP: address}},
+			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerIP: ip},
+		}
+	}
+	for name, c := range map[string]struct {
+		service corev1.Service
+		stays   bool
+	}{
+		"by its address":    {requesting("203.0.113.7", ""), true},
+		"by its id":         {requesting("f1", ""), true},
+		"by loadBalancerIP": {requesting("", "203.0.113.7"), true},
+		"another one":       {requesting("203.0.113.8", ""), false},
+		"none":              {requesting("", ""), false},
+	} {
+		if got := f.ownersAmong([]corev1.Service{c.service}).have(left); got != c.stays {
+			t.Errorf("%s: it stays: %t", name, got)
+		}
+	}
+}

@@ -92,13 +92,13 @@ func (f *Finder) securityGroups(found Inventory) (all []Object) {
 		if inUse == "" && f.KeepSecurityGroups {
 			inUse = "--adopt=observe keeps it"
 		}
-		all = append(all, Object{securityGroupKind, g.ID, g.Name, of.ServiceUID, inUse})
+		all = append(all, Object{Kind: securityGroupKind, ID: g.ID, Name: g.Name, ServiceUID: of.ServiceUID, InUse: inUse})
 	}
 	return all
 }
 
 // checkSecurityGroup keeps a group that was changed, for example attached to other ports.
-func (f *Finder) checkSecurityGroup(ctx context.Context, o Object) (keep string, _ error) {
+func (f *Finder) checkSecurityGroup(ctx context.Context, o Object, _ owners) (keep string, _ error) {
 	now, err := f.SecurityGroups(ctx, o.ID)
 	if err != nil {
 		return "", err

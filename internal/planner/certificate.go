@@ -46,7 +46,7 @@ func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, obser
 		switch openstack.Classify(err) {
 		case openstack.Gone, openstack.Invalid:
 			return &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
-				"certificate %s cannot be used: %s; name another one, or, if it exists now, change the Service in any way", text, openstack.Reason(err))}
+				"certificate %s cannot be used: %s; create it, or name another one", text, openstack.Reason(err))}
 		case "":
 		default:
 			return err

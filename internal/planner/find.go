@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -34,6 +35,8 @@ type search struct {
 	// balancers and floating read the cloud, or show what the survey has read.
 	balancers balancerReader
 	floating  floatingReader
+	// byTag finds load balancers by a tag. It is nil if no lost trace of the Service has to be looked for.
+	byTag func(ctx context.Context, tag string) ([]lb.LoadBalancer, error)
 }
 
 type balancerReader interface {
@@ -78,11 +81,13 @@ func (s search) read(ctx context.Context) (lb.Observed, error) {
 		}
 		o.FloatingIPs = join(o.FloatingIPs, attached)
 	}
-	if len(o.FloatingIPs) == 0 && status.Published(s.service) != l.VIP.Address {
-		// A replacement does not have the address of the old load balancer yet.
-		o.FloatingIPs, err = s.publishedFloatingIP(ctx)
+	if address := status.Published(s.service); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
+		// A replacement does not have the address of the old load balancer yet, or it was detached for another one.
+		published, err := s.publishedFloatingIP(ctx)
+		o.FloatingIPs = join(o.FloatingIPs, published)
+		return o, err
 	}
-	return o, err
+	return o, nil
 }
 
 func (s search) withChildren(ctx context.Context, l *lb.LoadBalancer) (*lb.LoadBalancer, error) {
@@ -135,16 +140,25 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 	if s.namesIDAndGroup(s.service) {
 		id = "" // the Service is refused for that
 	}
+	var copied string
 	if id != "" && !contains(own, id) {
-		found, shared, err := s.annotated(ctx, id, len(own) > 0)
+		found, shared, requested, err := s.annotated(ctx, id, len(own) > 0)
+		if shared != nil && !s.owner.Joined(*shared) {
+			// The id was changed: the Service is not moved while it has ports elsewhere.
+			if before, err := s.joinedBefore(ctx, id); before != nil || err != nil {
+				return lb.Observed{LoadBalancer: before, Sharer: before != nil}, err
+			}
+		}
 		if shared != nil || err != nil {
 			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil}, err
 		}
-		own = append(own, found...)
+		if own = append(own, found...); !requested {
+			id, copied = "", id
+		}
 	}
 	if len(own) == 0 {
 		if shared, err := s.findShared(ctx, id); shared != nil || err != nil {
-			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil}, err
+			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil, CopiedID: copied}, err
 		}
 		// Only a Service with an address can have a load balancer with the legacy name.
 		if status.Published(s.service) != "" {
@@ -168,7 +182,9 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			floating = append(floating, attached...)
 		}
 	}
-	return choose(own, floating, id, s.owner), nil
+	o := choose(own, floating, id, s.owner)
+	o.CopiedID = copied
+	return o, nil
 }
 
 func contains(all []lb.LoadBalancer, id string) bool {
@@ -190,6 +206,15 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 	return own, all, nil
 }
 
+// HasTagged reports whether a load balancer has the name of the Service and its uid in the tags.
+func (p *Planner) HasTagged(ctx context.Context, f decide.Facts) (bool, error) {
+	owner := f.Owner()
+	all, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
+	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool {
+		return !p.ofAnotherProject(l) && slices.Contains(l.Tags, owner.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+	}), err
+}
+
 // withRemembered adds the Service's own load balancers that a sweep has found by their tags.
 func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb.LoadBalancer, error) {
 	for _, id := range s.before.Others {
@@ -208,24 +233,47 @@ func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb
 }
 
 // annotated returns the load balancer with the id on the Service: as own, or as shared if it
-// has another owner. If the Service has another one of its own, only an own one is returned.
-func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb.LoadBalancer, shared *lb.LoadBalancer, err error) {
+// has another owner. If the Service has another one of its own, only an own one is returned. Requested is false if the id
+// was copied from another Service.
+func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb.LoadBalancer, shared *lb.LoadBalancer, requested bool, err error) {
 	l, owns, err := s.getOwned(ctx, id)
 	switch class := openstack.Classify(err); {
 	case owns:
-		return []lb.LoadBalancer{l}, nil, err
+		return []lb.LoadBalancer{l}, nil, true, err
+	case (err == nil || class == openstack.Foreign || class == openstack.Gone && !contains(s.listed, id)) && s.copied(l):
+		return nil, nil, false, nil
 	case class == openstack.Gone && !contains(s.listed, id), class == openstack.Foreign && (hasOwn || !s.Serves(s.service) && !s.ofAnotherProject(l)):
-		return nil, nil, nil
+		return nil, nil, true, nil
 	case err != nil:
-		return nil, nil, err
+		return nil, nil, true, err
 	case hasOwn:
-		return nil, nil, nil
+		return nil, nil, true, nil
 	case s.owner.Claims(l).Adopted:
 		// Possibly the Service's own: do not release the Service without it.
-		return nil, nil, s.refusal(id, fmt.Sprintf("the Service publishes no address of it, and it has no tag %s: add the tag if it belongs to this Service", s.owner.ServiceTag()))
+		return nil, nil, true, s.refusal(id, fmt.Sprintf("the Service publishes no address of it, and it has no tag %s: add the tag if it belongs to this Service", s.owner.ServiceTag()))
 	}
 	shared, err = s.share(ctx, l)
-	return nil, shared, err
+	return nil, shared, true, err
+}
+
+// copied reports whether the Service has the id of the load balancer because it was copied from another Service, with the
+// annotations that a controller wrote. If that Service only shared the load balancer, a person requested that, for the
+// copy too. Nothing is known of a load balancer of another project, or of one that is gone.
+func (s search) copied(l lb.LoadBalancer) bool {
+	original, uid := claim.Original(s.service), lb.ServiceUIDOf(l.Tags)
+	switch {
+	case !claim.Copied(s.service):
+		return false
+	case original == "" && !s.Serves(s.service):
+		return false // its status may be empty because its type was changed: do not release it without the load balancer
+	case s.service.Annotations[annotation.LoadBalancerGroup] != "":
+		return true // a group is what a person requested
+	case original != "" && uid != "":
+		return original == uid
+	case slices.Contains(l.Tags, s.owner.LoadBalancerName()) && l.Name != s.owner.LoadBalancerName():
+		return false // openstack-cloud-controller-manager let the Service itself share it
+	}
+	return l.ID == "" || lb.MadeForAService(l)
 }
 
 // getOwned reads a load balancer, and reports whether it is the Service's own.

@@ -23,6 +23,23 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 	const id = "11111111-1111-1111-1111-111111111111"
 	own := `["kube_service_kubernetes_default_web", "kube-octavia.cluster=c-1", "kube-octavia.service=uid-1"]`
 	open := `["kube-octavia.share=default"]`
+	original := `["kube_service_kubernetes_default_other", "kube-octavia.cluster=c-1", "kube-octavia.service=uid-2"]`
+	originalShared := `["kube_service_kubernetes_default_other", "kube-octavia.cluster=c-1", "kube-octavia.service=uid-2", "kube-octavia.share=default"]`
+	elsewhere := `["kube_service_kubernetes_default_web", "kube-octavia.cluster=c-2", "kube-octavia.service=uid-9"]`
+	left := `["kube_service_kubernetes_default_other", "kube-octavia.cluster=c-1", "kube-octavia.share=default"]`
+	copiedFrom := func(uid string) func(*corev1.Service) {
+		return func(s *corev1.Service) {
+			s.Annotations[annotation.Managed], s.Annotations[annotation.LoadBalancerAddress] = uid+" "+ourClass, "192.0.2.1"
+		}
+	}
+	copiedFromOCCM := func(s *corev1.Service) {
+		unclaimed(s)
+		s.Annotations[annotation.LoadBalancerAddress] = "192.0.2.1"
+	}
+	grouped := func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerGroup] = "g" }
+	both := func(one, other func(*corev1.Service)) func(*corev1.Service) {
+		return func(s *corev1.Service) { one(s); other(s) }
+	}
 	for name, c := range map[string]struct {
 		id            string
 		code          int
@@ -30,6 +47,7 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 		hasOwn        bool
 		edit          func(*corev1.Service)
 		own, shared   bool
+		copied        bool
 		message       string
 	}{
 		"own":                          {id: id, tags: own, own: true},
@@ -44,6 +62,21 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 		"not an id":                    {id: "not/an id", message: "not an id"},
 		"not an id, deleted":           {id: "not/an id", edit: deleted},
 		"not found":                    {id: id, code: http.StatusNotFound},
+
+		"copied from its owner":                               {id: id, tags: original, edit: copiedFrom("uid-2"), copied: true},
+		"copied from its owner, which allows sharing":         {id: id, tags: originalShared, edit: copiedFrom("uid-2"), copied: true},
+		"copied from another cluster":                         {id: id, tags: elsewhere, edit: copiedFrom("uid-9"), copied: true},
+		"copied from another project":                         {id: id, code: http.StatusForbidden, edit: copiedFrom("uid-2"), copied: true},
+		"copied, and gone":                                    {id: id, code: http.StatusNotFound, edit: copiedFrom("uid-2"), copied: true},
+		"copied from a Service that shares it":                {id: id, tags: originalShared, edit: copiedFrom("uid-3"), shared: true},
+		"copied from a Service that shares it, with a group":  {id: id, tags: originalShared, edit: both(copiedFrom("uid-3"), grouped), copied: true},
+		"copied, of a person":                                 {id: id, tags: open, edit: copiedFrom("uid-2"), shared: true},
+		"copied, left to those that share it":                 {id: id, tags: left, edit: copiedFrom("uid-2"), copied: true},
+		"copied from openstack-cloud-controller-manager":      {id: id, tags: `["kube_service_kubernetes_default_other"]`, edit: copiedFromOCCM, copied: true},
+		"copied from it, while its Service is taken over":     {id: id, tags: original, edit: copiedFromOCCM, copied: true},
+		"copied from it, deleted":                             {id: id, tags: original, edit: both(copiedFromOCCM, deleted)},
+		"copied, but own, as another client changed the mark": {id: id, tags: own, edit: copiedFrom("uid-2"), own: true},
+		"copied, deleted":                                     {id: id, tags: original, edit: both(copiedFrom("uid-2"), deleted), copied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := calling(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -55,7 +88,7 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 				if project == "" {
 					project = "p-1"
 				}
-				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": %q, "tags": %s}}`, id, project, c.tags)
+				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": %q, "tags": %s}, "listeners": [], "pools": [], "healthmonitors": []}`, id, project, c.tags)
 			})
 			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
 			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
@@ -63,7 +96,10 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 			if c.edit != nil {
 				c.edit(service)
 			}
-			found, shared, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).annotated(t.Context(), c.id, c.hasOwn)
+			found, shared, requested, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).annotated(t.Context(), c.id, c.hasOwn)
+			if requested == c.copied {
+				t.Errorf("requested: %v", requested)
+			}
 			if len(found) > 0 != c.own || (shared != nil) != c.shared || (err != nil) != (c.message != "") {
 				t.Fatalf("own %v, shared %v, error %v", found, shared, err)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -63,7 +64,7 @@ func (p *Planner) Group(ctx context.Context, service *corev1.Service) ([]corev1.
 // load balancer may be only in memory.
 func (p *Planner) knownLoadBalancer(s *corev1.Service) string {
 	id := ""
-	if p.Claimed(s) || len(s.Status.LoadBalancer.Ingress) > 0 {
+	if p.Claimed(s) || len(s.Status.LoadBalancer.Ingress) > 0 && !claim.Copied(s) {
 		id = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
 	}
 	if id == "" && p.Remembered != nil {
@@ -74,7 +75,7 @@ func (p *Planner) knownLoadBalancer(s *corev1.Service) string {
 
 // namesIDAndGroup reports whether a user requests sharing both by id and by group.
 func (p *Planner) namesIDAndGroup(s *corev1.Service) bool {
-	return p.GroupOf(s) != "" && s.Annotations[annotation.LoadBalancerID] != "" && p.knownLoadBalancer(s) == ""
+	return p.GroupOf(s) != "" && s.Annotations[annotation.LoadBalancerID] != "" && p.knownLoadBalancer(s) == "" && !claim.Copied(s)
 }
 
 // loadBalancersOf returns the ids of the load balancers of a group's Services, the one that

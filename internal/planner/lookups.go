@@ -137,11 +137,12 @@ func (p *Planner) requestedFloatingIP(ctx context.Context, in *build.Input, opti
 // floatingNetwork determines the network and the subnets for a new floating IP.
 func (p *Planner) floatingNetwork(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) (err error) {
 	n, l := &in.Networks, observed.LoadBalancer
-	if options.Internal || l != nil && decide.HasFloatingIP(*l, observed.FloatingIPs) {
+	if options.Internal || l != nil && decide.HasFloatingIP(*l, observed.FloatingIPs) || !slices.Contains(in.FamiliesToServe(options), corev1.IPv4Protocol) {
 		return nil
 	}
 	if n.FloatingNetworkID == "" {
-		if n.FloatingNetworkID, err = p.Neutron.ExternalNetwork(ctx); err != nil {
+		vips := []lb.VIP{{SubnetID: n.VIPSubnetID, NetworkID: n.VIPNetworkID}, {SubnetID: n.AdditionalSubnetID}}
+		if n.FloatingNetworkID, err = p.Neutron.ExternalNetwork(ctx, vips...); err != nil {
 			return err
 		}
 	}

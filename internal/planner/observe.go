@@ -134,6 +134,8 @@ func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision
 			addresses = append(addresses, floating.Address)
 		}
 		o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, addresses...)
+	case decide.NeedRequestedAddresses:
+		f.RequestedAddresses, err = p.requestedElsewhere(ctx, f.Service)
 	case decide.NeedStatusTree:
 		return p.compare(ctx, f)
 	case decide.NeedPredecessor:

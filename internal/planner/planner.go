@@ -156,7 +156,12 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	if next, done, err := p.observeListed(ctx, f); done || err != nil {
 		return next, err
 	}
-	found, err := p.searchFor(f).read(ctx)
+	s := p.searchFor(f)
+	if c.Written.IsZero() && p.Claimed(f.Service) && p.Capabilities.Has(lb.FeatureTags) {
+		// The previous controller may have been killed before the id was on the Service, or the id was removed since.
+		s.byTag = p.Octavia.FindByTag
+	}
+	found, err := s.read(ctx)
 	if err != nil {
 		return f, err
 	}
@@ -190,6 +195,7 @@ func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
 		}
+		in.Refused = f.Record.Refused.LeftOut(f.Now)
 		f.Desired.Predecessor = &in
 	}
 	f.Record.Certificate = f.Desired.Input.Certificate
@@ -203,6 +209,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	if err != nil {
 		return decide.Built{Err: err}
 	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren, f.Record.Certificate
 	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
 	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
@@ -275,13 +282,19 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !build.MayHavePods(in, l) {
 		return in, nil
 	}
+	var err error
+	in.Slices, err = p.Endpoints(ctx, service)
+	return in, err
+}
+
+// Endpoints returns the EndpointSlices of the Service, of the cache. They must not be changed.
+func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]discoveryv1.EndpointSlice, error) {
 	var endpoints discoveryv1.EndpointSliceList
 	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
-	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of); err != nil {
-		return in, fmt.Errorf("list EndpointSlices: %w", err)
+	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list EndpointSlices: %w", err)
 	}
-	in.Slices = endpoints.Items
-	return in, nil
+	return endpoints.Items, nil
 }
 
 // followInput gathers what members depend on. If the subnets of Pods cannot be read, it lacks only these.
@@ -307,6 +320,7 @@ func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts
 	if err != nil {
 		return f, d, err
 	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
 	f.Desired.Input = in
 	return f, decide.DecideStopped(f), nil
 }

@@ -20,11 +20,8 @@ import (
 // findShared returns the load balancer that the Service shares, if not the one with the id on
 // the Service: the one that it shared before, or that of its group.
 func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, error) {
-	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id && s.owner.Joined(*l) {
-		// The id on the Service was changed or removed, but its ports are still there.
-		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
-			return shared, err
-		}
+	if before, err := s.joinedBefore(ctx, id); before != nil || err != nil {
+		return before, err
 	}
 	if s.namesIDAndGroup(s.service) {
 		return nil, nil
@@ -46,8 +43,36 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 	return nil, nil
 }
 
+// joinedBefore returns a load balancer of another owner on which the Service left its name, a
+// pool or a port, although the id on the Service is another one or was removed. It may be
+// remembered. If nothing is remembered, because a controller has just started, it is found by
+// the Service's name in its tags.
+func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, error) {
+	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id && s.owner.Joined(*l) {
+		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
+			return shared, err
+		}
+	}
+	if s.byTag == nil {
+		return nil, nil
+	}
+	tagged, err := s.byTag(ctx, s.owner.LoadBalancerName())
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range tagged {
+		if l.ID == id || s.ofAnotherProject(l) || s.owner.Claims(l).Ours {
+			continue
+		}
+		if has, err := s.hasTraces(ctx, l); has || err != nil {
+			return &l, err
+		}
+	}
+	return nil, nil
+}
+
 // shareByID returns the load balancer if the Service shares it or may share it, and nil if the
-// Service is not served and has no ports on it. Otherwise the error is of class Foreign.
+// Service is not served and left nothing there. Otherwise the error is of class Foreign.
 func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, error) {
 	l, err := s.get(ctx, id)
 	switch {
@@ -61,13 +86,17 @@ func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, err
 
 // share is like shareByID, for a load balancer of another owner in this project.
 func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer, error) {
+	if !s.Serves(s.service) {
+		has, err := s.hasTraces(ctx, l)
+		if !has {
+			return nil, err
+		}
+		return &l, err
+	}
 	if slices.Contains(l.Tags, s.owner.LoadBalancerName()) {
 		if has, err := s.hasPorts(ctx, l); has || err != nil {
 			return &l, err
 		}
-	}
-	if !s.Serves(s.service) {
-		return nil, nil
 	}
 	why, err := s.sharingForbidden(ctx, l)
 	switch {
@@ -102,6 +131,31 @@ func (s search) hasPorts(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	if s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
 		return true, nil
 	}
+	return s.publishes(ctx, l)
+}
+
+// hasTraces reports whether the Service left anything on a load balancer of another owner: a
+// listener, a pool, or its name, which comes before the first pool and goes after the last one.
+func (s search) hasTraces(ctx context.Context, l lb.LoadBalancer) (bool, error) {
+	tree, err := s.balancers.Observe(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	switch s.owner.TraceOn(tree) {
+	case lb.TraceOfUID:
+		return true, nil
+	case lb.TraceOfName:
+		if s.Claimed(s.service) || s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
+			return true, nil
+		}
+	case lb.NoTrace:
+		return false, nil
+	}
+	return s.publishes(ctx, l)
+}
+
+// publishes reports whether the Service's status contains an address of the load balancer.
+func (s search) publishes(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	floating, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
 	return err == nil && publishes(s.service, l, floating), err
 }

@@ -200,7 +200,7 @@ func sections(out io.Writer, s Survey) error {
 		}
 	}
 	for _, o := range s.Orphans {
-		orphans = append(orphans, []string{o.Kind, o.ID, o.Name, o.ServiceUID, o.InUse})
+		orphans = append(orphans, []string{o.Kind, o.ID, o.Name, strings.TrimPrefix(o.Services(), "Service uid "), o.InUse})
 	}
 	for _, c := range s.Conflicts {
 		conflicts = append(conflicts, []string{c.Kind, c.ID, c.Namespace, c.Name, c.With, c.Message})

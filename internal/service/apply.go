@@ -15,12 +15,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // outcome is the result of the apply stage.
@@ -49,14 +53,22 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	r.require(f, d.Goal)
 	if f.Serves && (d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly) {
 		// A refused Service without cloud objects is not claimed: it can be deleted at any time.
-		if o.stopped = r.claim(ctx, f.Service); o.stopped != nil {
+		if o.stopped = r.claim(ctx, f.Service, d.Record.Cloud.Observed); o.stopped != nil {
 			return f, d, o
 		}
 	}
+	before := d.Record.Refused
+	d.Record.Refused.Again = false
 	d, wrote, err := r.carryOut(ctx, f, d)
+	for tries := 0; d.Record.Refused.Again && wrote.octavia == nil && tries < mostRefusals; tries++ {
+		f, d, wrote, err = r.withoutRefused(ctx, f, d, wrote)
+	}
+	r.noteRefused(d, before)
 	o.Wrote, o.began = wrote.any, wrote.octavia
 	f.Record = d.Record
 	switch l := d.Record.Cloud.Observed.LoadBalancer; {
+	case !f.Serves && errors.Join(failure, err) == nil && decide.LeftUnseen(d, f.Owner()):
+		d.Record.Cloud.Known, d.Delay = false, timing.StaleRetry
 	case !f.Serves && errors.Join(failure, err) == nil:
 		o, err = r.releaseAll(ctx, f, d, o)
 	case err == nil && wrote.any && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
@@ -69,12 +81,25 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 
 // claim adds the finalizer, so that the Service exists until its load balancer is deleted, and
 // the mark by which the controller recognises its Services, whatever their type and class. It
-// is called before the first create.
-func (r *Reconciler) claim(ctx context.Context, service *corev1.Service) error {
+// is called before the first create. With the mark, what was copied from another Service would look like our own output,
+// so it goes in the same write.
+func (r *Reconciler) claim(ctx context.Context, service *corev1.Service, o lb.Observed) error {
 	if r.Claimed(service) {
 		return nil
 	}
 	return r.patch(ctx, service, "add the finalizer", func() {
+		if claim.Copied(service) {
+			ctrl.LoggerFrom(ctx).Info("the Service is a copy: what a controller wrote to the original is removed",
+				"original", claim.Original(service), "ignoredLoadBalancerID", o.CopiedID)
+			delete(service.Annotations, annotation.Programmed)
+			delete(service.Annotations, annotation.LoadBalancerAddress)
+			if claim.Original(service) != "" {
+				delete(service.Annotations, annotation.VIPAddress)
+			}
+			if o.CopiedID != "" && service.Annotations[annotation.LoadBalancerID] == o.CopiedID {
+				delete(service.Annotations, annotation.LoadBalancerID)
+			}
+		}
 		controllerutil.AddFinalizer(service, claim.Finalizer)
 		service.Annotations[annotation.Managed] = r.Mark(service)
 	})
@@ -118,6 +143,8 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
 		switch d = next; {
+		case decide.Rejected(op, err):
+			d.Delay = timing.StaleRetry
 		case err != nil:
 			failures = append(failures, err)
 		case op.Octavia():
@@ -126,8 +153,8 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 			wrote.any = true
 		}
 		sequence = sequence.After(op, err)
-		if less, ok := diff.WithoutMore(op, d.Record.Cloud.Observed); ok && openstack.Classify(err) == openstack.Quota {
-			ops = append([]diff.Op{less}, ops...)
+		if instead, ok := decide.Instead(op, d.Record.Cloud.Observed, err); ok {
+			ops = append([]diff.Op{instead}, ops...)
 		}
 	}
 	if err := errors.Join(failures...); d.Action == decide.FailOver && err != nil {
@@ -135,6 +162,39 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		return d, wrote, err
 	}
 	return d, wrote, errors.Join(failures...)
+}
+
+// mostRefusals is how many times in a pass Octavia may refuse members before the rest waits for the next pass.
+const mostRefusals = 20
+
+// withoutRefused decides and carries out once more, without the members that Octavia has refused.
+func (r *Reconciler) withoutRefused(ctx context.Context, f decide.Facts, d decide.Decision, before written) (decide.Facts, decide.Decision, written, error) {
+	d.Record.Refused.Again = false
+	f.Record, f.Now = d.Record, r.Now()
+	f = r.BuildDesired(ctx, f)
+	f, d, err := r.decideAgain(ctx, f, d)
+	if err != nil {
+		return f, d, before, err
+	}
+	d, wrote, err := r.carryOut(ctx, f, d)
+	f.Record, wrote.any = d.Record, wrote.any || before.any
+	return f, d, wrote, err
+}
+
+// noteRefused writes an event on each node whose member Octavia has refused, once for all Services.
+func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers) {
+	for key, m := range d.Record.Refused.Single {
+		nodes := d.Goal.Input.Nodes
+		at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name })
+		if _, known := before.Single[key]; known || at < 0 {
+			continue
+		}
+		if _, told := r.refusedNodes.LoadOrStore(m.Name+" "+key.Address, true); told {
+			continue
+		}
+		r.Recorder.Eventf(&nodes[at], nil, corev1.EventTypeWarning, build.ReasonMemberRefused, "Reconcile", "%s", status.Note(fmt.Sprintf(
+			"Octavia refuses %s as the address of a member, so load balancers cannot send traffic to this node; other nodes are not affected. It said: %s", key.Address, m.Message)))
+	}
 }
 
 // mayDelete reads a load balancer before it is deleted, unless that was just done. It returns an
@@ -239,10 +299,14 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 		}
 		return d, err
 	}
-	if _, creates := op.(diff.CreateLoadBalancer); creates && d.Action != decide.Replace {
+	_, creates := op.(diff.CreateLoadBalancer)
+	if creates && d.Action != decide.Replace || f.Serves && leavesOwn(op, observed, f.Owner()) {
 		if err := r.dropNote(ctx, f.Service); err != nil {
 			return d, err
 		}
+	}
+	if err := r.withdraw(ctx, f, d, diff.Releases(op)); err != nil {
+		return d, err
 	}
 	carryOut := r.Neutron.Apply
 	if op.Octavia() {
@@ -269,7 +333,36 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 	if _, ok := op.(diff.DeleteFloatingIP); ok {
 		r.freed()
 	}
+	if address := diff.Releases(op); address != "" {
+		r.wakeWaitingFor(ctx, f.Service, address, observed)
+	}
 	return d, nil
+}
+
+// wakeWaitingFor requests a pass over the other Services that request the floating IP that was released.
+func (r *Reconciler) wakeWaitingFor(ctx context.Context, service *corev1.Service, address string, before lb.Observed) {
+	id := ""
+	for _, f := range before.FloatingIPs {
+		if f.Address == address {
+			id = f.ID
+		}
+	}
+	waiting, err := r.WaitingFor(ctx, address, id)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that request a floating IP that was released", "address", address)
+	}
+	for _, key := range waiting {
+		if key != keyOf(service) {
+			r.Enqueue(key)
+		}
+	}
+}
+
+// leavesOwn reports whether the operation removes the Service's mark from its own load balancer,
+// which stays for others. From then on its id would be a request to share it.
+func leavesOwn(op diff.Op, observed lb.Observed, owner lb.Owner) bool {
+	update, ok := op.(diff.UpdateLoadBalancer)
+	return ok && update.Tags != nil && !slices.Contains(*update.Tags, owner.ServiceTag()) && slices.Contains(observed.LoadBalancer.Tags, owner.ServiceTag())
 }
 
 // noteRepair counts an operation that repaired a change of another client, and returns how long

@@ -22,7 +22,7 @@ import (
 // storeCertificate stores the certificate of the Service's Secret in Barbican. If that fails, the
 // load balancer stays as it is, except that pools follow the nodes.
 func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name string) (decide.Facts, error) {
-	if err := r.claim(ctx, f.Service); err != nil {
+	if err := r.claim(ctx, f.Service, f.Record.Cloud.Observed); err != nil {
 		return f, err
 	}
 	used := &f.Desired.Built

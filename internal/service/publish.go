@@ -113,6 +113,20 @@ func (r *Reconciler) publish(ctx context.Context, service *corev1.Service, p sta
 	})
 }
 
+// withdraw removes an address from the status of the Service before it is released, because somebody else may get it
+// then. What replaces it is published in the same write, if there is something.
+func (r *Reconciler) withdraw(ctx context.Context, f decide.Facts, d decide.Decision, address string) error {
+	service := f.Service
+	if address == "" || !f.Serves || service.Spec.Type != corev1.ServiceTypeLoadBalancer || !r.Handles(service) {
+		return nil
+	}
+	p := r.passOf(ctx, f, d, outcome{})
+	_, err := r.patchStatus(ctx, service, "withdraw address "+address, func(s *corev1.ServiceStatus) {
+		s.LoadBalancer.Ingress = status.Withdraw(s.LoadBalancer.Ingress, p, address)
+	})
+	return err
+}
+
 // writeStatus writes the status and emits an event for each condition that changed.
 func (r *Reconciler) writeStatus(ctx context.Context, service *corev1.Service, change func(*corev1.ServiceStatus)) error {
 	before := slices.Clone(service.Status.Conditions)
@@ -133,18 +147,18 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 			delete(service.Annotations, annotation.VIPAddress) // the load balancer has the address
 		}
 		// The id of one that the Service does not share yet is the user's request.
-		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) {
+		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) && !p.GaveUp() {
 			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
-				service.Annotations[annotation.LoadBalancerAddress] = p.Observed.Address()
+				service.Annotations[annotation.LoadBalancerAddress] = p.Address()
 			}
 		}
 	}))
 }
 
-// dropNote removes the id of a load balancer that is gone, before another one is created. If
-// the controller is killed before it writes the new id, the missing id tells the next one to
-// look for the new load balancer.
+// dropNote removes the id of a load balancer that is gone, before another one is created, or that
+// the Service leaves to others. If the controller is killed before it writes the new id, the
+// missing id tells the next one to look for the new load balancer.
 func (r *Reconciler) dropNote(ctx context.Context, service *corev1.Service) error {
 	return r.patch(ctx, service, "remove annotation "+annotation.LoadBalancerID, func() {
 		delete(service.Annotations, annotation.LoadBalancerID)
@@ -214,6 +228,6 @@ func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error
 
 func removeConditions(s *corev1.ServiceStatus) {
 	s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
-		return c.Type == status.Accepted || c.Type == status.Programmed
+		return c.Type == status.Accepted || c.Type == status.Programmed || c.Type == status.Serving
 	})
 }

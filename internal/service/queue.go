@@ -74,7 +74,7 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 		source.Kind[client.Object](informers, &corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
 		source.Kind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
 		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
-		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice), notSeenYet),
+		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), r.sliceEvents(), notSeenYet),
 		source.TypedChannel(wake, woken),
 	) {
 		if err := c.Watch(watched); err != nil {

@@ -9,6 +9,7 @@ package service
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -36,6 +37,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/quota"
 	"github.com/kube-octavia/kube-octavia/internal/readiness"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -74,8 +76,10 @@ type Reconciler struct {
 	observers        *metrics.ObservedServices
 	waiters          *quota.Waiters
 	refusedFailovers refusedFailovers
-	due              due
-	backoff          workqueue.TypedRateLimiter[types.NamespacedName]
+	// refusedNodes are the nodes and addresses of which an event says that Octavia refuses them as members.
+	refusedNodes sync.Map
+	due          due
+	backoff      workqueue.TypedRateLimiter[types.NamespacedName]
 }
 
 // New returns a Reconciler.
@@ -144,7 +148,6 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 		return decide.Facts{}, client.IgnoreNotFound(err)
 	}
 	f := r.Facts(service, r.Memory.Get(key, service.UID), r.Now(), r.Timing)
-	lost := f.Record.Cloud.Holds() && claim.LostMark(service) && r.Adopt != claim.AdoptObserve
 	if f.Serves {
 		resumed, overwritten := r.conflicts.Resume(service)
 		if r.reportOverwritten(ctx, service, overwritten); resumed {
@@ -156,15 +159,32 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 	}
 	if f.Serves || r.Leaves(service) {
 		return f, nil
-	} else if lost {
-		// The mark shows the next controller that the Service is ours.
-		return f, r.claim(ctx, service)
 	}
-	err := r.retract(ctx, service)
+	lost, err := r.lost(ctx, f)
+	switch {
+	case err != nil:
+		return decide.Facts{}, err
+	case lost:
+		// The mark shows the next controller that the Service is ours.
+		return f, r.claim(ctx, service, f.Record.Cloud.Observed)
+	}
+	err = r.retract(ctx, service)
 	if err == nil {
 		r.forget(key)
 	}
 	return decide.Facts{}, err
+}
+
+// lost reports whether the Service lost its mark and is to be released. What memory does not know after a start, the
+// conditions show, or else the tags in the cloud. Conditions do not say which class they are of.
+func (r *Reconciler) lost(ctx context.Context, f decide.Facts) (bool, error) {
+	switch {
+	case !claim.LostMark(f.Service) || r.Adopt == claim.AdoptObserve:
+		return false, nil
+	case f.Record.Cloud.Holds(), r.DefaultClass && status.Served(f.Service):
+		return true, nil
+	}
+	return r.HasTagged(ctx, f)
 }
 
 // gather reads the Service's cloud objects, unless memory has them.

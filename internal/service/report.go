@@ -117,7 +117,7 @@ func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.D
 	if state := r.conflicts.State(f.Service); state.Stopped && f.Serves {
 		return r.reportStopped(ctx, f.Service, state)
 	}
-	err := r.publish(ctx, f.Service, r.passOf(f, d, o))
+	err := r.publish(ctx, f.Service, r.passOf(ctx, f, d, o))
 	if f.Preview {
 		r.observers.Note(client.ObjectKeyFromObject(f.Service), status.ProgrammedReason(f.Service))
 	}
@@ -125,7 +125,7 @@ func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.D
 }
 
 // passOf returns the result of the pass for the Service's conditions and addresses.
-func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status.Pass {
+func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) status.Pass {
 	failure := o.Failure
 	if openstack.Classify(failure) == openstack.Busy {
 		failure = nil // Octavia executes another client's change; the watcher waits for it
@@ -137,20 +137,25 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 			Invalid:            d.Goal.Refused,
 			CertificateProblem: d.Goal.Input.Certificate.Problem,
 			Unknown:            annotation.Unknown(f.Service.Annotations),
+			LeftOut:            build.LeftOut(d.Goal.Input),
 			Undecided:          failure != nil && (!d.Goal.Known || d.Goal.MembersOnly),
 		},
 		Publication: status.Publication{
 			External:            d.Goal.Wanted.FloatingIP != nil,
+			Internal:            d.Goal.Internal(),
+			Own:                 d.OwnAddresses(f),
 			Addresses:           options.StatusAddresses,
 			Hostname:            options.Hostname,
 			ThroughLoadBalancer: build.ThroughLoadBalancer(d.Goal.Wanted, options),
 		},
 		Health: status.Health{
-			Unready:      d.Unready,
+			Unready:      cmp.Or(d.Unready, d.Record.Failed.Text),
 			Failed:       progress.Trouble,
 			FailedReason: progress.Reason,
 			Replacing:    replacing(f, d),
 		},
+		Traffic:     r.traffic(ctx, f, d),
+		Owner:       f.Owner(),
 		Observed:    d.Record.Cloud.Observed,
 		Left:        d.Plan.Ops,
 		Refused:     d.Plan.Refused,
@@ -161,6 +166,9 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 		Steady:      progress.SteadyFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()),
 		Late:        decide.TimeUntilLate(f, d) <= 0,
 		Done:        d.Done || d.IgnoresDrift(),
+	}
+	if want := d.Goal.Wanted.FloatingIP; want != nil {
+		p.Requested = want.Address
 	}
 	if r.Config.IngressHostname {
 		p.HostnameSuffix = r.Config.IngressHostnameSuffix
@@ -176,6 +184,24 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 	}
 	p.Missing, p.MissingFailed = r.Requirements.Unmet(keyOf(f.Service), types.UID(f.Owner().ServiceUID))
 	return duringReplacement(f, d, p)
+}
+
+// traffic returns what condition Serving depends on. It costs no call: what it does not know is unknown.
+func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decision) status.Traffic {
+	if !f.Serves || !d.Goal.Known {
+		return status.Traffic{}
+	}
+	endpoints, err := r.Endpoints(ctx, f.Service)
+	return status.Traffic{
+		Known:      err == nil,
+		Ports:      f.Service.Spec.Ports,
+		Owner:      f.Owner(),
+		Wanted:     d.Goal.Wanted.LoadBalancer,
+		Slices:     endpoints,
+		PoolHealth: r.Memory.PoolHealth(),
+		Pods:       r.PodTargets(f.Service),
+		Local:      f.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
+	}
 }
 
 // replacing reports whether a load balancer is being replaced, so that the published address

@@ -53,7 +53,7 @@ func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conf
 	f, err := r.gather(ctx, f)
 	if err == nil && f.Record.Cloud.Holds() && claim.Unclaimed(f.Service) {
 		if wait = min(wait, r.Timing.ConflictWait.Last); r.conflicts.MayRestore(f.Service) {
-			err = r.claim(ctx, f.Service)
+			err = r.claim(ctx, f.Service, f.Record.Cloud.Observed)
 		}
 	}
 	d, wrote := decide.Decision{Record: f.Record}, written{}
@@ -86,6 +86,7 @@ func (r *Reconciler) reportStopped(ctx context.Context, service *corev1.Service,
 	}
 	err := r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
 		meta.SetStatusCondition(&s.Conditions, c.Condition(service.Generation))
+		meta.SetStatusCondition(&s.Conditions, status.NotFollowed(service.Generation))
 	})
 	if err == nil {
 		r.conflicts.Reported(service)

@@ -127,20 +127,50 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 }
 
-// serviceOfSlice returns the slice's Service if its members depend on its endpoints. Those of a refused Service may be
+// sliceEvents requests a pass over the slice's Service if its members depend on its endpoints, and otherwise only if the slice
+// got its first endpoint that takes traffic, or lost the last one: condition Serving depends on that.
+func (r *Reconciler) sliceEvents() handler.Funcs {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.enqueueServiceOf(ctx, q, nil, e.Object) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueServiceOf(ctx, q, e.Object, nil) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			r.enqueueServiceOf(ctx, q, e.ObjectOld, e.ObjectNew)
+		},
+	}
+}
+
+// enqueueServiceOf requests a pass over the Service of a slice that has changed. Either state may be nil.
+func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInterface[reconcile.Request], before, after client.Object) {
+	was, _ := before.(*discoveryv1.EndpointSlice)
+	is, _ := after.(*discoveryv1.EndpointSlice)
+	served := endpointsServe(was) != endpointsServe(is) || was != nil && is != nil && !equality.Semantic.DeepEqual(was.Ports, is.Ports)
+	names := map[types.NamespacedName]bool{}
+	for _, slice := range []*discoveryv1.EndpointSlice{was, is} {
+		if slice != nil {
+			names[types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}] = true
+		}
+	}
+	for key := range names {
+		var service corev1.Service
+		if key.Name == "" || r.Reader.Get(ctx, key, &service) != nil || !r.Serves(&service) {
+			// The first pass over a Service that does not exist yet reads its slices.
+			continue
+		}
+		if served || len(names) > 1 || r.followsEndpoints(&service) {
+			q.Add(r.ask(ctx, &service))
+		}
+	}
+}
+
+// endpointsServe reports whether an endpoint of the slice takes traffic. The slice may be nil.
+func endpointsServe(s *discoveryv1.EndpointSlice) bool { return s != nil && target.AnyReady(s) }
+
+// followsEndpoints reports whether the members of the Service may depend on its endpoints. Those of a refused Service may be
 // Pods, whatever it requests now.
-func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []reconcile.Request {
-	key := types.NamespacedName{Namespace: slice.GetNamespace(), Name: slice.GetLabels()[discoveryv1.LabelServiceName]}
-	var service corev1.Service
-	if key.Name == "" || r.Reader.Get(ctx, key, &service) != nil {
-		// The first pass over a Service that does not exist yet reads its slices.
-		return nil
-	}
-	follows := service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || r.PodTargets(&service)
-	if !r.Serves(&service) || !follows && !planner.Refused(service) && !r.Memory.HasPredecessor(key, service.UID) {
-		return nil
-	}
-	return []reconcile.Request{r.ask(ctx, &service)}
+func (r *Reconciler) followsEndpoints(service *corev1.Service) bool {
+	return service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || r.PodTargets(service) ||
+		planner.Refused(*service) || r.Memory.HasPredecessor(keyOf(service), service.UID)
 }
 
 // sharingEvents requests passes over the other Services that share a load balancer, or will

@@ -11,9 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -92,6 +94,68 @@ func TestAnEventOfANodeRequestsOnePassOfEachServiceWhoseMembersChange(t *testing
 			}
 			if name == "a heartbeat" && cache.lists > 0 {
 				t.Errorf("a heartbeat took %d lists of Services", cache.lists)
+			}
+		})
+	}
+}
+
+func TestAnEventOfASliceRequestsAPassIfMembersOrConditionServingDependOnIt(t *testing.T) {
+	slice := func(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+		ready := discoveryv1.Endpoint{Addresses: []string{"10.244.0.7"}}
+		s := &discoveryv1.EndpointSlice{
+			AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](8080)}},
+			Endpoints: []discoveryv1.Endpoint{ready},
+		}
+		for _, edit := range edits {
+			edit(s)
+		}
+		return s
+	}
+	unready := func(s *discoveryv1.EndpointSlice) {
+		s.Endpoints[0].Conditions = discoveryv1.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(false)}
+	}
+	another := func(s *discoveryv1.EndpointSlice) {
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.244.0.8"}})
+	}
+	renumbered := func(s *discoveryv1.EndpointSlice) { s.Ports[0].Port = ptr.To[int32](8081) }
+	both, follower := []string{"cluster", "local"}, []string{"local"}
+	for name, c := range map[string]struct {
+		before, after *discoveryv1.EndpointSlice
+		want          []string
+	}{
+		"the first endpoint":                 {nil, slice(), both},
+		"the last endpoint leaves":           {slice(), nil, both},
+		"the last one is not ready any more": {slice(), slice(unready), both},
+		"it is ready again":                  {slice(unready), slice(), both},
+		"another endpoint":                   {slice(), slice(another), follower},
+		"one of two leaves":                  {slice(another), slice(), follower},
+		"one that was never ready leaves":    {slice(unready), nil, follower},
+		"another port":                       {slice(), slice(renumbered), both},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for i, policy := range []corev1.ServiceExternalTrafficPolicy{corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal} {
+				r, _ := withServices(served(func(s *corev1.Service) {
+					s.Name, s.Spec.ExternalTrafficPolicy = both[i], policy
+				}))
+				q := &asked{}
+				for _, s := range []*discoveryv1.EndpointSlice{c.before, c.after} {
+					if s != nil {
+						s.Namespace, s.Labels = "default", map[string]string{discoveryv1.LabelServiceName: both[i]}
+					}
+				}
+				switch events := r.sliceEvents(); {
+				case c.before == nil:
+					events.Create(t.Context(), event.CreateEvent{Object: c.after}, q)
+				case c.after == nil:
+					events.Delete(t.Context(), event.DeleteEvent{Object: c.before}, q)
+				default:
+					events.Update(t.Context(), event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}, q)
+				}
+				got = append(got, q.names...)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("passes (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -160,7 +161,7 @@ func TestTheClassOfAFailureGivesTheReason(t *testing.T) {
 		openstack.Transient:    ReasonUnavailable,
 		openstack.Throttled:    ReasonUnavailable,
 		openstack.Conflict:     ReasonRejected,
-		openstack.Gone:         ReasonUnavailable,
+		openstack.Gone:         ReasonRejected,
 	} {
 		failure := &openstack.Error{Op: "create load balancer x", Class: class, Status: 418, Message: "why", RequestID: "req-1"}
 		for _, err := range []error{failure, fmt.Errorf("in passing: %w", failure), errors.Join(failure, errors.New("more"))} {
@@ -172,6 +173,62 @@ func TestTheClassOfAFailureGivesTheReason(t *testing.T) {
 				t.Errorf("%s: %q does not say what failed and how to find it", class, got.Message)
 			}
 		}
+	}
+}
+
+// What only another request or configuration mends must not look like something to wait for.
+func TestOnlyFailuresThatPassAreReportedAsUnavailable(t *testing.T) {
+	octavia := func(s string) string { return `{"faultcode": "Client", "faultstring": "` + s + `"}` }
+	neutron := func(kind, s string) string {
+		return `{"NeutronError": {"type": "` + kind + `", "message": "` + s + `"}}`
+	}
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"an external network that no router leads to":  {404, neutron("ExternalGatewayForFloatingIPNotFound", "External network n is not reachable from subnet s."), ReasonRejected},
+		"an external network that does not exist":      {404, neutron("NetworkNotFound", "Network n could not be found."), ReasonRejected},
+		"a subnet of it that does not exist":           {404, neutron("SubnetNotFound", "Subnet s could not be found."), ReasonRejected},
+		"a network that is not external":               {400, neutron("BadRequest", "Network n is not a valid external network."), ReasonRejected},
+		"an external network without IPv4":             {400, neutron("BadRequest", "Network n does not contain any IPv4 subnet."), ReasonRejected},
+		"a subnet without gateway":                     {400, neutron("BadRequest", "Cannot add floating IP to port on subnet s which has no gateway_ip"), ReasonRejected},
+		"an external network without addresses":        {409, neutron("IpAddressGenerationFailure", "No more IP addresses available on network n."), ReasonRejected},
+		"a floating IP that only operators may choose": {403, neutron("PolicyNotAuthorized", "rule:create_floatingip is disallowed by policy"), ReasonRejected},
+		"a floating IP that is gone":                   {404, neutron("FloatingIPNotFound", "Floating IP f could not be found"), ReasonRejected},
+		"a port that is gone":                          {404, neutron("PortNotFound", "Port p could not be found."), ReasonRejected},
+		"the quota of floating IPs":                    {409, neutron("OverQuota", "Quota exceeded for resources: ['floatingip']."), ReasonQuota},
+		"the subnet of a VIP that does not exist":      {400, octavia("Subnet s not found."), ReasonRejected},
+		"the subnet of a second VIP":                   {500, octavia("subnet not found (subnet id: s)."), ReasonRejected},
+		"the port of a VIP that does not exist":        {400, octavia("Port p not found."), ReasonRejected},
+		"the address of a VIP outside of its subnet":   {500, octavia("Provider 'amphora' reports error: IP address a is not a valid IP for the specified subnet."), ReasonRejected},
+		"the address of a VIP that is in use":          {500, octavia("Provider 'amphora' reports error: IP address a already allocated in subnet s"), ReasonRejected},
+		"a subnet without addresses":                   {500, octavia("Provider 'amphora' reports error: No more IP addresses available on network n."), ReasonRejected},
+		"the quota of ports":                           {500, octavia("Provider 'amphora' reports error: Quota exceeded for resources: ['port']."), ReasonQuota},
+		"the quota of load balancers":                  {403, octavia("Quota has been met for resources: load_balancer"), ReasonQuota},
+		"a flavor that does not exist":                 {400, octavia("Validation failure: Invalid flavor_id."), ReasonRejected},
+		"an availability zone that does not exist":     {400, octavia("Validation failure: Invalid availability zone."), ReasonRejected},
+		"a provider that does not exist":               {400, octavia("Provider 'x' was not found."), ReasonRejected},
+		"what the provider cannot do":                  {501, octavia("Provider 'ovn' does not support a requested option"), ReasonRejected},
+		"another project's load balancer":              {403, octavia("Policy does not allow this request to be performed."), ReasonRejected},
+		"a load balancer that is gone":                 {404, octavia("Load Balancer l not found."), ReasonRejected},
+		"credentials that are rejected":                {401, `{"error": {"code": 401, "message": "The request you have made requires authentication."}}`, ReasonUnauthorized},
+
+		"a busy load balancer":    {409, octavia("Load Balancer l is immutable and cannot be updated."), ReasonUnavailable},
+		"a busy project":          {503, octavia("Project busy.  Unable to lock the project.  Please try again."), ReasonUnavailable},
+		"too many calls":          {429, "", ReasonUnavailable},
+		"a fault of the service":  {500, octavia("'NoneType' object has no attribute 'ip_address'"), ReasonUnavailable},
+		"a gateway":               {502, "<html>", ReasonUnavailable},
+		"a service that is down":  {503, "", ReasonUnavailable},
+		"a service that is tardy": {504, "", ReasonUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := openstack.Wrap("create x", gophercloud.ErrUnexpectedResponseCode{Actual: c.status, Body: []byte(c.body)})
+			got := find(t, after(Pass{Observed: observed(lb.Active, 1), Err: err}), Programmed)
+			if diff := cmp.Diff(said{metav1.ConditionFalse, c.want, err.Error()}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

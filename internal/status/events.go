@@ -40,6 +40,13 @@ func Events(before, after []metav1.Condition) []Event {
 		}
 		events = append(events, e)
 	}
+	old, now := meta.FindStatusCondition(before, Serving), meta.FindStatusCondition(after, Serving)
+	if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason {
+		return events
+	}
+	if e, tells := servingEvent(old, now); tells {
+		events = append(events, e)
+	}
 	return events
 }
 
@@ -59,6 +66,13 @@ const (
 	ReasonSecurityGroupNotAttached = "SecurityGroupNotAttached"
 	// ReasonNoMemberAddress: a node has no address to which a load balancer could send.
 	ReasonNoMemberAddress = "NoMemberAddress"
+	// ReasonNodeNotInitialized: the server of a new Node was not found. ReasonNodeNotDeleted: a Node without a server is kept.
+	ReasonNodeNotInitialized = "NodeNotInitialized"
+	ReasonNodeNotDeleted     = "NodeNotDeleted"
+	// ReasonServerNotFound: the server of a Node that is ready does not exist any more.
+	ReasonServerNotFound = "ServerNotFound"
+	// ReasonInvalidProviderID: the provider id of a Node names no server.
+	ReasonInvalidProviderID = "InvalidProviderID"
 	// ReasonReadinessGateTimedOut: a readiness gate was set although the member of the Pod does not take traffic.
 	ReasonReadinessGateTimedOut = "ReadinessGateTimedOut"
 	// ReasonOtherController: another controller serves the same Services. ReasonOtherControllerGone: it does not any more.

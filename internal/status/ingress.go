@@ -11,11 +11,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Published returns the address that was last published for the Service, or "".
+// Published returns the address that was last published for the Service, or "". That of another Service, of which this
+// one is a copy, does not count.
 func Published(service *corev1.Service) string {
+	if claim.Copied(service) {
+		return ""
+	}
 	address := service.Annotations[annotation.LoadBalancerAddress]
 	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
 		address = service.Status.LoadBalancer.Ingress[0].IP
@@ -23,21 +29,28 @@ func Published(service *corev1.Service) string {
 	return address
 }
 
-// Ingress returns the addresses to publish after the pass. There are none until the load
-// balancer serves. Published addresses stay if the pass could not read the current ones.
+// Ingress returns the addresses to publish after the pass: only addresses that clients reach, or will reach again. There
+// are none until the load balancer has a listener of the Service: on one that it shares, they would lead to the Pods of
+// another Service. Published addresses stay if the pass could not read the current ones, and while a load balancer is
+// created again behind a floating IP that stays.
 func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
 	if p.FailedReason == ReasonAddressInUse && p.Err != nil {
 		return nil
 	}
-	if p.OnlyObserved || l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Replacing && !p.tookOver() {
+	switch {
+	case l == nil && p.Done && !p.OnlyObserved:
+		return p.own(old) // it was deleted, and stays so
+	case p.OnlyObserved, l == nil, l.ProvisioningStatus == lb.Error, p.Replacing && !p.tookOver():
 		return old
+	case p.Err != nil:
+		return p.remaining(old)
 	}
 	if p.Invalid != nil {
 		return p.known(old)
 	}
 	if l.ProvisioningStatus == lb.PendingCreate || l.ProvisioningStatus == lb.PendingDelete {
-		return nil
+		return p.own(old)
 	}
 	if p.Leaving {
 		return old
@@ -46,14 +59,13 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		// The recorded state is the expected one, and the creation can still fail.
 		return nil
 	}
-	if served(*l) == 0 && !p.Done {
-		// It was created without listeners, or its listeners were deleted.
-		return old
+	if p.served() == 0 {
+		return p.unserved(old)
 	}
-	address := p.Observed.Address()
+	address := p.Address()
 	if address == "" || p.External && address == l.VIP.Address {
 		// The floating IP is missing: the VIP is not what clients can reach.
-		return nil
+		return p.own(old)
 	}
 	if p.Hostname != "" {
 		return []corev1.LoadBalancerIngress{{Hostname: p.Hostname}}
@@ -64,6 +76,64 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		ingress[i] = p.published(a)
 	}
 	return ingress
+}
+
+// unserved returns those published addresses that stay although the load balancer has no listener of
+// the Service: all while its listeners are being created or are not known, and none if it gets none.
+func (p Pass) unserved(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	opens := slices.ContainsFunc(p.Left, func(op diff.Op) bool {
+		_, creates := op.(diff.CreateListener)
+		return creates
+	})
+	if p.Observed.LoadBalancer.ProvisioningStatus == lb.Active && !opens && (p.Done || len(p.Refused) > 0) {
+		return nil
+	}
+	return old
+}
+
+// Withdraw returns the addresses to publish before the floating IP with the address is released.
+func Withdraw(old []corev1.LoadBalancerIngress, p Pass, address string) []corev1.LoadBalancerIngress {
+	has := func(i corev1.LoadBalancerIngress) bool { return i.IP == address }
+	if !slices.ContainsFunc(old, has) {
+		return old
+	}
+	return slices.DeleteFunc(slices.Clone(Ingress(old, p)), has)
+}
+
+// Address returns the address for clients: of the floating IPs on the VIP port the requested one, or else any; or the
+// VIP.
+func (p Pass) Address() string {
+	l := p.Observed.LoadBalancer
+	if l == nil {
+		return ""
+	}
+	if p.Internal {
+		return l.VIP.Address
+	}
+	for _, f := range p.Observed.FloatingIPs {
+		if f.PortID != "" && f.PortID == l.VIP.PortID && f.Address == p.Requested {
+			return f.Address
+		}
+	}
+	return p.Observed.Address()
+}
+
+// own returns the published addresses of floating IPs that the Service still has.
+func (p Pass) own(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
+		if i.IP == "" {
+			return len(p.Own) == 0 // a host name stands for the address
+		}
+		return !slices.Contains(p.Own, i.IP)
+	})
+}
+
+// remaining returns the published addresses that the Service has, as far as is known after a failure.
+func (p Pass) remaining(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	o := p.Observed
+	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
+		return i.IP != "" && !o.LoadBalancer.Has(i.IP) && !slices.Contains(p.Own, i.IP) && (o.Predecessor == nil || !o.Predecessor.Has(i.IP))
+	})
 }
 
 // published returns the status entry for an address.
@@ -98,7 +168,7 @@ func (p Pass) addresses() []string {
 
 // addressesOf returns the addresses to publish for a VIP and its floating IP, if it has one.
 func (p Pass) addressesOf(vip lb.VIP) []string {
-	floating := p.Observed.Address()
+	floating := p.Address()
 	if p.Observed.LoadBalancer.Has(floating) {
 		floating = vip.Address // there is none
 	}
@@ -115,17 +185,20 @@ func (p Pass) addressesOf(vip lb.VIP) []string {
 // at returns the load balancer's addresses as text for a message.
 func (p Pass) at() string {
 	if len(p.Families) < 2 {
-		return p.Observed.Address()
+		return p.Address()
 	}
 	return strings.Join(p.addresses(), " and ")
 }
 
 // known returns those published addresses of a refused Service that the load balancer still
-// has. No other address is published for such a Service.
+// has, if it still has a listener of the Service. No other address is published for such a Service.
 func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
 	if l.ProvisioningStatus != lb.Active {
 		return old
+	}
+	if p.served() == 0 {
+		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
 		return i.Hostname == "" && !l.Has(i.IP) && !slices.ContainsFunc(p.Observed.FloatingIPs, func(f lb.FloatingIP) bool {
@@ -137,5 +210,5 @@ func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngre
 // tookOver reports whether the replacement is complete and has the Service's address.
 func (p Pass) tookOver() bool {
 	l := p.Observed.LoadBalancer
-	return !p.Beside && !l.ProvisioningStatus.Pending() && (!p.External || p.Observed.Address() != l.VIP.Address)
+	return !p.Beside && !l.ProvisioningStatus.Pending() && (!p.External || p.Address() != l.VIP.Address)
 }

@@ -4,7 +4,7 @@
 // Package status computes the conditions, addresses and events of a Service from the
 // result of a pass. The controller writes them.
 //
-// It is pure apart from the types it takes: it imports annotation, build,
+// It is pure apart from the types it takes: it imports annotation, build, claim,
 // diff, lb and openstack (for the classes of errors).
 package status
 
@@ -32,6 +32,8 @@ const (
 	Accepted = "kube-octavia.io/Accepted"
 	// Programmed reports whether the cloud has everything that the Service needs.
 	Programmed = "kube-octavia.io/Programmed"
+	// Serving reports whether connections to the Service reach something that answers, as far as is known.
+	Serving = "kube-octavia.io/Serving"
 )
 
 // The reasons of conditions that are not refusals of the Service itself; those
@@ -94,6 +96,11 @@ type Pass struct {
 	Health
 	SecurityGroup
 	Observation
+	// Traffic is what condition Serving depends on.
+	Traffic Traffic
+	// Owner is the Service's identity in the cloud. It tells the Service's listeners from those of
+	// the Services with which it shares the load balancer. Without it, all listeners count as the Service's.
+	Owner lb.Owner
 	// Observed is the cloud's state after the pass.
 	Observed lb.Observed
 	// Left are the operations that are pending or in progress. Refused are those that the
@@ -133,6 +140,8 @@ type Acceptance struct {
 	CertificateProblem string
 	// Unknown are annotations with a prefix of ours that this version does not know.
 	Unknown []string
+	// LeftOut names the nodes that are not members because of their addresses, or is "".
+	LeftOut string
 	// Undecided reports whether the pass failed before it decided about the condition, which
 	// then stays as it was.
 	Undecided bool
@@ -140,8 +149,13 @@ type Acceptance struct {
 
 // Publication says which addresses the Service publishes.
 type Publication struct {
-	// External reports whether the Service gets a floating IP.
-	External bool
+	// External reports whether the Service gets a floating IP, and Internal whether it gets none. It is neither if
+	// addresses are left as they are.
+	External, Internal bool
+	// Requested is the address of the floating IP that the Service requests, or "".
+	Requested string
+	// Own are the addresses of floating IPs that are attached to the Service's load balancers, or will be attached again.
+	Own []string
 	// Families are the Service's IP families, if the load balancer serves more than one.
 	Families []corev1.IPFamily
 	// Addresses selects the addresses to publish for a load balancer with a floating IP.
@@ -183,6 +197,11 @@ type SecurityGroup struct {
 // Conditions returns the conditions of a Service after the pass. Conditions of other
 // controllers are kept. It does not modify old.
 func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
+	return withServing(withProgrammed(old, generation, p), generation, p)
+}
+
+// withProgrammed adds the conditions Accepted and Programmed.
+func withProgrammed(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
 	next := slices.Clone(old)
 	if p.Invalid != nil || !p.Undecided {
 		accepted := p.accepted()
@@ -223,6 +242,9 @@ func (p Pass) accepted() metav1.Condition {
 		Message: "the Service can be served as specified"}
 	if len(p.Unknown) > 0 {
 		c.Message += "; unknown annotations without effect: " + strings.Join(p.Unknown, ", ")
+	}
+	if p.LeftOut != "" {
+		c.Message += "; " + p.LeftOut
 	}
 	if p.CertificateProblem != "" {
 		// An expired certificate does less harm than no Service.
@@ -304,7 +326,7 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonSecurityGroupNotReady, p.Missing
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
-		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(served(*l)), p.at())
+		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(p.served()), p.at())
 	}
 	return c
 }
@@ -315,6 +337,13 @@ func ProgrammedReason(s *corev1.Service) string {
 		return c.Reason
 	}
 	return ""
+}
+
+// Served reports whether the conditions show that kube-octavia has worked on the Service's load balancer, rather than
+// only observed it.
+func Served(s *corev1.Service) bool {
+	c := meta.FindStatusCondition(s.Status.Conditions, Programmed)
+	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
 // prospect describes what would be done for a Service that is only observed, and who serves it now.
@@ -374,10 +403,21 @@ func list(ops []diff.Op) string {
 	return strings.Join(texts, "; ")
 }
 
-// served counts the listeners that forward to nodes. The listener for metrics does not.
-func served(l lb.LoadBalancer) (n int) {
+// GaveUp reports whether the refused Service has left its own load balancer to others, so that it is not the Service's any
+// more.
+func (p Pass) GaveUp() bool {
+	l := p.Observed.LoadBalancer
+	return p.Invalid != nil && p.Invalid.Exposed && l != nil && !p.Observed.Sharer && !slices.Contains(l.Tags, p.Owner.ServiceTag())
+}
+
+// served counts the Service's listeners that forward to its members. The listener for metrics does not, and those of
+// other Services on the load balancer lead to their Pods.
+func (p Pass) served() (n int) {
+	l, owner := *p.Observed.LoadBalancer, p.Owner
+	owner.Sharer = owner.Sharer || p.Observed.Sharer
 	for _, listener := range l.Listeners {
-		if listener.Protocol != lb.ListenerPrometheus {
+		leadsElsewhere := listener.Pool != nil && owner.MarkedByAnother(l, listener.Pool.Tags)
+		if listener.Protocol != lb.ListenerPrometheus && (p.Owner == lb.Owner{} || owner.OwnsListener(listener) && !leadsElsewhere) {
 			n++
 		}
 	}
@@ -403,7 +443,7 @@ func reason(err error) string {
 	switch openstack.Classify(err) {
 	case openstack.Quota:
 		return ReasonQuota
-	case openstack.Invalid, openstack.Conflict:
+	case openstack.Invalid, openstack.Conflict, openstack.Gone:
 		return ReasonRejected
 	case openstack.Unauthorized:
 		return ReasonUnauthorized

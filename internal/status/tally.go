@@ -15,11 +15,11 @@ import (
 // NotProcessed stands for the reason of a Service that has no condition Programmed yet.
 const NotProcessed = "NotProcessed"
 
-// Tally describes the Services with the same reason of condition Programmed.
+// Tally describes the Services with the same reason of a condition.
 type Tally struct {
 	// Services is how many they are.
 	Services int
-	// Longest is how long one of them has been not programmed; 0 if they are, or are only observed.
+	// Longest is how long the condition of one of them has been False, the longest of them; 0 if it is not.
 	Longest time.Duration
 }
 
@@ -29,12 +29,41 @@ var usual = []string{ReasonProgrammed, ReasonNotAccepted, ReasonCreating, Reason
 // TallyByReason counts the Services by the reason of condition Programmed. The usual reasons are always
 // in the result.
 func TallyByReason(services iter.Seq[*corev1.Service], now time.Time) map[string]Tally {
+	return tally(services, usual, stateOf, now)
+}
+
+// TallyByServing counts the Services by the reason of condition Serving, without those that are being deleted. All reasons are
+// always in the result.
+func TallyByServing(services iter.Seq[*corev1.Service], now time.Time) map[string]Tally {
+	stay := func(yield func(*corev1.Service) bool) {
+		for service := range services {
+			if service.DeletionTimestamp == nil && !yield(service) {
+				return
+			}
+		}
+	}
+	return tally(stay, append([]string{ReasonNotProgrammed, NotProcessed}, order...), servingOf, now)
+}
+
+// servingOf returns the reason of condition Serving, and since when it is False.
+func servingOf(service *corev1.Service) (reason string, since time.Time) {
+	c := meta.FindStatusCondition(service.Status.Conditions, Serving)
+	switch {
+	case c == nil:
+		return NotProcessed, time.Time{}
+	case c.Status == metav1.ConditionFalse:
+		return c.Reason, c.LastTransitionTime.Time
+	}
+	return c.Reason, time.Time{}
+}
+
+func tally(services iter.Seq[*corev1.Service], always []string, state func(*corev1.Service) (string, time.Time), now time.Time) map[string]Tally {
 	tallies := map[string]Tally{}
-	for _, reason := range usual {
+	for _, reason := range always {
 		tallies[reason] = Tally{}
 	}
 	for service := range services {
-		reason, since := stateOf(service)
+		reason, since := state(service)
 		tally := tallies[reason]
 		tally.Services++
 		if !since.IsZero() {

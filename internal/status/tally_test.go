@@ -75,3 +75,25 @@ func TestServicesAreCountedByTheReasonOfConditionProgrammed(t *testing.T) {
 		})
 	}
 }
+
+func TestServicesAreCountedByTheReasonOfConditionServing(t *testing.T) {
+	now := time.Unix(100_000, 0)
+	with := func(is metav1.ConditionStatus, reason string, since time.Duration) *corev1.Service {
+		return &corev1.Service{Status: corev1.ServiceStatus{Conditions: []metav1.Condition{
+			{Type: Serving, Status: is, Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-since))},
+		}}}
+	}
+	deleted := with(metav1.ConditionFalse, ReasonNoMembers, 9*time.Hour)
+	deleted.DeletionTimestamp = ptr.To(metav1.NewTime(now))
+	got := TallyByServing(slices.Values([]*corev1.Service{
+		with(metav1.ConditionFalse, ReasonNoMembers, time.Minute), with(metav1.ConditionFalse, ReasonNoMembers, time.Hour), deleted,
+		with(metav1.ConditionTrue, ReasonSomeMembersDown, time.Hour), with(metav1.ConditionUnknown, ReasonHealthUnknown, time.Hour), {},
+	}), now)
+	want := map[string]Tally{
+		ReasonNoMembers: {Services: 2, Longest: time.Hour}, ReasonNoEndpoints: {}, ReasonAllMembersDown: {}, ReasonSomeMembersDown: {Services: 1},
+		ReasonHealthUnknown: {Services: 1}, ReasonNotMonitored: {}, ReasonServing: {}, ReasonNotProgrammed: {}, NotProcessed: {Services: 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -111,6 +111,32 @@ func TestNodeWithoutAddressIsReportedOnce(t *testing.T) {
 	}
 }
 
+func TestANodeWithAnAddressThatCannotBeAMemberIsReportedAtOnceWithTheAddress(t *testing.T) {
+	for address, reported := range map[string]bool{
+		"169.254.169.254": true, "169.254.1.1": true, "0.0.0.0": true, "224.0.0.1": true, "127.0.0.1": true, "255.255.255.255": true,
+		"169.254.169.254 10.0.0.2": false, "192.0.2.1": false,
+	} {
+		n, c, check := newNodes(t, "good:10.0.0.1", "bad:"+address)
+		found := check()
+		if (len(found) == 1) != reported || reported && !strings.Contains(found[0], "address "+address+" of its status") {
+			t.Errorf("%s: reported: %q", address, found)
+		}
+		if again := check(); len(again) > 0 {
+			t.Errorf("%s: reported again: %q", address, again)
+		}
+		if !reported {
+			continue
+		}
+		if counted := testutil.ToFloat64(n.Metrics.Addressless); counted != 1 {
+			t.Errorf("%s: the metric says %v", address, counted)
+		}
+		c.nodes[1].Status.Addresses[0].Address = "169.254.9.9"
+		if other := check(); len(other) != 1 {
+			t.Errorf("%s: with another bad address, reported: %q", address, other)
+		}
+	}
+}
+
 func TestOnlyNodesThatShouldBeMembersNeedAnAddress(t *testing.T) {
 	both := func(c *cluster) { c.services[0].Spec.IPFamilies = []corev1.IPFamily{"IPv6", "IPv4"} }
 	for name, test := range map[string]struct {
@@ -149,8 +175,8 @@ func TestOnlyNodesThatShouldBeMembersNeedAnAddress(t *testing.T) {
 				}}}})
 			}
 			got := ""
-			for name, families := range n.missing(c.nodes, c.services) {
-				got += fmt.Sprintf("%s:%s", name, families)
+			for name, missing := range n.missing(c.nodes, c.services) {
+				got += fmt.Sprintf("%s:%s", name, missing.families)
 			}
 			if got != test.want {
 				t.Errorf("%q, want %q", got, test.want)

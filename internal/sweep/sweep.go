@@ -55,6 +55,7 @@ type Options struct {
 type Sweeper struct {
 	Options
 	heads        func(context.Context) ([]octavia.Head, error)
+	headsOf      func(context.Context, []string) ([]octavia.Head, error)
 	floatingIPs  func(context.Context) ([]lb.FloatingIP, error)
 	certificates func(context.Context) ([]lb.Certificate, error)
 	nodes        func(context.Context) error
@@ -73,6 +74,7 @@ func New(o Options) *Sweeper {
 		heads: func(ctx context.Context) ([]octavia.Head, error) {
 			return f.Octavia.Heads(ctx, lb.ClusterTag(f.ClusterUID))
 		},
+		headsOf:      f.Octavia.HeadsOf,
 		floatingIPs:  f.Neutron.FloatingIPs,
 		certificates: func(ctx context.Context) ([]lb.Certificate, error) { return f.Barbican.Stored(ctx, f.ClusterUID) },
 		nodes:        (&nodes{Options: o}).check,
@@ -109,7 +111,7 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	var found orphan.Inventory
 	var loadBalancers, floatingIPs, certificates error
 	if found.LoadBalancers, loadBalancers = s.heads(ctx); loadBalancers == nil {
-		s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(found.LoadBalancers, s.listed, began))
+		s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(s.withUnlisted(ctx, found.LoadBalancers, began), s.listed, began))
 		s.enqueue(s.Logger, "the Service has a load balancer that is not in memory; reading everything again", s.Memory.UnknownLoadBalancers(found.LoadBalancers, began))
 	}
 	if found.FloatingIPs, floatingIPs = s.floatingIPs(ctx); floatingIPs == nil {
@@ -136,8 +138,23 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	return nil
 }
 
-// listed reports whether the list contains the load balancer if it exists. Adopted ones are not in
-// it before they have the cluster's tag.
+// withUnlisted returns the heads with those of the load balancers that Services have without the tag of the cluster: of
+// another client, not taken over yet, or without the tag that another client has removed. One that cannot be read is
+// left out, and nothing is known of it.
+func (s *Sweeper) withUnlisted(ctx context.Context, heads []octavia.Head, began time.Time) []octavia.Head {
+	ids := s.Memory.UnlistedLoadBalancers(heads, s.listed, began)
+	if len(ids) == 0 {
+		return heads
+	}
+	more, err := s.headsOf(ctx, ids)
+	if err != nil && ctx.Err() == nil {
+		s.Logger.Error(err, "cannot read load balancers without the tag of this cluster; the next sweep looks at them again")
+	}
+	return slices.Concat(heads, more)
+}
+
+// listed reports whether the list contains the load balancer if it exists: it has the cluster's tag, or Octavia has no
+// tags.
 func (s *Sweeper) listed(l lb.LoadBalancer) bool {
 	return !s.Capabilities.Has(lb.FeatureTags) || slices.Contains(l.Tags, lb.ClusterTag(s.Finder.ClusterUID))
 }

@@ -6,6 +6,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,46 @@ func driftedStore() *memory.Store {
 	put(unused, memory.Cloud{})
 	put(due, memory.Cloud{Stale: true, Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: due, ProvisioningStatus: lb.Active}}})
 	return store
+}
+
+// TestASweepLooksAtLoadBalancersWithoutOurTag has two that failed and were repaired. One of them cannot be read.
+func TestASweepLooksAtLoadBalancersWithoutOurTag(t *testing.T) {
+	store := memory.NewStore()
+	for _, name := range []string{"repaired", "unreadable", "as-it-was"} {
+		store.Put(types.NamespacedName{Name: name}, memory.Record{ServiceUID: types.UID(name), Cloud: memory.Cloud{
+			Known: true, Written: time.Now().Add(-time.Hour), Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: name, ProvisioningStatus: lb.Error}}}})
+	}
+	var asked, got []string
+	counted, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Sweeper{
+		Options: Options{
+			Finder: &orphan.Finder{Policy: claim.Policy{ClusterUID: "cluster"}}, Memory: store, Metrics: counted, Logger: logr.Discard(),
+			Capabilities: lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 27}},
+			Enqueue:      func(key types.NamespacedName) { got = append(got, key.Name) },
+		},
+		heads: func(context.Context) ([]octavia.Head, error) { return nil, nil },
+		headsOf: func(_ context.Context, ids []string) ([]octavia.Head, error) {
+			asked = append(asked, ids...)
+			return []octavia.Head{{ID: "as-it-was", ProvisioningStatus: lb.Error}, {ID: "repaired", ProvisioningStatus: lb.Active}}, errors.New("403")
+		},
+		floatingIPs:  func(context.Context) ([]lb.FloatingIP, error) { return nil, nil },
+		certificates: func(context.Context) ([]lb.Certificate, error) { return nil, nil },
+		nodes:        func(context.Context) error { return nil },
+		orphans:      func(context.Context, orphan.Inventory) error { return nil },
+	}
+	if err := s.sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(asked)
+	if d := cmp.Diff([]string{"as-it-was", "repaired", "unreadable"}, asked); d != "" {
+		t.Errorf("read (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"repaired"}, got); d != "" {
+		t.Errorf("enqueued (-want +got):\n%s", d)
+	}
 }
 
 func TestSweepUsesOnlyTheListsThatDidNotFail(t *testing.T) {

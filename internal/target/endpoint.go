@@ -63,6 +63,24 @@ func Endpoints(slicesOfFamily []discoveryv1.EndpointSlice, port corev1.ServicePo
 	return all
 }
 
+// AnyEndpoint reports whether the slice has an endpoint of the port that takes traffic: one that is ready, or one that still
+// serves while it ends.
+func AnyEndpoint(s discoveryv1.EndpointSlice, port corev1.ServicePort) bool {
+	number := slicePort(&s, port)
+	return number != 0 && slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
+		_, takes := endpointOf(e, s.AddressType, number, nil)
+		return takes
+	})
+}
+
+// AnyReady is AnyEndpoint for any port.
+func AnyReady(s *discoveryv1.EndpointSlice) bool {
+	return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
+		_, takes := endpointOf(e, s.AddressType, 1, nil)
+		return takes
+	})
+}
+
 // slicePort returns the number that a slice has for the Service's port, found by name, or 0. Each slice has its own: the
 // same name may mean different numbers in different Pods.
 func slicePort(s *discoveryv1.EndpointSlice, port corev1.ServicePort) int {
@@ -113,7 +131,7 @@ func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, por
 	}
 	address, err := netip.ParseAddr(e.Addresses[0])
 	if err != nil || address.Zone() != "" || address.Is4In6() || address.Is4() != (addressType == discoveryv1.AddressTypeIPv4) ||
-		address.IsUnspecified() || address.IsMulticast() {
+		!usable(address, netip.Prefix{}) {
 		return Endpoint{}, false
 	}
 	pod := podOf(e)

@@ -18,6 +18,7 @@ import (
 func FuzzNodes(f *testing.F) {
 	f.Add("10.0.0.1\n10.0.0.2 192.0.2.1\n2001:db8::1 x 10.0.0.3", true)
 	f.Add("::ffff:10.0.0.1\nfe80::1%eth0\n010.0.0.1\n0.0.0.0\n", false)
+	f.Add("169.254.169.254 10.0.0.9\n127.0.0.1\n224.0.0.1\n10.0.0.255\n169.254.1.1", false)
 	f.Fuzz(func(t *testing.T, text string, v6 bool) {
 		family := corev1.IPv4Protocol
 		if v6 {
@@ -33,6 +34,9 @@ func FuzzNodes(f *testing.F) {
 			a := target.Address
 			if !a.IsValid() || a.Zone() != "" || a.Is4In6() || a.Is4() == v6 {
 				t.Errorf("target %v for family %s", a, family)
+			}
+			if a.IsUnspecified() || a.IsMulticast() || a.IsLinkLocalUnicast() || a.IsLoopback() {
+				t.Errorf("no load balancer can send to target %v", a)
 			}
 			if again, err := netip.ParseAddr(a.String()); err != nil || again != a {
 				t.Errorf("%v is not read again: %v", a, err)

@@ -46,7 +46,7 @@ type Choice struct {
 }
 
 // Nodes returns the targets, sorted by node name, and the names of nodes that should be targets but have no address
-// of the family.
+// of the family to which a load balancer can send. The first usable address counts, so that a wrong one before it does no harm.
 //
 // A node that is not Ready stays: its Pods may still serve, and health monitors know better. A node is left out
 // while it is being deleted, if it has the exclusion label, and if cluster-autoscaler is about to delete it. A
@@ -57,7 +57,7 @@ func Nodes(nodes []corev1.Node, c Choice) (targets []Target, addressless []strin
 		if excluded(node) {
 			continue
 		}
-		if all := candidates(node, c.Family); len(all) > 0 {
+		if all := c.usable(candidates(node, c.Family)); len(all) > 0 {
 			targets = append(targets, Target{Node: node.Name, Zone: zone(node), Address: c.of(all)})
 		} else if !node.Spec.Unschedulable {
 			addressless = append(addressless, node.Name)
@@ -68,9 +68,16 @@ func Nodes(nodes []corev1.Node, c Choice) (targets []Target, addressless []strin
 	return targets, addressless
 }
 
-// AnyChoice reports whether a node that takes traffic has several addresses of the family.
+// AnyChoice reports whether the targets depend on the subnet from which nodes are reached: a node that takes traffic has
+// several addresses of the family, or one that is usable only inside of the subnet.
 func AnyChoice(nodes []corev1.Node, family corev1.IPFamily) bool {
-	return slices.ContainsFunc(nodes, func(n corev1.Node) bool { return !excluded(&n) && len(candidates(&n, family)) > 1 })
+	return slices.ContainsFunc(nodes, func(n corev1.Node) bool {
+		if excluded(&n) {
+			return false
+		}
+		all := candidates(&n, family)
+		return len(all) > 1 || len(all) == 1 && !usable(all[0].address, netip.Prefix{})
+	})
 }
 
 // Addresses returns all addresses of a node that a Choice may select.

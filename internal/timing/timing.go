@@ -41,6 +41,8 @@ type Delays struct {
 	// Unfinished is how long parts of an ACTIVE load balancer may take to become ACTIVE: some providers do not
 	// complete all at once.
 	Unfinished Backoff
+	// Repeat is the wait before a change is repeated whose child is in ERROR.
+	Repeat Backoff
 	// ServerList is for how long after its read a list of servers is used for Nodes that are not ready, which Kubernetes
 	// asks about every few seconds.
 	ServerList time.Duration
@@ -75,6 +77,7 @@ func Default() Delays {
 		MemberRetry:     2 * time.Second,
 		Deletion:        Backoff{5 * time.Second, 5 * time.Minute},
 		Unfinished:      Backoff{5 * time.Second, 5 * time.Minute},
+		Repeat:          Backoff{5 * time.Second, 5 * time.Minute},
 		ServerList:      15 * time.Second,
 		KubernetesLimit: 30 * time.Second,
 		SecretInterval:  time.Minute,
@@ -87,6 +90,9 @@ func Default() Delays {
 
 // ObserveInterval is the time between two reads of the cloud for a Service that is only observed.
 const ObserveInterval = 10 * time.Minute
+
+// HealthInterval is the time between two reads of the health of members.
+const HealthInterval = time.Minute
 
 // StaleRetry is the wait before another pass over a Service that was read from a stale cache.
 const StaleRetry = 100 * time.Millisecond

@@ -60,6 +60,7 @@ func judge(service *corev1.Service, s Service) (State, []string) {
 		is(Pending, "The Service is being deleted.")
 	}
 	judgeConditions(s, is)
+	judgeServing(s, is)
 	judgeLoadBalancer(s.LoadBalancer, is)
 	switch p := s.Plan; {
 	case !p.Known && s.LoadBalancer != nil && !s.LoadBalancer.MembersRead && s.LoadBalancer.Provisioning == lb.Active:
@@ -94,6 +95,19 @@ func judgeConditions(s Service, is func(State, string, ...any)) {
 		is(Warning, "%s: %s", s.Conditions[i].Reason, s.Conditions[i].Message)
 	default:
 		is(Failed, "%s: %s", s.Conditions[i].Reason, s.Conditions[i].Message)
+	}
+}
+
+// judgeServing says what condition Serving knows, such as that no endpoint is ready. NotProgrammed repeats condition Programmed.
+func judgeServing(s Service, is func(State, string, ...any)) {
+	for _, c := range s.Conditions {
+		switch {
+		case c.Type != status.Serving || c.Reason == status.ReasonNotProgrammed:
+		case c.Status == string(metav1.ConditionFalse):
+			is(Failed, "%s: %s", c.Reason, c.Message)
+		case c.Reason == status.ReasonSomeMembersDown:
+			is(Warning, "%s: %s", c.Reason, c.Message)
+		}
 	}
 }
 

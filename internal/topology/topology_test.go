@@ -83,6 +83,9 @@ func TestStateOfAService(t *testing.T) {
 		"it has a problem and no address": {[]func(*ServiceFacts){condition(metav1.ConditionFalse, status.ReasonQuota), func(f *ServiceFacts) {
 			f.Service.Status.LoadBalancer.Ingress, f.Observed.LoadBalancer = nil, nil
 		}}, Failed, status.ReasonQuota},
+		"no endpoint is ready": {[]func(*ServiceFacts){func(f *ServiceFacts) {
+			f.Service.Status.Conditions = append(f.Service.Status.Conditions, metav1.Condition{Type: status.Serving, Status: metav1.ConditionFalse, Reason: status.ReasonNoEndpoints, Message: "no endpoint"})
+		}}, Failed, "NoEndpoints"},
 		"no controller has processed it": {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Service.Status.Conditions = nil }}, Unknown, "no controller"},
 		"there is no plan":               {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Err = errors.New("no answer") }}, Unknown, "no answer"},
 		"its members were not read":      {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Err, f.Details.MembersRead = errors.New("not read"), false }}, Unknown, "not read yet"},

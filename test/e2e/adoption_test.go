@@ -195,7 +195,7 @@ func TestTheLastToLeaveWhatTheOtherControllerLetThemShareDeletesIt(t *testing.T)
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
-	s.deleteFloatingIP(at)
+	s.requireFloatingIPGone(at)
 }
 
 // goesFirst deletes the Service of the name, if there is one.

@@ -41,7 +41,7 @@ func (s *stage) calls() []string {
 }
 
 // looks reports whether the call is one that those others make:
-// the list of load balancers or of floating IPs with fields only they ask for, a
+// the list of load balancers, of pools or of floating IPs with fields only they ask for, a
 // look at one load balancer, or the question whether VIP ports are still there.
 func looks(c wire.Call) bool {
 	query, err := url.ParseQuery(c.Query)
@@ -51,7 +51,7 @@ func looks(c wire.Call) bool {
 	switch {
 	case c.Service == cloudsim.Identity: // when the credential expires
 		return true
-	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers"):
+	case c.Service == cloudsim.LoadBalancer && (strings.HasSuffix(c.Route, "/lbaas/loadbalancers") || strings.HasSuffix(c.Route, "/lbaas/pools")):
 		return query.Has("fields") && !query.Has("name")
 	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers/{id}"):
 		return c.Query == ""

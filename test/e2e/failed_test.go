@@ -411,3 +411,23 @@ func (s *stage) checkCarriedOut(o wire.Operation, web *service, address, old str
 	}
 	return nil
 }
+
+// TestALoadBalancerWithoutOurTagsIsLookedAtAgainAfterItWasRepaired has one whose tags another client removed. The list
+// of the cluster's load balancers, which is filtered by tag, does not show it any more.
+func TestALoadBalancerWithoutOurTagsIsLookedAtAgainAfterItWasRepaired(t *testing.T) {
+	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080), annotated(driftKey, "report"))
+	address := web.waitUntilProgrammed()
+	id := web.tree().ID
+	s.cloud.octavia(http.MethodPut, "loadbalancers/"+id, map[string]any{"loadbalancer": map[string]any{"tags": []string{}}}, nil)
+	web.waitForCondition(programmed, conditionFalse, "Drifted")
+	s.cloud.fail(id)
+	web.waitForCondition(programmed, conditionFalse, "LoadBalancerFailed")
+	s.cloud.repair(id)
+	web.waitForCondition(programmed, conditionFalse, "Drifted")
+	web.change(notAnnotated(driftKey))
+	if got := web.waitUntilProgrammed(); got != address || web.tree().ID != id {
+		t.Errorf("the address changed from %s to %s, load balancer %s became %s", address, got, id, web.tree().ID)
+	}
+}

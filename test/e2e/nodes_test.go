@@ -5,11 +5,15 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 )
 
 func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
@@ -170,4 +174,91 @@ func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {
 	web.change(notAnnotated(prefix + "node-selector"))
 	web.waitForTree(membersAt(s.addresses("a", "b")...))
 	web.waitUntilProgrammed()
+}
+
+func TestANodeWithABadAddressIsNamedAndChangesNothingForTheOthers(t *testing.T) {
+	skipOnRealOpenStack(t, "the cloud has no part in it")
+	for _, address := range []string{"169.254.169.254", "169.254.1.1", "0.0.0.0", "224.0.0.1", "127.0.0.1", "255.255.255.255"} {
+		t.Run(address, func(t *testing.T) {
+			s := newStage(t, settings{nodes: []string{"a", "b"}, flags: []string{"--sweep-interval=1s"}})
+			web := s.service("web", tcp(8080))
+			web.waitUntilProgrammed()
+			good := s.address("b")
+			s.changeNodeStatus("b", func(n *corev1.Node) {
+				n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}
+			})
+			web.waitForTree(membersAt(s.addresses("a")...))
+			s.addNode("c")
+			web.waitForTree(membersAt(s.addresses("a", "c")...))
+			web.waitForCondition(programmed, conditionTrue, "Programmed")
+			fresh := s.service("fresh", tcp(8081))
+			fresh.waitUntilProgrammed()
+			fresh.waitForTree(membersAt(s.addresses("a", "c")...))
+			for _, v := range []*service{web, fresh} {
+				c := v.waitForCondition(accepted, conditionTrue, "Accepted")
+				if named := s.node("b") + " (" + address + ")"; !strings.Contains(c.Message, named) {
+					t.Errorf("condition Accepted says %q, without %s", c.Message, named)
+				}
+			}
+			s.eventually(func() error {
+				if told := s.nodeEvents("b", "NoMemberAddress"); len(told) == 0 || !strings.Contains(told[0], "address "+address) {
+					return fmt.Errorf("told is %q", told)
+				}
+				return nil
+			})
+			s.changeNodeStatus("b", func(n *corev1.Node) {
+				n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: good})
+			})
+			web.waitForTree(membersAt(append(s.addresses("a", "c"), good)...))
+		})
+	}
+}
+
+// As with reserved_ips in octavia.conf. Octavia refuses all members of a request with such an address.
+func TestAMemberThatOctaviaRefusesIsLeftOutAndNamedAndTheOthersServe(t *testing.T) {
+	skipOnRealOpenStack(t, "it needs an address that Octavia refuses")
+	const reserved = "192.0.2.66"
+	s := newStage(t, settings{nodes: []string{"a", "b"}, cloud: cloudsim.Options{Octavia: octavia.Options{ReservedIPs: []netip.Addr{netip.MustParseAddr(reserved)}}}})
+	web := s.service("web", tcp(8080), udp(5300))
+	web.waitUntilProgrammed()
+	good := s.address("b")
+	s.changeNodeStatus("b", func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: reserved}}
+	})
+	web.waitForTree(membersAt(s.addresses("a")...))
+	s.addNode("c")
+	web.waitForTree(membersAt(s.addresses("a", "c")...))
+	fresh := s.service("fresh", tcp(8081))
+	fresh.waitForTree(membersAt(s.addresses("a", "c")...))
+	for _, v := range []*service{web, fresh} {
+		told := v.waitForCondition(accepted, conditionFalse, "MemberRefused").Message
+		if !strings.Contains(told, s.node("b")+" ("+reserved) || !strings.Contains(told, reserved+" is not a valid option for member address") {
+			t.Errorf("told is %q", told)
+		}
+		s.eventually(func() error {
+			if len(v.now().Status.LoadBalancer.Ingress) == 0 {
+				return fmt.Errorf("Service %s has no address", v.name)
+			}
+			return nil
+		})
+	}
+	s.dropPortsLeft(1) // that of the create that Octavia refused
+	s.eventually(func() error {
+		if told := s.nodeEvents("b", "MemberRefused"); len(told) == 0 || !strings.Contains(told[0], reserved) {
+			return fmt.Errorf("told is %q", told)
+		}
+		return nil
+	})
+	s.waitUntilIdle()
+	s.resetCalls()
+	s.waitForPassAfter(func() { web.change(labelled("one"), touched("one")) })
+	s.requireCallsAtMost("a change that means nothing", 0)
+	s.changeNodeStatus("b", func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: good}}
+	})
+	for _, v := range []*service{web, fresh} {
+		v.waitForTree(membersAt(append(s.addresses("a", "c"), good)...))
+		v.waitForCondition(accepted, conditionTrue, "Accepted")
+		v.waitUntilProgrammed()
+	}
 }

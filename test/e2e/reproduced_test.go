@@ -130,7 +130,7 @@ func TestSharedLoadBalancerStaysWhenVersionDiscoveryFails(t *testing.T) {
 	s.requireNoFailedRequest(visitor)
 	api.delete()
 	api.waitUntilGone()
-	s.deleteFloatingIP(address)
+	s.requireFloatingIPGone(address)
 }
 
 // The Service of another cluster that shared a load balancer renamed it, and was its owner.
@@ -207,5 +207,5 @@ func TestServiceWithTheNameOfADepartedOwnerDoesNotTakeTheSharedLoadBalancer(t *t
 	s.waitForAnswersThrough(address, 9090, s.addresses("a", "b")...)
 	api.delete()
 	api.waitUntilGone()
-	s.deleteFloatingIP(address)
+	s.requireFloatingIPGone(address)
 }

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -421,6 +422,55 @@ func TestAStoppedServerHasATaintUntilItRunsAgain(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// With reclaim_instance_interval, Nova keeps a deleted server for a while and answers when asked for its id.
+func TestTheNodeOfAServerThatCanBeRestoredIsDeletedAndComesBackWithIt(t *testing.T) {
+	simulatorOnly(t, "the real cloud deletes servers at once")
+	s := newServerStage(t, settings{})
+	name, other := s.node("a"), s.node("b")
+	id := s.addServer(name)
+	s.addServer(other)
+	for _, n := range []string{name, other} {
+		s.register(n, nil)
+		s.waitUntilInitialized(n)
+	}
+	s.changeServer(id, func(server *nova.Server) { server.Status = "SOFT_DELETED" })
+	s.eventually(func() error { return s.hasNodeEvent(name, "ServerNotFound", "is deleted (SOFT_DELETED)") })
+	s.setReady(name, corev1.ConditionUnknown)
+	s.waitUntilDeleted(name)
+	s.getNode(other)
+	s.startServer(id)
+	s.register(name, nil)
+	if node := s.waitUntilInitialized(name); node.Spec.ProviderID != "openstack:///"+id {
+		t.Errorf("provider id %q", node.Spec.ProviderID)
+	}
+}
+
+func TestAPersonIsToldThatAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing.T) {
+	s := newServerStage(t, settings{})
+	name := s.node("a")
+	old := s.addServer(name)
+	s.register(name, nil)
+	s.waitUntilInitialized(name)
+	s.removeServer(old)
+	again := s.addServer(name)
+	s.eventually(func() error {
+		return errors.Join(s.hasNodeEvent(name, "ServerNotFound", "server "+again+" has the name of the Node"),
+			s.hasNodeEvent(name, "ServerNotFound", "kubectl delete node "+name))
+	})
+	// What the event says.
+	if err := s.client.CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.register(name, nil)
+	node := s.waitUntilInitialized(name)
+	if node.Spec.ProviderID != "openstack:///"+again {
+		t.Errorf("provider id %q", node.Spec.ProviderID)
+	}
+	if diff := cmp.Diff(s.nodeAddresses(again, name), node.Status.Addresses); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
 }
 
 func TestNodesThatWereInitializedBeforeAreNotChanged(t *testing.T) {

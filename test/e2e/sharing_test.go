@@ -98,7 +98,7 @@ func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
-	s.deleteFloatingIP(address)
+	s.requireFloatingIPGone(address)
 }
 
 func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testing.T) {
@@ -144,7 +144,7 @@ func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testin
 	api.delete()
 	api.waitUntilGone()
 	for _, f := range s.cloud.floatingIPs() {
-		s.deleteFloatingIP(f.Address)
+		s.cloud.neutron("DELETE", "floatingips/"+f.ID, nil, nil) // it lost its load balancer before, and is an orphan
 	}
 }
 
@@ -175,18 +175,15 @@ func TestTheLastOneToLeaveDeletesTheLoadBalancerWhoseFloatingIPWentFirst(t *test
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
-	s.deleteFloatingIP(address)
+	s.requireFloatingIPGone(address)
 }
 
-// deleteFloatingIP removes a floating IP that was made for a Service which is gone, before the
-// collector of orphans does.
-func (s *stage) deleteFloatingIP(address string) {
+// requireFloatingIPGone checks that the last Service of a shared load balancer has deleted its floating IP.
+func (s *stage) requireFloatingIPGone(address string) {
 	s.t.Helper()
-	f := s.cloud.floatingIP(address)
-	if f.PortID != "" {
-		s.t.Errorf("floating IP %s leads to port %s", f.Address, f.PortID)
+	if f := s.cloud.floatingIP(address); f.ID != "" {
+		s.t.Errorf("floating IP %s is left, at port %q", f.Address, f.PortID)
 	}
-	s.cloud.neutron("DELETE", "floatingips/"+f.ID, nil, nil)
 }
 
 func TestLoadBalancersAreSharedOnlyWithWhomTheyMayBe(t *testing.T) {

@@ -22,10 +22,17 @@ type Change struct {
 	lb      *model.LoadBalancer
 	touched []*model.Object // become ACTIVE, or ERROR when it fails
 	remove  func()          // takes deleted children out of the state; may be nil
-	fail    bool
-	due     bool // its time is over, but the load balancer is held
-	stuck   bool // it never ends
-	timer   *time.Timer
+	// removeAnyway takes those out that the worker has deleted before it fails; may be nil.
+	removeAnyway func()
+	fail         bool
+	// failing are the children that end in ERROR if failsChildren is set: the worker does not carry out the change then.
+	failing       []*model.Object
+	failsChildren bool
+	ofChildren    bool // it is about children, of which there may be none
+	admits        bool // it changes who may connect to which port
+	due           bool // its time is over, but the load balancer is held
+	stuck         bool // it never ends
+	timer         *time.Timer
 }
 
 // SetTimes sets how long changes take that begin from now on.
@@ -40,8 +47,11 @@ func (s *State) Begin(ctx context.Context, lb *model.LoadBalancer, to model.Prov
 	if lb.Provisioning != model.Active && !slices.Contains(or, lb.Provisioning) {
 		return nil
 	}
-	c := &Change{state: s, lb: lb, fail: wire.FaultError(ctx)}
+	c := &Change{state: s, lb: lb, fail: wire.FaultError(ctx), failsChildren: wire.FaultErrorOfChildren(ctx)}
 	s.changes[lb] = c
+	if _, behind := s.inForce[lb]; c.failsChildren && !behind {
+		s.inForce[lb] = provider.DataPlane(lb)
+	}
 	lb.Changing = true
 	s.mark(&lb.Object, to)
 	return c
@@ -50,6 +60,25 @@ func (s *State) Begin(ctx context.Context, lb *model.LoadBalancer, to model.Prov
 func (s *State) mark(o *model.Object, to model.ProvisioningStatus) {
 	o.Provisioning = to
 	o.Updated = s.Now()
+}
+
+// about says what ends in ERROR if the worker fails at the change. The other objects that the change has locked become
+// ACTIVE then, as after a success.
+func (c *Change) about(children ...*model.Object) {
+	c.ofChildren = true
+	c.failing = append(c.failing, children...)
+}
+
+// aboutListener is about for a listener. The worker for amphorae writes all listeners of a load balancer together, and
+// when that fails puts all of them into ERROR.
+func (c *Change) aboutListener(l *model.Listener) {
+	if c.lb.Provider == provider.OVN {
+		c.about(&l.Object)
+		return
+	}
+	for _, other := range c.lb.Listeners {
+		c.about(&other.Object)
+	}
 }
 
 // touch puts an object that the change is about into a PENDING state.
@@ -131,6 +160,18 @@ func (c *Change) finish() {
 		s.Lock()
 		c.fail = c.fail || err != nil
 	}
+	if c.admits && !c.fail && !c.failsChildren && lb.Provider != provider.OVN {
+		rules := provider.VIPRules(lb)
+		s.Unlock()
+		there, err := s.options.SetVIPRules(lb.Port, rules)
+		s.Lock()
+		if err != nil {
+			c.failsChildren = true
+			s.admitted[lb] = there
+		} else {
+			delete(s.admitted, lb)
+		}
+	}
 	c.settle()
 	s.Unlock()
 	if s.options.OnChange != nil {
@@ -147,7 +188,11 @@ func (c *Change) settle() {
 		s.drop(lb)
 		return
 	}
-	if c.fail {
+	if c.failsChildren && c.ofChildren && !c.fail {
+		c.settleFailedChildren()
+		return
+	}
+	if c.fail || c.failsChildren {
 		// A load balancer that could not be built leaves its children PENDING.
 		if lb.Provisioning != model.PendingCreate {
 			for _, o := range c.touched {
@@ -163,9 +208,27 @@ func (c *Change) settle() {
 	if c.remove != nil {
 		c.remove()
 	}
+	delete(s.inForce, lb)
 	lb.Built = true
 	s.mark(&lb.Object, model.Active)
 	s.rollUp(lb)
+}
+
+// settleFailedChildren ends a change at which the worker failed: the load balancer works as before, and what the API shows
+// is not in force.
+func (c *Change) settleFailedChildren() {
+	s := c.state
+	for _, o := range c.touched {
+		s.mark(o, model.Active)
+	}
+	for _, o := range c.failing {
+		s.mark(o, model.InError)
+	}
+	if c.removeAnyway != nil {
+		c.removeAnyway()
+	}
+	s.mark(&c.lb.Object, model.Active)
+	s.rollUp(c.lb)
 }
 
 // Hold keeps the load balancer's changes from ending, also those that begin later.

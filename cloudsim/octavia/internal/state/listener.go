@@ -15,6 +15,7 @@ func (c *Change) CreateListener(l *model.Listener) {
 	l.LB.Listeners = append(l.LB.Listeners, l)
 	c.state.registerListener(l)
 	c.add(&l.Object)
+	c.aboutListener(l)
 	c.startListener()
 }
 
@@ -22,18 +23,22 @@ func (c *Change) CreateListener(l *model.Listener) {
 func (c *Change) UpdateListener(l *model.Listener, changed model.Listener) {
 	*l = changed
 	c.touch(&l.Object, model.PendingUpdate)
+	c.aboutListener(l)
 	c.startListener()
 }
 
 // startListener starts a change of source ranges, which may not fit.
 func (c *Change) startListener() {
 	c.fail = c.fail || !provider.SecurityGroupFits(c.lb)
+	c.admits = true
 	c.Start()
 }
 
 // DeleteListener removes the listener with its policies.
 func (c *Change) DeleteListener(l *model.Listener) {
 	c.touch(&l.Object, model.PendingDelete)
+	c.about(&l.Object)
+	c.admits = true
 	c.remove = func() {
 		l.LB.Listeners = slices.DeleteFunc(l.LB.Listeners, func(other *model.Listener) bool { return other == l })
 		c.state.dropListener(l)
@@ -65,6 +70,7 @@ func (c *Change) CreatePolicy(policy *model.L7Policy, position int) {
 	policy.Listener.PlacePolicy(policy, position)
 	c.state.registerPolicy(policy)
 	c.add(&policy.Object)
+	c.about(&policy.Object)
 	c.Start()
 }
 
@@ -77,6 +83,7 @@ func (c *Change) UpdatePolicy(policy *model.L7Policy, changed model.L7Policy, po
 		policy.Listener.PlacePolicy(policy, position)
 	}
 	c.touchPolicy(policy)
+	c.about(&policy.Object)
 	c.Start()
 }
 
@@ -84,6 +91,7 @@ func (c *Change) UpdatePolicy(policy *model.L7Policy, changed model.L7Policy, po
 func (c *Change) DeletePolicy(policy *model.L7Policy) {
 	c.touch(&policy.Listener.Object, model.PendingUpdate)
 	c.touch(&policy.Object, model.PendingDelete)
+	c.about(&policy.Object)
 	c.remove = func() {
 		policy.Listener.RemovePolicy(policy)
 		c.state.dropPolicy(policy)
@@ -121,6 +129,7 @@ func (c *Change) CreateRule(rule *model.L7Rule) {
 	c.state.Quotas.used(c.lb.Project)[model.RuleQuota]++
 	c.touchPolicy(rule.Policy)
 	c.add(&rule.Object)
+	c.about(&rule.Object)
 	c.Start()
 }
 
@@ -130,6 +139,7 @@ func (c *Change) UpdateRule(policy *model.L7Policy, rule *model.L7Rule, changed 
 	*rule = changed
 	c.touchPolicy(policy)
 	c.touch(&rule.Object, model.PendingUpdate)
+	c.about(&rule.Object)
 	c.Start()
 }
 
@@ -137,6 +147,7 @@ func (c *Change) UpdateRule(policy *model.L7Policy, rule *model.L7Rule, changed 
 func (c *Change) DeleteRule(policy *model.L7Policy, rule *model.L7Rule) {
 	c.touchPolicy(policy)
 	c.touch(&rule.Object, model.PendingDelete)
+	c.about(&rule.Object)
 	c.remove = func() {
 		own := rule.Policy
 		own.Rules = slices.DeleteFunc(own.Rules, func(other *model.L7Rule) bool { return other == rule })

@@ -27,6 +27,7 @@ func (s *State) Build(ctx context.Context, lb *model.LoadBalancer, lost bool) {
 	for _, l := range lb.Listeners {
 		s.registerListener(l)
 	}
+	c.admits = true
 	c.touched = provider.Finished(lb, s.options.StuckChildren)
 	c.Start()
 }
@@ -46,6 +47,8 @@ func (s *State) drop(lb *model.LoadBalancer) {
 		s.dropPool(p)
 	}
 	s.LoadBalancers.Remove(lb)
+	delete(s.inForce, lb)
+	delete(s.admitted, lb)
 	if s.byPort[lb.Port] == lb {
 		delete(s.byPort, lb.Port)
 	}

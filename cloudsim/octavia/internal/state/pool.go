@@ -16,6 +16,7 @@ func (c *Change) CreatePool(p *model.Pool, l *model.Listener) {
 	p.LB.Pools = append(p.LB.Pools, p)
 	c.state.registerPool(p)
 	c.add(&p.Object)
+	c.about(&p.Object)
 	if l != nil {
 		l.Pool = p
 		c.touch(&l.Object, model.PendingUpdate)
@@ -27,6 +28,7 @@ func (c *Change) CreatePool(p *model.Pool, l *model.Listener) {
 func (c *Change) UpdatePool(p *model.Pool, changed model.Pool) {
 	*p = changed
 	c.touchPool(p)
+	c.about(&p.Object)
 	c.Start()
 }
 
@@ -34,6 +36,7 @@ func (c *Change) UpdatePool(p *model.Pool, changed model.Pool) {
 func (c *Change) DeletePool(p *model.Pool) {
 	c.touchPool(p)
 	c.state.mark(&p.Object, model.PendingDelete)
+	c.about(&p.Object)
 	c.remove = func() {
 		for _, l := range p.LB.Listeners {
 			if l.Pool == p {
@@ -89,6 +92,7 @@ func (c *Change) addMember(m *model.Member) {
 	c.state.Members.Add(m)
 	c.state.Quotas.used(c.lb.Project)[model.MemberQuota]++
 	c.add(&m.Object)
+	c.about(&m.Object)
 }
 
 // UpdateMember makes the member what changed says.
@@ -96,6 +100,7 @@ func (c *Change) UpdateMember(m *model.Member, changed model.Member) {
 	*m = changed
 	c.touchPool(m.Pool)
 	c.touch(&m.Object, model.PendingUpdate)
+	c.about(&m.Object)
 	c.Start()
 }
 
@@ -103,6 +108,7 @@ func (c *Change) UpdateMember(m *model.Member, changed model.Member) {
 func (c *Change) DeleteMember(m *model.Member) {
 	c.touchPool(m.Pool)
 	c.touch(&m.Object, model.PendingDelete)
+	c.about(&m.Object)
 	c.remove = func() { c.state.removeMembers(m.Pool, []*model.Member{m}) }
 	c.Start()
 }
@@ -126,10 +132,12 @@ type MemberUpdate struct {
 // ReplaceMembers carries out a batch.
 func (c *Change) ReplaceMembers(p *model.Pool, b Batch) {
 	c.stuck = b.Duplicate && provider.DuplicateNeverEnds(c.lb)
+	c.about()
 	c.touchPool(p)
 	for _, u := range b.Updated {
 		*u.Member = u.Changed
 		c.touch(&u.Member.Object, model.PendingUpdate)
+		c.about(&u.Member.Object)
 	}
 	for _, m := range b.Fresh {
 		c.addMember(m)
@@ -137,7 +145,9 @@ func (c *Change) ReplaceMembers(p *model.Pool, b Batch) {
 	for _, m := range b.Gone {
 		c.touch(&m.Object, model.PendingDelete)
 	}
+	// The worker for amphorae deletes members from the database first. They take traffic until the batch succeeds.
 	c.remove = func() { c.state.removeMembers(p, b.Gone) }
+	c.removeAnyway = c.remove
 	c.Start()
 }
 
@@ -159,6 +169,7 @@ func (c *Change) CreateMonitor(m *model.Monitor) {
 	c.state.Quotas.used(c.lb.Project)[model.MonitorQuota]++
 	c.touchMonitored(m, false)
 	c.add(&m.Object)
+	c.about(&m.Object)
 	c.Start()
 }
 
@@ -167,6 +178,7 @@ func (c *Change) UpdateMonitor(m *model.Monitor, changed model.Monitor) {
 	*m = changed
 	c.touchMonitored(m, false)
 	c.touch(&m.Object, model.PendingUpdate)
+	c.about(&m.Object)
 	c.Start()
 }
 
@@ -174,6 +186,7 @@ func (c *Change) UpdateMonitor(m *model.Monitor, changed model.Monitor) {
 func (c *Change) DeleteMonitor(m *model.Monitor) {
 	c.touchMonitored(m, true)
 	c.touch(&m.Object, model.PendingDelete)
+	c.about(&m.Object)
 	c.remove = func() {
 		m.Pool.Monitor = nil
 		c.state.Monitors.Remove(m)

@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
 // Options are what newState makes a State of; see the options of the service.
@@ -19,6 +22,8 @@ type Options struct {
 	Vary func(time.Duration) time.Duration
 	// ReleaseVIP lets a load balancer's port go. It is called without the lock.
 	ReleaseVIP func(portID string) error
+	// SetVIPRules makes the rules of the port's security group. It is called without the lock.
+	SetVIPRules func(portID string, wanted []neutron.VIPRule) ([]neutron.VIPRule, error)
 	// OnChange is called without the lock when a change has ended.
 	OnChange func(loadBalancerID string)
 }
@@ -60,9 +65,13 @@ type changing struct {
 	byPort  map[string]*model.LoadBalancer
 	changes map[*model.LoadBalancer]*Change // those under way
 	times   changeTimes
-	held    bool // all load balancers are
-	closed  bool
-	running sync.WaitGroup // timers and goroutines of changes
+	// inForce is what the worker has last carried out, for load balancers of which it failed at a change since.
+	inForce map[*model.LoadBalancer]dataplane.LoadBalancer
+	// admitted are the rules of VIPs that the worker could not complete.
+	admitted map[*model.LoadBalancer][]neutron.VIPRule
+	held     bool // all load balancers are
+	closed   bool
+	running  sync.WaitGroup // timers and goroutines of changes
 }
 
 // New makes a State with nothing in it. Close must be called when it is no
@@ -81,7 +90,8 @@ func New(o Options) *State {
 			Flavors: newIndex[*model.Offer](), FlavorProfiles: newIndex[*model.Profile](),
 			Zones: newIndex[*model.Offer](), ZoneProfiles: newIndex[*model.Profile](),
 		},
-		changing: changing{byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{}},
+		changing: changing{byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{},
+			inForce: map[*model.LoadBalancer]dataplane.LoadBalancer{}, admitted: map[*model.LoadBalancer][]neutron.VIPRule{}},
 	}
 }
 
@@ -106,4 +116,17 @@ func (s *State) Now() int64 { return s.options.Now().Unix() }
 func (s *State) OfPort(portID string) (*model.LoadBalancer, bool) {
 	lb, ok := s.byPort[portID]
 	return lb, ok
+}
+
+// DataPlane is what the data plane does for a load balancer: what its objects say, unless the worker failed at a change
+// of them.
+func (s *State) DataPlane(lb *model.LoadBalancer) dataplane.LoadBalancer {
+	plane, behind := s.inForce[lb]
+	if !behind {
+		plane = provider.DataPlane(lb)
+	}
+	if rules, lacks := s.admitted[lb]; lacks {
+		return provider.Admitting(plane, rules)
+	}
+	return plane
 }

@@ -5,6 +5,9 @@ package validate
 
 import (
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
@@ -13,8 +16,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
-// reservedAddress is the metadata service's, which no member may have.
-const reservedAddress = "169.254.169.254"
+// checkReserved refuses the addresses that no member may have. Octavia names them in upper case and at length.
+func (c *Checks) checkReserved(text string) error {
+	address, err := netip.ParseAddr(text)
+	if err != nil || !slices.Contains(c.ReservedIPs, address) {
+		return nil
+	}
+	return fault.InvalidOption(strings.ToUpper(address.StringExpanded()), "member address")
+}
 
 // NewMember makes a member without putting it into the state.
 func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error) {
@@ -32,8 +41,8 @@ func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error
 		m.Operating = model.Offline
 	}
 	setMemberDefaults(m, v)
-	if v.Text("address") == reservedAddress {
-		return nil, fault.InvalidOption(reservedAddress, "member address")
+	if err := c.checkReserved(v.Text("address")); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

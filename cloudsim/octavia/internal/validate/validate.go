@@ -5,6 +5,7 @@ package validate
 
 import (
 	"net/http"
+	"net/netip"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
@@ -32,6 +33,8 @@ type Checks struct {
 	Minor   int          // of the API's version
 	Caller  wire.Identity
 	Admin   bool // whether the caller is one, for Octavia
+	// ReservedIPs are addresses that no member may have.
+	ReservedIPs []netip.Addr
 }
 
 // CheckMutable refuses changes in a load balancer that is not ACTIVE.

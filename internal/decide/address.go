@@ -1,0 +1,115 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
+)
+
+// addressed adds to the goal what a change of the floating IP depends on. A rejection counts until the next attempt is
+// due, and is forgotten when the Service requests another address.
+func addressed(f Facts, d Decision) Decision {
+	want, facts := d.Goal.Wanted.FloatingIP, lb.AddressFacts{Published: status.Published(f.Service), Requested: f.RequestedAddresses}
+	rejected := d.Record.Rejected
+	if rejected.Tries.Count > 0 && d.Goal.Known && !d.Goal.MembersOnly && (want == nil || want.Address != "" && want.Address != rejected.Address) {
+		rejected = memory.Rejected{}
+	}
+	if rejected.Tries.Wait(f.Now) > 0 {
+		facts.Rejected = &rejected.Rejection
+	}
+	d.Record.Rejected, d.Goal.Wanted.Addresses = rejected, facts
+	return d
+}
+
+// rejects reports whether the error is the answer of the cloud that a floating IP cannot be attached.
+func rejects(err error) bool {
+	switch openstack.Classify(err) {
+	case openstack.Invalid, openstack.Conflict:
+		return true
+	}
+	return false
+}
+
+// rejectedAgain remembers that the cloud did not attach the floating IP. If another one was detached for the attempt,
+// the next attempts interrupt the traffic to that again, so they become rare.
+func rejectedAgain(f Facts, before memory.Rejected, op diff.AssociateFloatingIP, err error) memory.Rejected {
+	if before.FloatingIPID != op.ID || before.PortID != op.PortID {
+		before = memory.Rejected{}
+	}
+	backoff := timing.Backoff{First: f.Timing.SlowRetry, Last: f.Timing.SlowRetry}
+	if op.Former != nil {
+		backoff.Last = 30 * f.Timing.SlowRetry
+	}
+	next := memory.Rejected{Rejection: before.Rejection, Address: op.Address, Reason: openstack.Reason(err), Tries: before.Tries.Again(f.Now, backoff)}
+	if next.Reason != before.Reason {
+		next.Rejection = lb.Rejection{FloatingIPID: op.ID, PortID: op.PortID, Message: fmt.Sprintf(
+			"floating IP %s cannot be attached to the VIP: %s; solve that, or request another address", op.Address, err)}
+	}
+	return next
+}
+
+// Rejected reports whether the failure of the operation is remembered as a rejection: the next pass, which follows at
+// once, reports it and keeps the present address.
+func Rejected(op diff.Op, err error) bool {
+	_, attaches := op.(diff.AssociateFloatingIP)
+	return attaches && err != nil && rejects(err)
+}
+
+// Instead returns the operation to carry out at once after one failed: the same for less if the quota is full, or to
+// attach the former floating IP again.
+func Instead(op diff.Op, observed lb.Observed, err error) (diff.Op, bool) {
+	if err == nil {
+		return nil, false
+	}
+	if attach, ok := op.(diff.AssociateFloatingIP); ok && attach.Former != nil {
+		return *attach.Former, true
+	}
+	if openstack.Classify(err) != openstack.Quota {
+		return nil, false
+	}
+	if less, ok := diff.WithoutMore(op, observed); ok {
+		return less, true
+	}
+	return nil, false
+}
+
+// OwnAddresses returns the addresses of the floating IPs that are attached to the Service's load balancers, or that will
+// be attached again.
+func (d Decision) OwnAddresses(f Facts) []string {
+	o, want := d.Record.Cloud.Observed, d.Goal.Wanted.FloatingIP
+	owner, published := f.Owner(), status.Published(f.Service)
+	var own []string
+	for _, one := range o.FloatingIPs {
+		switch {
+		case one.PortID != "":
+			if !attachedTo(one, o.LoadBalancer) && !attachedTo(one, o.Predecessor) {
+				continue
+			}
+		case d.Goal.Internal(), one.Address != published:
+			continue
+		case owner.MadeFloatingIP(one), owner.KeptFloatingIP(one), want != nil && want.Address == one.Address, !d.Goal.Known, madeForOwnerOf(one, o):
+		default:
+			continue
+		}
+		own = append(own, one.Address)
+	}
+	return own
+}
+
+// madeForOwnerOf reports whether the floating IP was created for the Service whose load balancer this one shares.
+func madeForOwnerOf(f lb.FloatingIP, o lb.Observed) bool {
+	mark, _, marked := lb.MarkOfFloatingIP(f)
+	return o.Sharer && o.LoadBalancer != nil && marked && mark.ServiceUID == lb.ServiceUIDOf(o.LoadBalancer.Tags)
+}
+
+func attachedTo(f lb.FloatingIP, l *lb.LoadBalancer) bool {
+	return l != nil && f.PortID == l.VIP.PortID
+}
