@@ -91,6 +91,9 @@ func TestWalks(t *testing.T) {
 	}
 	for i := range *count {
 		seeds <- first + uint64(i)
+		if i > 0 && i%50 == 0 {
+			t.Logf("walks: %d of %d have begun, %d failed", i, *count, failed.Load())
+		}
 	}
 	close(seeds)
 	walkers.Wait()

@@ -59,7 +59,7 @@ type API struct {
 	addresses map[string]bool
 }
 
-// New returns an API with the namespaces default and kube-system.
+// New returns an API with the namespaces default and kube-system, and with its own Service, default/kubernetes.
 func New() *API {
 	a := &API{version: 1, objects: map[key]object{}, changed: make(chan struct{}), nodePorts: map[int64]bool{}, addresses: map[string]bool{}}
 	for _, name := range []string{"default", "kube-system"} {
@@ -67,6 +67,12 @@ func New() *API {
 		if _, err := a.create(t, object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name}}); err != nil {
 			panic(err) // it is the same each time
 		}
+	}
+	t, _ := parse("/api/v1/namespaces/default/services")
+	own := object{"metadata": object{"name": "kubernetes", "labels": object{"component": "apiserver", "provider": "kubernetes"}},
+		"spec": object{"ports": []any{object{"name": "https", "port": int64(443), "targetPort": int64(6443)}}}}
+	if _, err := a.create(t, own); err != nil {
+		panic(err) // as above
 	}
 	return a
 }
