@@ -102,7 +102,7 @@ func TestDecideOnFailure(t *testing.T) {
 	internal := factsOf(web(publishing, annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")), "10.0.0.11")
 	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
 	checkDecisions(t, map[string]decision{
-		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteLoadBalancer"}},
+		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
 		"failed again before it served":      {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
 		"served and failed":                  {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
 		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},

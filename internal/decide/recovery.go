@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
@@ -24,12 +25,18 @@ func (f Facts) failedBeforeServing() bool {
 	return l != nil && l.ProvisioningStatus == lb.Error && !f.served() && f.Capabilities.Marked(*l) && !diff.Shared(*l, f.Owner())
 }
 
-// rebuild deletes a load balancer that failed before it served. Its floating IP is attached to the next one.
+// rebuild deletes a load balancer that failed before it served. A floating IP that was requested is attached to the next
+// one. Another one is deleted, unless it is to be kept: nobody knows its address yet, and what is not on the Service is not
+// found again if the controller is killed.
 func rebuild(f Facts, d Decision) Decision {
 	d.Action = Rebuild
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed,
 		fmt.Sprintf("load balancer %s went into ERROR before it served; it is deleted and created again", f.loadBalancer().ID)
-	d.Plan = diff.New(lb.Wanted{KeepAddress: true}, f.observed(), f.Owner())
+	wanted := lb.Wanted{KeepFloatingIP: annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}
+	if f.Service.Spec.LoadBalancerIP != "" || f.Service.Annotations[annotation.FloatingIP] != "" {
+		wanted = lb.Wanted{KeepAddress: true}
+	}
+	d.Plan = diff.New(wanted, f.observed(), f.Owner())
 	return d
 }
 

@@ -134,7 +134,7 @@ func (p *patient) requireRight(conf string, unknown ...diagnosis.Check) {
 // The access rules of --with=nodes,routes are enough for the checks of Nodes and routes.
 func TestDoctorReadsNodesAndRoutesWithTheAccessRulesOfTheControllers(t *testing.T) {
 	p := newPatientWithRoutes(t)
-	p.requireRight(p.expiring("restricted", time.Time{}), diagnosis.Quotas, diagnosis.Networks)
+	p.requireRight(p.expiring("restricted", time.Time{}), diagnosis.Quotas)
 }
 
 // The ServiceAccount of the controller, with deploy/nodes, has the rights of all controllers.
