@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/test/memory/network"
@@ -34,10 +35,19 @@ func (p *inside) start() error {
 	p.host, p.end, p.done = p.net.Host(), end, make(chan struct{})
 	go func(done chan struct{}, host *network.Host) {
 		defer close(done)
-		cli.Run(ctx, p.args, cli.IO{Out: &p.text, Err: &p.text}, cli.Options{Version: "walks", Dial: host.Dial})
+		for ctx.Err() == nil {
+			cli.Run(ctx, p.args, cli.IO{Out: &p.text, Err: &p.text}, cli.Options{Version: "walks", Dial: host.Dial})
+			select { // it ended by itself, and kubelet starts it again
+			case <-ctx.Done():
+			case <-time.After(restartPause):
+			}
+		}
 	}(p.done, p.host)
 	return nil
 }
+
+// restartPause is how long kubelet waits before it starts a controller again that has ended by itself.
+const restartPause = 10 * time.Second
 
 func (p *inside) stop() {
 	if !p.running() {

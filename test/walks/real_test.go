@@ -62,37 +62,74 @@ func runController() int {
 	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "walks", Timing: delays()})
 }
 
-// outside is a controller in a process of its own, which is really killed.
+// outside is a controller in a process of its own, which is really killed. If it ends by itself it is started again, as by
+// kubelet.
 type outside struct {
-	args    []string
-	text    tail
-	command *exec.Cmd
-	done    chan struct{}
+	args []string
+	text tail
+	end  chan syscall.Signal // how to end it; nil if it does not run
+	done chan struct{}
 }
 
-func (p *outside) running() bool { return p.command != nil }
+func (p *outside) running() bool { return p.end != nil }
 
 func (p *outside) start() error {
 	if p.running() {
 		return nil
 	}
-	program, err := os.Executable()
+	c, err := p.run()
 	if err != nil {
 		return err
+	}
+	p.end, p.done = make(chan syscall.Signal), make(chan struct{})
+	go p.keep(c, p.end, p.done)
+	return nil
+}
+
+// run starts one process.
+func (p *outside) run() (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
 	c := exec.Command(program, p.args...)
 	c.Env = append(os.Environ(), controllerVariable+"=1")
 	c.Stdout, c.Stderr = &p.text, &p.text
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
-		return fmt.Errorf("start the controller: %w", err)
+		return nil, fmt.Errorf("start the controller: %w", err)
 	}
-	p.command, p.done = c, make(chan struct{})
-	go func(done chan struct{}) {
-		_ = c.Wait() // it is ended by a signal
-		close(done)
-	}(p.done)
-	return nil
+	return c, nil
+}
+
+// keep starts a process that ends by itself again, until it is to end.
+func (p *outside) keep(c *exec.Cmd, end <-chan syscall.Signal, done chan<- struct{}) {
+	defer close(done)
+	for {
+		ended := make(chan struct{})
+		go func() {
+			_ = c.Wait() // its log says why
+			close(ended)
+		}()
+		select {
+		case s := <-end:
+			_ = c.Process.Signal(s) // it may have ended
+			<-ended
+			return
+		case <-ended:
+		}
+		select {
+		case <-end:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		var err error
+		if c, err = p.run(); err != nil {
+			fmt.Fprintln(&p.text, err)
+			<-end
+			return
+		}
+	}
 }
 
 func (p *outside) stop() { p.signal(syscall.SIGTERM) }
@@ -102,9 +139,9 @@ func (p *outside) signal(s syscall.Signal) {
 	if !p.running() {
 		return
 	}
-	_ = p.command.Process.Signal(s) // it may have ended
+	p.end <- s
 	<-p.done
-	p.command = nil
+	p.end = nil
 }
 
 func (p *outside) log() string { return p.text.String() }
