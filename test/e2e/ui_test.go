@@ -158,7 +158,7 @@ func TestTopologyShowsWhatServicesHaveHowItIsAndDrift(t *testing.T) {
 		len(l.Pools[0].Members) != 2 || l.Pools[0].Monitor == nil || l.FloatingIP != address {
 		t.Fatalf("the load balancer: %+v", l)
 	}
-	if !slices.Equal(shown.Addresses, []string{address}) || !shown.Plan.Known || len(shown.Plan.Operations) > 0 || len(shown.Conditions) != 2 || len(shown.Events) == 0 {
+	if !slices.Equal(shown.Addresses, []string{address}) || !shown.Plan.Known || len(shown.Plan.Operations) > 0 || len(shown.Conditions) != 3 || len(shown.Events) == 0 {
 		t.Errorf("the Service: %+v", shown)
 	}
 
