@@ -24,7 +24,7 @@ type found struct {
 	attached  []lb.FloatingIP // to the VIP port
 	detached  []lb.FloatingIP // ours, detached when their load balancer was deleted, or for another address
 	kept      []lb.FloatingIP // left to the project by the Service, and detached
-	elsewhere []lb.FloatingIP // ours, attached to another port by somebody
+	elsewhere []lb.FloatingIP // ours, attached to another port by another client
 }
 
 func sortOut(all []lb.FloatingIP, port string, owner lb.Owner) (s found) {
@@ -102,7 +102,7 @@ func inherited(l lb.LoadBalancer, attached []lb.FloatingIP, owner lb.Owner) []lb
 }
 
 // acquire attaches the first fitting candidate, unless it is attached to something else or was rejected by the cloud,
-// or else creates a floating IP. One of the Service that somebody attached elsewhere is neither taken back nor
+// or else creates a floating IP. One of the Service that another client attached elsewhere is neither taken back nor
 // replaced: either could be a mistake.
 func acquire(wanted lb.Wanted, all []lb.FloatingIP, have found, port string, owner lb.Owner) (Op, *Refusal) {
 	want, facts := *wanted.FloatingIP, wanted.Addresses

@@ -112,7 +112,7 @@ func (f *Finder) checkLoadBalancer(ctx context.Context, o Object, all owners) (k
 	return f.otherOwner(tree, o), nil
 }
 
-// otherSharer says which part of a shared load balancer may belong to somebody else than Services that do not exist any more,
+// otherSharer says which part of a shared load balancer may belong to another client than Services that do not exist any more,
 // or returns "".
 func (f *Finder) otherSharer(l lb.LoadBalancer, o Object, all owners) string {
 	if l.ProjectID != "" && l.ProjectID != f.Neutron.ProjectID() {
@@ -139,12 +139,12 @@ func (f *Finder) otherSharer(l lb.LoadBalancer, o Object, all owners) string {
 			pool = listener.Pool.Tags
 		}
 		if !gone(listener.Tags) || !gone(pool) {
-			return fmt.Sprintf("its listener %s may belong to a Service that exists, or to somebody else", listener.ID)
+			return fmt.Sprintf("its listener %s may belong to a Service that exists, or to another client", listener.ID)
 		}
 	}
 	for _, pool := range l.DetachedPools {
 		if !gone(pool.Tags) {
-			return fmt.Sprintf("its pool %s may belong to a Service that exists, or to somebody else", pool.ID)
+			return fmt.Sprintf("its pool %s may belong to a Service that exists, or to another client", pool.ID)
 		}
 	}
 	return ""

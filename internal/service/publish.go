@@ -113,7 +113,7 @@ func (r *Reconciler) publish(ctx context.Context, service *corev1.Service, p sta
 	})
 }
 
-// withdraw removes an address from the status of the Service before it is released, because somebody else may get it
+// withdraw removes an address from the status of the Service before it is released, because another client may get it
 // then. What replaces it is published in the same write, if there is something.
 func (r *Reconciler) withdraw(ctx context.Context, f decide.Facts, d decide.Decision, address string) error {
 	service := f.Service
