@@ -114,17 +114,22 @@ func (r *Reconciler) publish(ctx context.Context, service *corev1.Service, p sta
 }
 
 // withdraw removes an address from the status of the Service before it is released, because another client may get it
-// then. What replaces it is published in the same write, if there is something.
+// then. What replaces it is published in the same write, if there is something, and so is what is left to do: a write
+// that left Programmed=True would say that the Service has what it requests.
 func (r *Reconciler) withdraw(ctx context.Context, f decide.Facts, d decide.Decision, address string) error {
 	service := f.Service
 	if address == "" || !f.Serves || service.Spec.Type != corev1.ServiceTypeLoadBalancer || !r.Handles(service) {
 		return nil
 	}
 	p := r.passOf(ctx, f, d, outcome{})
-	_, err := r.patchStatus(ctx, service, "withdraw address "+address, func(s *corev1.ServiceStatus) {
-		s.LoadBalancer.Ingress = status.Withdraw(s.LoadBalancer.Ingress, p, address)
+	withdrawn := status.Withdraw(service.Status.LoadBalancer.Ingress, p, address)
+	if equality.Semantic.DeepEqual(withdrawn, service.Status.LoadBalancer.Ingress) {
+		return nil
+	}
+	return r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
+		s.Conditions = status.Conditions(s.Conditions, service.Generation, p)
+		s.LoadBalancer.Ingress = withdrawn
 	})
-	return err
 }
 
 // writeStatus writes the status and emits an event for each condition that changed.
