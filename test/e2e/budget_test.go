@@ -142,7 +142,7 @@ func TestServicesThatChangeTogetherShareTheirReads(t *testing.T) {
 	for _, web := range all {
 		web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	}
-	s.waitUntilIdle()
+	s.waitUntilTreesAreRead(n)
 	s.requireSharedReads("a node that joins", n, 4, answer)
 
 	s.resetCalls()
@@ -152,7 +152,7 @@ func TestServicesThatChangeTogetherShareTheirReads(t *testing.T) {
 	for _, web := range all {
 		web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082", "TCP/8083"))
 	}
-	s.waitUntilIdle()
+	s.waitUntilTreesAreRead(n)
 	s.requireSharedReads("a port that is added", n, 4, answer)
 
 	s.resetCalls()
@@ -163,6 +163,18 @@ func TestServicesThatChangeTogetherShareTheirReads(t *testing.T) {
 		web.waitUntilGone()
 	}
 	s.requireSharedReads("delete", n, 3, answer)
+}
+
+// waitUntilTreesAreRead waits until the controller has read n status trees: it looks once at the result of
+// each Service's change. What comes later would count as a call for the next change.
+func (s *stage) waitUntilTreesAreRead(n int) {
+	s.t.Helper()
+	s.eventually(func() error {
+		if read := s.callCount(http.MethodGet, balancersRoute+"/{id}/status"); read < n {
+			return fmt.Errorf("%d of %d status trees are read", read, n)
+		}
+		return nil
+	})
 }
 
 // requireSharedReads fails the test when n Services took more calls each, or polls that they
