@@ -139,7 +139,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 		Reader: m.GetAPIReader(), Client: m.GetClient(), Policy: policy, Lease: o.lease(), Metrics: counted, Logger: log,
 	})
 	connector := &connection.Connector{
-		Options: o.connection, Logger: log, Version: program.Version, Registry: metrics.Registry, Config: cloud,
+		Options: o.connection, Logger: log, Version: program.Version, Registry: metrics.Registry, Config: cloud, ConfigInterval: program.Timing.CloudConfigInterval,
 		Work: o.worker(m, policy, counted, others, log, program.Timing),
 		Tell: func(context.Context, error) {},
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/credential"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 	"github.com/kube-octavia/kube-octavia/internal/topologyfacts"
 	"github.com/kube-octavia/kube-octavia/internal/ui"
 )
@@ -109,7 +110,9 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() { credential.New(o.connection.CloudConfig, v.Config, v.Session, log).Run(ctx) })
+	running.Go(func() {
+		credential.New(o.connection.CloudConfig, timing.Default().CloudConfigInterval, v.Config, v.Session, log).Run(ctx)
+	})
 
 	options := ui.Options{Logger: log.WithName("ui"), Serve: (*http.Server).Serve, Source: topologyfacts.New(topologyfacts.Options{
 		Planner: v.Planner, Cluster: v.Cluster.REST, Cache: controller.CacheOptions(v.Config.ClusterIP), Explain: v.Cluster.Explain,

@@ -43,6 +43,8 @@ type Connector struct {
 	Registry prometheus.Registerer
 	// Config is cloud.conf as it was when the process began to work with it.
 	Config config.Config
+	// ConfigInterval is how often cloud.conf is read again.
+	ConfigInterval time.Duration
 	// Work starts the reconcilers.
 	Work func(context.Context, Cloud) error
 	// Tell lets the Services know that there is no cloud, and why.
@@ -78,7 +80,7 @@ func (c *Connector) Start(ctx context.Context) error {
 	c.mu.Lock()
 	c.working = true
 	c.mu.Unlock()
-	credential.New(c.Options.CloudConfig, c.Config, cloud.Session, c.Logger).Run(ctx)
+	credential.New(c.Options.CloudConfig, c.ConfigInterval, c.Config, cloud.Session, c.Logger).Run(ctx)
 	return nil
 }
 
@@ -127,7 +129,7 @@ func (c *Connector) connect(ctx context.Context) (Cloud, error) {
 // also those that come now, and those of a replica that becomes the leader now.
 func (c *Connector) pause(ctx context.Context, wait time.Duration, failure error) error {
 	end := time.After(wait)
-	look := time.NewTicker(credential.LookInterval)
+	look := time.NewTicker(c.ConfigInterval)
 	defer look.Stop()
 	complaint := ""
 	for {

@@ -25,6 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // book collects what is logged.
@@ -56,7 +57,7 @@ func newConnector(t *testing.T, path string, log logr.Logger, told func(error)) 
 	}
 	o := *flags()
 	o.CloudConfig = path
-	c := &Connector{Options: o, Logger: log, Version: "test", Registry: prometheus.NewRegistry(), Config: started,
+	c := &Connector{Options: o, Logger: log, Version: "test", Registry: prometheus.NewRegistry(), Config: started, ConfigInterval: timing.Default().CloudConfigInterval,
 		Work: func(context.Context, Cloud) error { return nil },
 		Tell: func(_ context.Context, err error) { told(err) },
 	}

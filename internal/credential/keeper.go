@@ -18,9 +18,6 @@ import (
 )
 
 const (
-	// LookInterval is how often cloud.conf and the files that it names are read. Contents are compared, which works
-	// for every kind of mount, and costs less than to watch each kind.
-	LookInterval = 2 * time.Second
 	// proofInterval is how often a token is renewed to check that Keystone still accepts the credentials.
 	proofInterval = 10 * time.Minute
 	// firstRejected and lastRejected limit the wait before rejected credentials are tried again, unless the file
@@ -34,10 +31,11 @@ const (
 
 // Keeper keeps the credentials of a session those of cloud.conf.
 type Keeper struct {
-	path    string
-	started config.Config
-	session *openstack.Session
-	log     logr.Logger
+	path     string
+	interval time.Duration
+	started  config.Config
+	session  *openstack.Session
+	log      logr.Logger
 
 	// What was logged last, so that it is logged once: an unreadable file, keys that need a restart, features and calls
 	// that are not allowed, and why the expiry of the credentials is unknown.
@@ -61,14 +59,14 @@ type expiry struct {
 	noticeAt time.Time
 }
 
-// New returns a Keeper for the file that the session was started with.
-func New(path string, started config.Config, session *openstack.Session, log logr.Logger) *Keeper {
-	return &Keeper{path: path, started: started, session: session, log: log.WithName("credentials")}
+// New returns a Keeper for the file that the session was started with, which it reads at the interval.
+func New(path string, interval time.Duration, started config.Config, session *openstack.Session, log logr.Logger) *Keeper {
+	return &Keeper{path: path, interval: interval, started: started, session: session, log: log.WithName("credentials")}
 }
 
 // Run watches the credentials until the context ends.
 func (k *Keeper) Run(ctx context.Context) {
-	look, proof := time.NewTicker(LookInterval), time.NewTicker(proofInterval)
+	look, proof := time.NewTicker(k.interval), time.NewTicker(proofInterval)
 	defer look.Stop()
 	defer proof.Stop()
 	k.readExpiry(ctx)

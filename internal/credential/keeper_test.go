@@ -64,7 +64,7 @@ func newKept(t *testing.T) *kept {
 		t.Fatal(err)
 	}
 	t.Cleanup(session.Close)
-	k.Keeper = New(path, started, session, k.log.logger())
+	k.Keeper = New(path, time.Second, started, session, k.log.logger())
 	return k
 }
 

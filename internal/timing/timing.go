@@ -50,6 +50,9 @@ type Delays struct {
 	NodePeriod time.Duration
 	// KubernetesLimit is the timeout of a write to the Kubernetes API.
 	KubernetesLimit time.Duration
+	// CloudConfigInterval is how often cloud.conf and the files that it names are read. Contents are compared, which works
+	// for every kind of mount, and costs less than to watch each kind.
+	CloudConfigInterval time.Duration
 	// SecretInterval is how often a Secret that a Service names is read.
 	SecretInterval time.Duration
 	// ConflictLimit is how many writes of another client to the same object, within ConflictWindow, are tolerated
@@ -81,10 +84,13 @@ func Default() Delays {
 		ServerList:      15 * time.Second,
 		KubernetesLimit: 30 * time.Second,
 		SecretInterval:  time.Minute,
-		ConflictLimit:   4,
-		ConflictWindow:  10 * time.Minute,
-		ConflictWait:    Backoff{time.Second, 30 * time.Second},
-		ConflictStop:    Backoff{10 * time.Minute, time.Hour},
+
+		CloudConfigInterval: 2 * time.Second,
+
+		ConflictLimit:  4,
+		ConflictWindow: 10 * time.Minute,
+		ConflictWait:   Backoff{time.Second, 30 * time.Second},
+		ConflictStop:   Backoff{10 * time.Minute, time.Hour},
 	}
 }
 

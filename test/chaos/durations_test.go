@@ -45,8 +45,9 @@ func delaysTimes(by time.Duration) timing.Delays {
 		Drain:          by * 100 * time.Millisecond,
 		QuotaRetry:     by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
 		Unfinished: timing.Backoff{First: by * 300 * time.Millisecond, Last: by * 2 * time.Second},
+		Repeat:     timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
 		ServerList: by * 50 * time.Millisecond, NodePeriod: by * 100 * time.Millisecond,
-		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond,
+		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond, CloudConfigInterval: 2 * time.Second,
 		// Tampering here is never another controller's.
 		ConflictLimit: 5, ConflictWindow: by * 2 * time.Second,
 		ConflictWait: timing.Backoff{First: by * 20 * time.Millisecond, Last: by * 200 * time.Millisecond},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 	"github.com/kube-octavia/kube-octavia/test/memory/network"
 )
 
@@ -32,11 +33,13 @@ func (p *inside) start() error {
 		return nil
 	}
 	ctx, end := context.WithCancel(context.Background())
+	waits := timing.Default()
+	waits.CloudConfigInterval = time.Minute // an hour of a walk takes no time, but to parse the file does
 	p.host, p.end, p.done = p.net.Host(), end, make(chan struct{})
 	go func(done chan struct{}, host *network.Host) {
 		defer close(done)
 		for ctx.Err() == nil {
-			cli.Run(ctx, p.args, cli.IO{Out: &p.text, Err: &p.text}, cli.Options{Version: "walks", Dial: host.Dial})
+			cli.Run(ctx, p.args, cli.IO{Out: &p.text, Err: &p.text}, cli.Options{Version: "walks", Dial: host.Dial, Timing: waits})
 			select { // it ended by itself, and kubelet starts it again
 			case <-ctx.Done():
 			case <-time.After(restartPause):
