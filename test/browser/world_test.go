@@ -17,10 +17,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
@@ -155,7 +157,7 @@ type name struct{ namespace, name string }
 
 func (n name) String() string { return n.namespace + "/" + n.name }
 
-// addServices creates Services with one or two ports each, and deletes them with the test.
+// addServices creates Services with one or two ports and an endpoint each, and deletes them with the test.
 func (w *world) addServices(all ...name) {
 	w.t.Helper()
 	group, ctx := errgroup.WithContext(w.t.Context())
@@ -179,7 +181,10 @@ func (w *world) addServices(all ...name) {
 			_, err := w.client.CoreV1().Services(n.namespace).Create(ctx, &corev1.Service{
 				ObjectMeta: metav1.ObjectMeta{Name: n.name}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: ports},
 			}, metav1.CreateOptions{})
-			return err
+			if err != nil {
+				return err
+			}
+			return w.addEndpoint(ctx, n, ports)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -188,9 +193,28 @@ func (w *world) addServices(all ...name) {
 	w.t.Cleanup(func() { w.deleteServices(all) })
 }
 
+// addEndpoint creates the EndpointSlice that the controller of Kubernetes would create for a Pod on the first node.
+func (w *world) addEndpoint(ctx context.Context, of name, ports []corev1.ServicePort) error {
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: of.name, Labels: map[string]string{discoveryv1.LabelServiceName: of.name}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses: []string{"10.244.0.1"}, NodeName: ptr.To("worker-1"), Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
+		}},
+	}
+	for _, p := range ports {
+		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: ptr.To(p.Name), Port: ptr.To(p.Port), Protocol: ptr.To(corev1.ProtocolTCP)})
+	}
+	_, err := w.client.DiscoveryV1().EndpointSlices(of.namespace).Create(ctx, slice, metav1.CreateOptions{})
+	return err
+}
+
 // deleteServices waits until the controller has released them: the next test has a cloud of its own.
 func (w *world) deleteServices(all []name) {
 	for _, n := range all {
+		if err := w.client.DiscoveryV1().EndpointSlices(n.namespace).Delete(context.Background(), n.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			w.t.Error(err)
+		}
 		if err := w.client.CoreV1().Services(n.namespace).Delete(context.Background(), n.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			w.t.Error(err)
 		}

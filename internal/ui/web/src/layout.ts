@@ -104,7 +104,9 @@ function counted(p: Pool, all: Member[], what: string): Node {
   // A pool that serves is not failed because one of its members is.
   const state = worst === "failed" && ok > 0 ? "warning" : worst;
   const title = all.length === 1 ? "1 " + what.replace(/s$/, "") : `${all.length} ${what}`;
-  const detail = all.length === 0 ? "none" : ok === all.length ? "all serve" : `${ok} of ${all.length} serve`;
+  // Without a health monitor the cloud knows only that they are members.
+  const unchecked = all.length > 0 && all.every((m) => m.operating === "NO_MONITOR");
+  const detail = all.length === 0 ? "none" : unchecked ? "not checked" : ok === all.length ? "all serve" : `${ok} of ${all.length} serve`;
   return { kind: "members", of: all, key: "members " + p.id, state, title, detail, spoken: `${title} of pool ${p.name}: ${detail}` };
 }
 
