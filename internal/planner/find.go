@@ -156,6 +156,11 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			id, copied = "", id
 		}
 	}
+	if len(own) == 0 && !s.Serves(s.service) {
+		if own, err = s.tagged(ctx); err != nil {
+			return lb.Observed{}, err
+		}
+	}
 	if len(own) == 0 {
 		if shared, err := s.findShared(ctx, id); shared != nil || err != nil {
 			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil, CopiedID: copied}, err
@@ -204,6 +209,29 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 		}
 	}
 	return own, all, nil
+}
+
+// tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one, and
+// removed the id from the Service.
+func (s search) tagged(ctx context.Context) ([]lb.LoadBalancer, error) {
+	if s.byTag == nil {
+		return nil, nil
+	}
+	all, err := s.byTag(ctx, s.owner.ServiceTag())
+	if err != nil {
+		return nil, err
+	}
+	var own []lb.LoadBalancer
+	for _, l := range all {
+		owns, err := s.owns(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		if owns {
+			own = append(own, l)
+		}
+	}
+	return own, nil
 }
 
 // HasTagged reports whether a load balancer has the name of the Service and its uid in the tags.

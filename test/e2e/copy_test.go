@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,7 @@ func TestAServiceThatNeedsNoLoadBalancerAnyMoreIsReleasedAfterAStart(t *testing.
 		"type-and-annotations":            {toClusterIP, bare},
 		"type-and-finalizer":              {toClusterIP, unprotected},
 		"type-annotations-and-conditions": {toClusterIP, bare},
+		"type-annotations-and-name":       {toClusterIP, bare},
 		"annotations":                     {bare},
 	}
 	all := map[string]*service{}
@@ -136,6 +138,9 @@ func TestAServiceThatNeedsNoLoadBalancerAnyMoreIsReleasedAfterAStart(t *testing.
 	for name, edits := range changes {
 		all[name].change(edits...)
 	}
+	renamed := s.cloud.balancers(all["type-annotations-and-name"].lbName())[0].ID
+	s.cloud.octavia(http.MethodPut, "loadbalancers/"+renamed, map[string]any{"loadbalancer": map[string]any{"name": "by-hand"}}, nil)
+	s.resetCalls()
 	lost := all["type-annotations-and-conditions"]
 	if _, err := s.client.CoreV1().Services(s.namespace).Patch(t.Context(), lost.name, types.MergePatchType, []byte(`{"status":{"conditions":null}}`), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
@@ -151,6 +156,9 @@ func TestAServiceThatNeedsNoLoadBalancerAnyMoreIsReleasedAfterAStart(t *testing.
 		if left := s.cloud.balancers(v.lbName()); len(left) > 0 {
 			t.Errorf("%s: load balancers are left: %+v", name, left)
 		}
+	}
+	if left := s.cloud.balancers("by-hand"); len(left) > 0 {
+		t.Errorf("the load balancer that another client renamed is left: %+v", left)
 	}
 	for _, w := range s.writes() {
 		if strings.HasPrefix(w, "POST ") || strings.HasPrefix(w, "PUT ") {
