@@ -95,6 +95,9 @@ func withServing(conditions []metav1.Condition, generation int64, p Pass) []meta
 	}
 	before := meta.FindStatusCondition(conditions, Serving)
 	c := p.serving()
+	if c.Reason == ReasonNoMembers && p.membersFollow() && before != nil && before.Reason == ReasonNoEndpoints {
+		return conditions // the first endpoint is there, and its member is on the way: that is no event of its own
+	}
 	if c.Reason == ReasonHealthUnknown && before != nil && slices.Contains(checked, before.Reason) {
 		return conditions // what was known last counts until the cloud reports again
 	}
@@ -171,6 +174,13 @@ func statusOf(reason string) metav1.ConditionStatus {
 		return metav1.ConditionUnknown
 	}
 	return metav1.ConditionFalse
+}
+
+// membersFollow reports whether each open port has members or is about to get them, and nothing has failed on the way.
+func (p Pass) membersFollow() bool {
+	ports, open := p.trafficPorts()
+	lacks := func(one port) bool { return one.wanted == 0 }
+	return open && p.Err == nil && !p.Late && !slices.ContainsFunc(ports, lacks)
 }
 
 func (p Pass) notOpen() metav1.Condition {

@@ -4,13 +4,16 @@
 package status
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -146,6 +149,38 @@ func (p *Pass) setHealth(states ...string) {
 	p.Traffic.PoolHealth = map[string]string{}
 	for i, s := range states {
 		p.Traffic.PoolHealth[p.Observed.LoadBalancer.Listeners[i].Pool.ID] = s
+	}
+}
+
+func TestTheFirstEndpointIsNoWarningBeforeItsMemberIsThere(t *testing.T) {
+	before := []metav1.Condition{{Type: Serving, Status: metav1.ConditionFalse, Reason: ReasonNoEndpoints}}
+	on := func(edits ...func(*Pass)) Pass {
+		p := carrying(listenerOf(80, 0, false))
+		p.Traffic.Local = true
+		p.Traffic.Wanted.Listeners = []lb.Listener{listenerOf(80, 1, false)}
+		for _, edit := range edits {
+			edit(&p)
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		pass Pass
+		want string
+	}{
+		"the member is on the way":             {on(), ReasonNoEndpoints},
+		"the write of the member failed":       {on(func(p *Pass) { p.Err = errors.New("409") }), ReasonNoMembers},
+		"the write of the member is overdue":   {on(func(p *Pass) { p.Late = true }), ReasonNoMembers},
+		"no node of an endpoint can be member": {on(func(p *Pass) { p.Traffic.Wanted.Listeners = []lb.Listener{listenerOf(80, 0, false)} }), ReasonNoMembers},
+		"the member is there": {on(func(p *Pass) {
+			p.Observed.LoadBalancer.Listeners = p.Traffic.Wanted.Listeners
+		}), ReasonNotMonitored},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := meta.FindStatusCondition(withServing(slices.Clone(before), 1, c.pass), Serving)
+			if got.Reason != c.want {
+				t.Errorf("reason %s, want %s", got.Reason, c.want)
+			}
+		})
 	}
 }
 

@@ -136,7 +136,7 @@ func TestTheLastEndpointsNodeLeavesAndComesBack(t *testing.T) {
 	web.waitForCondition(serving, conditionFalse, "NoEndpoints")
 	s.runPod("next", "b")
 	web.waitForCondition(serving, conditionTrue, "NotMonitored")
-	web.requireEvents([]string{"Serving", "NoEndpoints"}, "Serving", "NoEndpoints", "Serving")
+	web.requireEvents(servingReasons, "UnAvailableLoadBalancer", "Serving", "NoEndpoints", "Serving")
 }
 
 func TestAServiceWithPodsAsMembersSaysWhetherItServes(t *testing.T) {
