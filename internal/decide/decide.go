@@ -15,7 +15,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // Decision says what to do now, what to remember, and what to report.
@@ -159,27 +158,6 @@ func (f Facts) limit(g Goal) Goal {
 		g.Wanted.Withheld = withheld // a Service that waits for its group reports this too
 	}
 	return g
-}
-
-// mustLeave reports whether the refused Service has, or may have, ports on a shared load balancer that are reachable from
-// outside and must not be.
-func (f Facts) mustLeave(g Goal) bool {
-	l, owner := f.loadBalancer(), f.Owner()
-	return g.Refused != nil && g.Refused.Exposed && l != nil && f.observed().Predecessor == nil && (owner.Owns(*l) || owner.Joined(*l))
-}
-
-// leave removes the Service's ports from a shared load balancer, which it leaves to the others. Then the Service is
-// without one, until it can have another.
-func leave(f Facts, d Decision) Decision {
-	l, o := f.loadBalancer(), f.observed()
-	deletes := slices.ContainsFunc(d.Plan.Ops, is[diff.DeleteLoadBalancer])
-	left := len(d.Plan.Ops) == 0 && !o.Sharer
-	if l.ProvisioningStatus == lb.Active && (deletes && f.FromMemory || left) {
-		// It is read again before it is deleted: others may use it by now. If the Service has left its own load balancer, it looks for
-		// another one.
-		d.Plan.Ops, d.Record.Cloud.Known, d.Delay = nil, false, timing.StaleRetry
-	}
-	return d
 }
 
 // converge plans what leads to the goal. If nothing is left to do, it confirms that the cloud
