@@ -121,7 +121,7 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 		r.Saw(diagnosis.Plural(len(f.Cloud.Orphans.Value), "orphan"))
 		for _, o := range f.Cloud.Orphans.Value {
 			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s (%s) was created for %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.Services()),
-				"It takes quota and addresses.", "A running controller deletes it after --orphan-grace-period. `kube-octavia status` shows all orphans.")
+				"It takes quota and addresses.", "A running controller deletes it after --orphan-grace-period, or never if it has --orphan-grace-period=never. `kube-octavia status` shows all orphans.")
 		}
 	}
 	if !f.Cloud.Network.Ports.OK() || !f.Cloud.Octavia.Balancers.OK() {

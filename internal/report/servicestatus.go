@@ -32,6 +32,8 @@ type ServiceStatus struct {
 	OperatingStatus    string                `json:"operatingStatus,omitempty"`
 	Addresses
 	Programming
+	// Serving is what condition Serving says, nil if the Service does not have it.
+	Serving *Serving `json:"serving,omitempty"`
 	// Shared means that the load balancer was created for another owner.
 	Shared     bool       `json:"shared,omitempty"`
 	Members    *Members   `json:"members,omitempty"`
@@ -41,6 +43,11 @@ type ServiceStatus struct {
 	Objects Objects `json:"objects"`
 	// Parts are the listeners of the Service and what is below them. They are only read if they are shown.
 	Parts []Part `json:"parts,omitempty"`
+}
+
+// Silent reports whether nothing answers the clients of the Service, for a reason that condition Programmed does not have.
+func (v ServiceStatus) Silent() bool {
+	return v.Serving != nil && v.Serving.Status == string(metav1.ConditionFalse) && v.Serving.Reason != status.ReasonNotProgrammed
 }
 
 // Addresses are those of a Service.
@@ -57,6 +64,14 @@ type Programming struct {
 	Programmed string `json:"programmed"`
 	Reason     string `json:"reason,omitempty"`
 	Message    string `json:"message,omitempty"`
+}
+
+// Serving is the status, reason and message of condition Serving. The controller compares it once a minute with the health
+// of the members in the cloud; MEMBERS is read now.
+type Serving struct {
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
 
 // LastChange is when something last changed: of the load balancer or what is on it, as Octavia's updated_at says or,
@@ -188,6 +203,9 @@ func (f holding) status() ServiceStatus {
 	}
 	if c := meta.FindStatusCondition(f.service.Status.Conditions, status.Programmed); c != nil {
 		v.Programming = Programming{string(c.Status), c.Reason, c.Message}
+	}
+	if c := meta.FindStatusCondition(f.service.Status.Conditions, status.Serving); c != nil {
+		v.Serving = &Serving{string(c.Status), c.Reason, c.Message}
 	}
 	if published := f.service.Status.LoadBalancer.Ingress; len(published) > 0 {
 		v.Address = published[0].IP

@@ -192,6 +192,9 @@ func sections(out io.Writer, s Survey) error {
 		if v.Programmed != string(metav1.ConditionTrue) && v.Message != "" {
 			messages = append(messages, []string{v.Namespace, v.Name, v.Message})
 		}
+		if v.Silent() {
+			messages = append(messages, []string{v.Namespace, v.Name, "does not serve (" + v.Serving.Reason + "): " + v.Serving.Message})
+		}
 		for _, line := range v.Drift.lines() {
 			drift = append(drift, []string{v.Namespace, v.Name, line})
 		}
@@ -248,6 +251,9 @@ func (v ServiceStatus) tree() tree.Node {
 	root := tree.Node{Text: strings.TrimSpace(fmt.Sprintf("%s/%s Programmed=%s %s", v.Namespace, v.Name, v.Programmed, v.Reason))}
 	if v.Address != "" {
 		root.Text += ", " + v.Address
+	}
+	if v.Silent() {
+		root.Text += ", does not serve: " + v.Serving.Reason
 	}
 	if v.ProvisioningStatus == "" {
 		root.Below = []tree.Node{{Text: "no load balancer"}}

@@ -6,6 +6,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +90,30 @@ shop/web Programmed=True Programmed, 203.0.113.7
 		if d := cmp.Diff(want, printed(t, format, surveyed(t))[0]); d != "" {
 			t.Errorf("%s (-want +got):\n%s", format, d)
 		}
+	}
+}
+
+func TestAServiceThatIsProgrammedAndDoesNotServeSaysSo(t *testing.T) {
+	silent := ServiceStatus{Namespace: "shop", Name: "web", Programming: Programming{Programmed: "True"}, Serving: &Serving{"False", "NoMembers", "no node is available"}}
+	for name, c := range map[string]struct {
+		serving *Serving
+		format  StatusFormat
+		want    string
+	}{
+		"in the list":                   {silent.Serving, StatusText, "shop        web    does not serve (NoMembers): no node is available\n"},
+		"in the tree":                   {silent.Serving, StatusTree, "shop/web Programmed=True, does not serve: NoMembers\n"},
+		"but not if it serves":          {&Serving{"True", "Serving", "members pass"}, StatusText, ""},
+		"nor if it is not known":        {nil, StatusText, ""},
+		"nor if Programmed says it all": {&Serving{"False", "NotProgrammed", "no port is open yet"}, StatusText, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := silent
+			v.Serving = c.serving
+			text := printed(t, c.format, Survey{Services: []ServiceStatus{v}})[0]
+			if c.want == "" && strings.Contains(text, "does not serve") || !strings.Contains(text, c.want) {
+				t.Errorf("printed:\n%s\nwant %q", text, c.want)
+			}
+		})
 	}
 }
 
