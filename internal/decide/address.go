@@ -5,6 +5,9 @@ package decide
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -15,17 +18,22 @@ import (
 )
 
 // addressed adds to the goal what a change of the floating IP depends on. A rejection counts until the next attempt is
-// due, and is forgotten when the Service requests another address.
+// due. It is forgotten when the Service requests another address, unless the address is the published one, which is
+// attached again if the other one cannot be.
 func addressed(f Facts, d Decision) Decision {
 	want, facts := d.Goal.Wanted.FloatingIP, lb.AddressFacts{Published: status.Published(f.Service), Requested: f.RequestedAddresses}
-	rejected := d.Record.Rejected
-	if rejected.Tries.Count > 0 && d.Goal.Known && !d.Goal.MembersOnly && (want == nil || want.Address != "" && want.Address != rejected.Address) {
-		rejected = memory.Rejected{}
+	if d.Goal.Known && !d.Goal.MembersOnly {
+		d.Record.Rejected = maps.Clone(d.Record.Rejected)
+		maps.DeleteFunc(d.Record.Rejected, func(_ string, r memory.Rejected) bool {
+			return want == nil || want.Address != "" && want.Address != r.Address && facts.Published != r.Address
+		})
 	}
-	if rejected.Tries.Wait(f.Now) > 0 {
-		facts.Rejected = &rejected.Rejection
+	for _, id := range slices.Sorted(maps.Keys(d.Record.Rejected)) {
+		if r := d.Record.Rejected[id]; r.Tries.Wait(f.Now) > 0 {
+			facts.Rejected = append(facts.Rejected, r.Rejection)
+		}
 	}
-	d.Record.Rejected, d.Goal.Wanted.Addresses = rejected, facts
+	d.Goal.Wanted.Addresses = facts
 	return d
 }
 
@@ -39,13 +47,18 @@ func rejects(err error) bool {
 }
 
 // rejectedAgain remembers that the cloud did not attach the floating IP. If another one was detached for the attempt,
-// the next attempts interrupt the traffic to that again, so they become rare.
-func rejectedAgain(f Facts, before memory.Rejected, op diff.AssociateFloatingIP, err error) memory.Rejected {
-	if before.FloatingIPID != op.ID || before.PortID != op.PortID {
+// the next attempts interrupt the traffic to that again, so they become rare. The published one is tried again soon:
+// without it the Service has no address.
+func rejectedAgain(f Facts, all map[string]memory.Rejected, op diff.AssociateFloatingIP, err error) map[string]memory.Rejected {
+	before := all[op.ID]
+	if before.PortID != op.PortID {
 		before = memory.Rejected{}
 	}
 	backoff := timing.Backoff{First: f.Timing.SlowRetry, Last: f.Timing.SlowRetry}
-	if op.Former != nil {
+	switch {
+	case op.Address == status.Published(f.Service):
+		backoff.First = f.Timing.FirstBackoff
+	case op.Former != nil:
 		backoff.Last = 30 * f.Timing.SlowRetry
 	}
 	next := memory.Rejected{Rejection: before.Rejection, Address: op.Address, Reason: openstack.Reason(err), Tries: before.Tries.Again(f.Now, backoff)}
@@ -53,7 +66,34 @@ func rejectedAgain(f Facts, before memory.Rejected, op diff.AssociateFloatingIP,
 		next.Rejection = lb.Rejection{FloatingIPID: op.ID, PortID: op.PortID, Message: fmt.Sprintf(
 			"floating IP %s cannot be attached to the VIP: %s; solve that, or request another address", op.Address, err)}
 	}
-	return next
+	again := map[string]memory.Rejected{op.ID: next}
+	for id, other := range all {
+		if id != op.ID {
+			again[id] = other
+		}
+	}
+	return again
+}
+
+// attached returns the rejections without that of a floating IP which the cloud has attached now.
+func attached(all map[string]memory.Rejected, id string) map[string]memory.Rejected {
+	if _, was := all[id]; !was {
+		return all
+	}
+	left := maps.Clone(all)
+	delete(left, id)
+	return left
+}
+
+// untilRetry returns how long to wait before the cloud is asked again for what it refuses.
+func untilRetry(f Facts, d Decision) time.Duration {
+	wait := timing.Jitter(f.Timing.SlowRetry)
+	for _, r := range d.Record.Rejected {
+		if next := r.Tries.Wait(f.Now); next > 0 {
+			wait = min(wait, next)
+		}
+	}
+	return wait
 }
 
 // Rejected reports whether the failure of the operation is remembered as a rejection: the next pass, which follows at

@@ -20,6 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // neutronModel is Neutron as far as floating IPs are concerned. Like the real one, it attaches one of each network to a
@@ -185,7 +186,10 @@ func (s *addressStage) pass() (Decision, error) {
 			return d, nil
 		}
 		d.Record = Applied(f, d, op, made, err)
-		if err != nil && !Rejected(op, err) {
+		switch {
+		case Rejected(op, err):
+			d.Delay = timing.StaleRetry
+		case err != nil:
 			failure = err
 		}
 		sequence = sequence.After(op, err)
@@ -315,14 +319,56 @@ func (s *addressStage) set(setting func(*corev1.Service, *build.Input)) {
 	}
 }
 
-// settle makes passes until nothing changes.
+// settle makes passes until nothing changes, and nothing is tried again soon.
 func (s *addressStage) settle() Decision {
 	for range 12 {
-		if d, err := s.pass(); err == nil && (d.Done || len(d.Plan.Refused) > 0 && len(d.Plan.Ops) == 0) {
+		d, err := s.pass()
+		soon := slices.ContainsFunc(slices.Collect(maps.Values(d.Record.Rejected)), func(r memory.Rejected) bool {
+			return r.Address == status.Published(s.facts.Service)
+		})
+		if err == nil && (d.Done || len(d.Plan.Refused) > 0 && len(d.Plan.Ops) == 0 && !soon) {
 			return d
 		}
 	}
 	return Decision{}
+}
+
+// A person may detach the address of a Service and take the gateway of the router away. Then the cloud attaches neither
+// that address nor, perhaps, the requested one.
+func TestAddressesThatCannotBeAttachedAreTriedWithGrowingWaits(t *testing.T) {
+	settings := addressSettings()
+	for _, to := range []string{"automatic", "given, unreachable", "given, port forwardings"} {
+		t.Run(to, func(t *testing.T) {
+			s := newAddressStage(t)
+			s.set(settings["automatic"])
+			s.settle()
+			for id, f := range s.cloud.floating {
+				if f.PortID != "" {
+					f.PortID, f.NetworkID = "", netUnreachable
+					s.cloud.floating[id] = f
+				}
+			}
+			s.set(settings[to])
+			s.facts.Record.Cloud.Known, s.facts.Record.Progress.Reached = false, lb.Fingerprint{} // it is read again
+			s.calls = 0
+			begin, passes := s.facts.Now, 0
+			for s.facts.Now.Sub(begin) < time.Hour {
+				d, err := s.pass()
+				wait, err := Next(s.facts, d, Outcome{Failure: err})
+				if err != nil || wait == 0 {
+					t.Fatalf("the next pass is after %v (%v) ", wait, err)
+				}
+				s.facts.Now = s.facts.Now.Add(wait)
+				passes++
+			}
+			if s.calls > 80 || passes > 160 {
+				t.Errorf("%d attempts and %d passes in an hour", s.calls, passes)
+			}
+			if s.calls < 10 {
+				t.Errorf("%d attempts in an hour", s.calls)
+			}
+		})
+	}
 }
 
 func TestNoPublishedAddressIsLostWhenTheSettingsOfTheAddressChange(t *testing.T) {

@@ -41,8 +41,8 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	if err != nil {
 		return afterFailure(f, r, op, err)
 	}
-	if attach, ok := op.(diff.AssociateFloatingIP); ok && attach.ID == r.Rejected.FloatingIPID {
-		r.Rejected = memory.Rejected{}
+	if attach, ok := op.(diff.AssociateFloatingIP); ok {
+		r.Rejected = attached(r.Rejected, attach.ID)
 	}
 	if d.RepairsDrift() {
 		r.Drift.Repaired = append(r.Drift.Repaired[:len(r.Drift.Repaired):len(r.Drift.Repaired)], op.String())

@@ -106,7 +106,7 @@ func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	case d.Unready != "":
 		return timing.Jitter(f.Timing.ChildrenRetry), nil
 	case len(d.Plan.Refused) > 0:
-		return timing.Jitter(f.Timing.SlowRetry), nil
+		return untilRetry(f, d), nil
 	case !d.Record.Cloud.Known && (l == nil || l.ProvisioningStatus == lb.Active):
 		return timing.Jitter(f.Timing.DuplicateRetry), nil
 	case o.Wrote && !d.Done && !pending:

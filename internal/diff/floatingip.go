@@ -80,8 +80,9 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 		refused = &Refusal{ReasonFloatingIPNotFound, fmt.Sprintf(
 			"the project has no floating IP %s; create it first: %s serves until then", want.Address, former.Address)}
 	}
+	_, rejected := wanted.Addresses.RejectionOf(former, port)
 	switch {
-	case refused != nil && served && former.PortID == "":
+	case refused != nil && served && former.PortID == "" && !rejected:
 		return addresses{attach: []Op{AssociateFloatingIP{ID: former.ID, Address: former.Address, PortID: port}}, refused: []Refusal{*refused}}
 	case refused != nil:
 		// The present address stays.
@@ -115,7 +116,7 @@ func acquire(wanted lb.Wanted, all []lb.FloatingIP, have found, port string, own
 		if want.Address != "" && f.Address != want.Address {
 			continue
 		}
-		if refused := unavailable(f, want, facts.Rejected, port, owner); refused != nil {
+		if refused := unavailable(f, want, facts, port, owner); refused != nil {
 			return nil, refused
 		}
 		op := AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port}
@@ -129,7 +130,7 @@ func acquire(wanted lb.Wanted, all []lb.FloatingIP, have found, port string, own
 }
 
 // unavailable says why the floating IP cannot be attached to the port, as far as that is known before it is tried.
-func unavailable(f, want lb.FloatingIP, rejected *lb.Rejection, port string, owner lb.Owner) *Refusal {
+func unavailable(f, want lb.FloatingIP, facts lb.AddressFacts, port string, owner lb.Owner) *Refusal {
 	inUse := func(format string, args ...any) *Refusal {
 		return &Refusal{ReasonFloatingIPInUse, fmt.Sprintf("floating IP %s (%s) ", f.Address, f.ID) + fmt.Sprintf(format, args...)}
 	}
@@ -142,7 +143,8 @@ func unavailable(f, want lb.FloatingIP, rejected *lb.Rejection, port string, own
 		return inUse("was created for another Service, which may use it again; request another address, or change the description of the floating IP")
 	case f.ForwardingRouterID != "":
 		return inUse("has port forwardings on router %s; delete them, or request another address", f.ForwardingRouterID)
-	case rejected != nil && rejected.FloatingIPID == f.ID && rejected.PortID == port:
+	}
+	if rejected, is := facts.RejectionOf(f, port); is {
 		return &Refusal{ReasonFloatingIPNotAttachable, rejected.Message}
 	}
 	return nil

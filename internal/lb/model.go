@@ -286,8 +286,17 @@ type AddressFacts struct {
 	Published string
 	// Requested are the addresses and ids of floating IPs that other Services request. They are never deleted.
 	Requested []string
-	// Rejected is what the cloud did not attach, or nil.
-	Rejected *Rejection
+	// Rejected is what the cloud did not attach, and is not tried again yet.
+	Rejected []Rejection
+}
+
+// RejectionOf returns why the cloud did not attach the floating IP to the port, or false.
+func (a AddressFacts) RejectionOf(f FloatingIP, portID string) (Rejection, bool) {
+	i := slices.IndexFunc(a.Rejected, func(r Rejection) bool { return r.FloatingIPID == f.ID && r.PortID == portID })
+	if i < 0 {
+		return Rejection{}, false
+	}
+	return a.Rejected[i], true
 }
 
 // RequestedElsewhere reports whether another Service requests the floating IP.

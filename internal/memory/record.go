@@ -29,8 +29,8 @@ type Record struct {
 	Recovery   Recovery
 	Unfinished Unfinished
 	Failed     Failed
-	// Rejected is the requested floating IP that the cloud did not attach.
-	Rejected Rejected
+	// Rejected are the floating IPs that the cloud did not attach, by their ids. The map is replaced, never changed in place.
+	Rejected map[string]Rejected
 	// QuotaRefusals counts consecutive rejections because of a quota.
 	QuotaRefusals int
 	// Refused are the members that Octavia refuses.
@@ -130,7 +130,7 @@ type Recovery struct {
 	HandedOver time.Time
 }
 
-// Rejected is a floating IP that the cloud did not attach. The zero value is none.
+// Rejected is a floating IP that the cloud did not attach.
 type Rejected struct {
 	lb.Rejection
 	// Address is that of the floating IP.
