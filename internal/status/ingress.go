@@ -41,6 +41,8 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	switch {
 	case l == nil && p.Done && !p.OnlyObserved:
 		return p.own(old) // it was deleted, and stays so
+	case l == nil && p.creates() && !p.Replacing && !p.OnlyObserved:
+		return p.own(old) // it was deleted, and the new one may have another address
 	case p.OnlyObserved, l == nil, l.ProvisioningStatus == lb.Error, p.Replacing && !p.tookOver():
 		return old
 	case p.Err != nil:
@@ -64,8 +66,8 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	}
 	address := p.Address()
 	if address == "" || p.External && address == l.VIP.Address {
-		// The floating IP is missing: the VIP is not what clients can reach.
-		return p.own(old)
+		// The floating IP is missing: the VIP is not what clients can reach, unless it is published beside.
+		return p.withVIPs(old, p.own(old))
 	}
 	if p.Hostname != "" {
 		return []corev1.LoadBalancerIngress{{Hostname: p.Hostname}}
@@ -93,7 +95,7 @@ func (p Pass) unserved(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIn
 
 // Withdraw returns the addresses to publish before the floating IP with the address is released.
 func Withdraw(old []corev1.LoadBalancerIngress, p Pass, address string) []corev1.LoadBalancerIngress {
-	has := func(i corev1.LoadBalancerIngress) bool { return i.IP == address }
+	has := func(i corev1.LoadBalancerIngress) bool { return p.leadsTo(i, address) }
 	if !slices.ContainsFunc(old, has) {
 		return old
 	}
@@ -118,13 +120,44 @@ func (p Pass) Address() string {
 	return p.Observed.Address()
 }
 
+// leadsTo reports whether the entry is the address, or a host name that is made of it.
+func (p Pass) leadsTo(i corev1.LoadBalancerIngress, address string) bool {
+	return i.IP == address || i.Hostname != "" && i.Hostname == p.published(address).Hostname
+}
+
+// creates reports whether the load balancer has to be created: the cloud was read, and there is none.
+func (p Pass) creates() bool {
+	return slices.ContainsFunc(p.Left, func(op diff.Op) bool {
+		_, creates := op.(diff.CreateLoadBalancer)
+		return creates
+	})
+}
+
 // own returns the published addresses of floating IPs that the Service still has.
 func (p Pass) own(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
 	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
-		if i.IP == "" {
-			return len(p.Own) == 0 // a host name stands for the address
+		if i.IP == "" && (p.HostnameSuffix == "" || !strings.HasSuffix(i.Hostname, "."+p.HostnameSuffix)) {
+			return len(p.Own) == 0 // a host name that a person chose stands for the address
 		}
-		return !slices.Contains(p.Own, i.IP)
+		return !slices.ContainsFunc(p.Own, func(address string) bool { return p.leadsTo(i, address) })
+	})
+}
+
+// withVIPs adds those published VIPs to the kept entries that are published beside a floating IP, in the old order.
+func (p Pass) withVIPs(old, kept []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	var vips []string
+	l := p.Observed.LoadBalancer
+	for _, vip := range append([]lb.VIP{l.VIP}, l.AdditionalVIPs...) {
+		isIPv4 := !strings.Contains(vip.Address, ":")
+		served := len(p.Families) > 1 || vip.Address == l.VIP.Address
+		if served && (!isIPv4 || p.Addresses == annotation.StatusVIP || p.Addresses == annotation.StatusBoth) {
+			vips = append(vips, vip.Address)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
+		isVIP := func(address string) bool { return p.leadsTo(i, address) }
+		return !slices.ContainsFunc(kept, func(k corev1.LoadBalancerIngress) bool { return k.IP == i.IP && k.Hostname == i.Hostname }) &&
+			!slices.ContainsFunc(vips, isVIP)
 	})
 }
 

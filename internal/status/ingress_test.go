@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -61,8 +63,18 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 			p.Invalid = &build.Invalid{Reason: build.ReasonUnsupported}
 			return p
 		}(), []string{floating, vip6}, []string{floating, vip6}},
-		"external without a floating IP":                    {Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true}}, nil, nil},
-		"external whose floating IP was taken away":         {Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true}}, []string{floating}, nil},
+		"external without a floating IP":            {Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true}}, nil, nil},
+		"external whose floating IP was taken away": {Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true}}, []string{floating}, nil},
+		"dual-stack, when the floating IP was taken away": {func() Pass {
+			p := dual(corev1.IPv4Protocol, corev1.IPv6Protocol)
+			p.Observed = internalOnly(p.Observed)
+			return p
+		}(), []string{floating, vip6}, []string{vip6}},
+		"external whose floating IP was taken away, with all addresses asked for": {Pass{Observed: internalOnly(observed(lb.Active, 1)),
+			Publication: Publication{External: true, Addresses: annotation.StatusBoth}}, []string{floating, vip}, []string{vip}},
+		"before a load balancer that vanished with its floating IP is made": {Pass{Publication: Publication{External: true}, Left: []diff.Op{diff.CreateLoadBalancer{}}}, published, nil},
+		"before a load balancer that vanished is made behind its floating IP": {Pass{Publication: Publication{External: true, Own: published},
+			Left: []diff.Op{diff.CreateLoadBalancer{}}, Err: silence}, published, published},
 		"external whose floating IP leads elsewhere":        {Pass{Observed: elsewhere, Publication: Publication{External: true}}, nil, nil},
 		"without any address":                               {Pass{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ProvisioningStatus: lb.Active}}}, nil, nil},
 		"while Octavia deletes it":                          {Pass{Observed: observed(lb.PendingDelete, 1), Publication: Publication{External: true}}, published, nil},
@@ -97,6 +109,31 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, addresses(Ingress(old, test.pass))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAHostNameMadeOfAnAddressIsWithdrawnWithIt(t *testing.T) {
+	host := func(names ...string) (all []corev1.LoadBalancerIngress) {
+		for _, name := range names {
+			all = append(all, corev1.LoadBalancerIngress{Hostname: name})
+		}
+		return all
+	}
+	made := floating + ".nip.io"
+	for name, c := range map[string]struct {
+		own       []string
+		old, want []corev1.LoadBalancerIngress
+	}{
+		"the name of the address":             {old: host(made)},
+		"the name of another address":         {old: host("198.51.100.1.nip.io"), own: []string{"198.51.100.1"}, want: host("198.51.100.1.nip.io")},
+		"the name of an address that is gone": {old: host(made, "198.51.100.1.nip.io"), own: []string{floating}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true, Own: c.own, ThroughLoadBalancer: true, HostnameSuffix: "nip.io"}}
+			if d := cmp.Diff(c.want, Withdraw(c.old, p, floating), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
 	}
