@@ -52,12 +52,14 @@ func (r RefusedMembers) LeftOut(now time.Time) map[lb.MemberKey]string {
 	return out
 }
 
-// With returns the members with one more that was refused.
+// With returns the members with one more that was refused. Those that were due for longer than the longest wait, and not
+// tried, are wanted no more, and forgotten.
 func (r RefusedMembers) With(m lb.Member, message string, now time.Time, b timing.Backoff) RefusedMembers {
 	single := maps.Clone(r.Single)
 	if single == nil {
 		single = map[lb.MemberKey]RefusedMember{}
 	}
+	maps.DeleteFunc(single, func(_ lb.MemberKey, other RefusedMember) bool { return now.Sub(other.Tries.Next) > b.Last })
 	single[m.Key()] = RefusedMember{Name: m.Name, Message: message, Tries: single[m.Key()].Tries.Again(now, b)}
 	r.Single = single
 	return r

@@ -120,6 +120,8 @@ func HealthDiffers(conditions []metav1.Condition, pools []lb.Pool, operating map
 	for _, p := range pools {
 		if Monitored(p) {
 			reasons[healthOf(p, operating[p.ID])] = true
+		} else {
+			reasons[ReasonNotMonitored] = true
 		}
 	}
 	i := slices.IndexFunc(order, func(reason string) bool { return reasons[reason] })

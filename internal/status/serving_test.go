@@ -243,6 +243,7 @@ func TestEachChangeOfServingIsOneEvent(t *testing.T) {
 }
 
 func TestHealthOfTheCloudRequestsAPassOnlyIfItIsNews(t *testing.T) {
+	const noMonitor = "no monitor"
 	for name, c := range map[string]struct {
 		reason string
 		pools  []string
@@ -259,12 +260,14 @@ func TestHealthOfTheCloudRequestsAPassOnlyIfItIsNews(t *testing.T) {
 		"there are no endpoints":          {ReasonNoEndpoints, []string{"ERROR"}, false},
 		"its monitor was not known":       {ReasonNotMonitored, []string{"ONLINE"}, true},
 		"there are no pools with monitor": {ReasonServing, nil, false},
+		"another pool has no monitor":     {ReasonNotMonitored, []string{"ONLINE", noMonitor}, false},
+		"one fails beside that":           {ReasonNotMonitored, []string{"ERROR", noMonitor}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operating := map[string]string{}
 			var pools []lb.Pool
 			for i, is := range c.pools {
-				pool := *listenerOf(i, 2, true).Pool
+				pool := *listenerOf(i, 2, is != noMonitor).Pool
 				pools, operating[pool.ID] = append(pools, pool), is
 			}
 			if got := HealthDiffers([]metav1.Condition{{Type: Serving, Reason: c.reason}}, pools, operating); got != c.want {
