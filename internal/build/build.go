@@ -198,7 +198,7 @@ const (
 	ReasonAdditionalVIPKept = "AdditionalVIPKept"
 	// ReasonEndpointUnreachable: an endpoint is in no subnet in which Pods are members.
 	ReasonEndpointUnreachable = "EndpointUnreachable"
-	// ReasonMemberRefused: Octavia refuses a member, and the others are served without it.
+	// ReasonMemberRefused is the reason of the event of a node whose address Octavia refuses as that of a member.
 	ReasonMemberRefused = "MemberRefused"
 	// ReasonMetadataPortMissing: an existing monitor drops all traffic, because nothing in the network can do its checks.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
@@ -269,7 +269,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		MoveMembers:  in.Service.Annotations[annotation.MemberSubnetID] != "",
 		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
-	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable(), in.refusedMembers())
+	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable())
 	if in.Sharer {
 		wanted.KeepAddress = true
 		return wanted, nil

@@ -71,10 +71,11 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 	return all
 }
 
-// refusedMembers reports the members that are left out because Octavia refuses them.
-func (in Input) refusedMembers() []lb.Withheld {
+// refusedMembers says which members are left out because Octavia refuses them, or returns "". Only an operator can mend
+// that, so it does not make the Service refused.
+func (in Input) refusedMembers() string {
 	if len(in.Refused) == 0 {
-		return nil
+		return ""
 	}
 	all := in
 	all.Refused, all.members.known = nil, nil
@@ -88,11 +89,11 @@ func (in Input) refusedMembers() []lb.Withheld {
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return ""
 	}
 	slices.Sort(names)
-	return []lb.Withheld{{Reason: ReasonMemberRefused, Message: fmt.Sprintf(
-		"Octavia refuses these members, so they are left out, and the others take the traffic: %s. It said: %s. They are tried again from time to time", some(slices.Compact(names)), said)}}
+	return fmt.Sprintf("Octavia refuses these members, so they are left out, and the others take the traffic: %s. It said: %s. They are tried again from time to time",
+		some(slices.Compact(names)), said)
 }
 
 func parsed(address string) netip.Addr {
@@ -100,14 +101,22 @@ func parsed(address string) netip.Addr {
 	return a
 }
 
-// LeftOut says which nodes are not members because of their addresses, or returns "".
+// LeftOut says what is not a member because of its address, or returns "": nodes, and members that Octavia refuses.
 func LeftOut(in Input) string {
-	if in.Service == nil || PodTargets(in.Service, in.Config) {
+	if in.Service == nil {
 		return ""
 	}
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
 	in.both = in.hasBoth() && len(in.Families()) > 1
 	in.chooseMembers(options)
+	texts := []string{in.nodesLeftOut(options), in.refusedMembers()}
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
+}
+
+func (in Input) nodesLeftOut(options annotation.Options) string {
+	if PodTargets(in.Service, in.Config) {
+		return ""
+	}
 	var all []string
 	for i := range in.Nodes {
 		if text := in.leftOut(in.Nodes[i : i+1]); text != "" && options.NodeSelector.Matches(in.Nodes[i].Labels) {

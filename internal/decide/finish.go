@@ -73,6 +73,9 @@ var ownRefusals = []string{build.ReasonInvalidAnnotation, build.ReasonInvalidSou
 // with an error, after the backoff of the queue.
 func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	wait, err := nextByOutcome(f, d, o)
+	if next := d.Record.Refused.NextTry(f.Now); err == nil && next > 0 && (wait == 0 || next < wait) {
+		wait = next
+	}
 	if longest := f.longestWait(d); err == nil && longest > 0 && (wait == 0 || longest < wait) {
 		wait = longest
 	}

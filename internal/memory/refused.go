@@ -52,6 +52,17 @@ func (r RefusedMembers) LeftOut(now time.Time) map[lb.MemberKey]string {
 	return out
 }
 
+// NextTry returns how long to wait before a member is tried again, or 0 if none waits.
+func (r RefusedMembers) NextTry(now time.Time) time.Duration {
+	var next time.Duration
+	for _, m := range r.Single {
+		if wait := m.Tries.Wait(now); wait > 0 && (next == 0 || wait < next) {
+			next = wait
+		}
+	}
+	return next
+}
+
 // With returns the members with one more that was refused. Those that were due for longer than the longest wait, and not
 // tried, are wanted no more, and forgotten.
 func (r RefusedMembers) With(m lb.Member, message string, now time.Time, b timing.Backoff) RefusedMembers {

@@ -231,7 +231,8 @@ func TestAMemberThatOctaviaRefusesIsLeftOutAndNamedAndTheOthersServe(t *testing.
 	fresh := s.service("fresh", tcp(8081))
 	fresh.waitForTree(membersAt(s.addresses("a", "c")...))
 	for _, v := range []*service{web, fresh} {
-		told := v.waitForCondition(accepted, conditionFalse, "MemberRefused").Message
+		v.waitUntilProgrammed()
+		told := v.waitForCondition(accepted, conditionTrue, "Accepted").Message
 		if !strings.Contains(told, s.node("b")+" ("+reserved) || !strings.Contains(told, reserved+" is not a valid option for member address") {
 			t.Errorf("told is %q", told)
 		}
