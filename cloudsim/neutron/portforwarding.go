@@ -4,9 +4,11 @@
 package neutron
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -161,7 +163,7 @@ func (s *Service) routerForForwarding(c wire.Identity, f *floatingIP, wanted por
 	at := slices.IndexFunc(p.fixed, func(fixed FixedIP) bool { return fixed.IPAddress == wanted.Address })
 	if at < 0 {
 		return nil, badRequest("port_forwarding", "Requested internal IP address %s is not suitable for internal neutron port %s, as its fixed_ips are %s",
-			wanted.Address, p.id, shown(p.fixed))
+			wanted.Address, p.id, pythonFixedIPs(p.fixed))
 	}
 	subnetID := p.fixed[at].SubnetID
 	r := s.routerBetween(s.subnets[subnetID], f.network)
@@ -173,6 +175,18 @@ func (s *Service) routerForForwarding(c wire.Identity, f *floatingIP, wanted por
 		return nil, badRequest("port_forwarding", "The Floating IP %s had been set on router %s, the internal Neutron port %s can not reach it", f.id, f.router, p.id)
 	}
 	return r, nil
+}
+
+// pythonFixedIPs are the IPv4 addresses of a port as the real service's messages
+// show them.
+func pythonFixedIPs(all []FixedIP) string {
+	var shown []string
+	for _, f := range all {
+		if addr, err := netip.ParseAddr(f.IPAddress); err == nil && addr.Is4() {
+			shown = append(shown, fmt.Sprintf("{'subnet_id': '%s', 'ip_address': '%s'}", f.SubnetID, f.IPAddress))
+		}
+	}
+	return "[" + strings.Join(shown, ", ") + "]"
 }
 
 func (s *Service) deletePortForwarding(w http.ResponseWriter, r *http.Request) {

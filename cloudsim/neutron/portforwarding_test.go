@@ -67,6 +67,9 @@ func TestPortForwardingIsRefused(t *testing.T) {
 		{"the same once more", freeID, forwarding(8080, inner, "127.16.0.2"), 400, "BadRequest",
 			"Bad port_forwarding request: There is a port collision with the internal_port_range. The following ranges collides: 8080:8080 and 8080:8080."},
 		{"to an unknown port", freeID, forwarding(8081, nobody, "127.16.0.2"), 404, "PortNotFound", "Port " + nobody + " could not be found."},
+		{"to an address that the port has not", freeID, forwarding(8081, inner, "127.16.0.99"), 400, "BadRequest",
+			"Bad port_forwarding request: Requested internal IP address 127.16.0.99 is not suitable for internal neutron port " + inner +
+				", as its fixed_ips are [{'subnet_id': '" + c.ids.PrivateSubnetID + "', 'ip_address': '127.16.0.2'}]."},
 		{"of an unknown floating IP", nobody, forwarding(8081, inner, "127.16.0.2"), 404, "FloatingIPNotFound", "Floating IP " + nobody + " could not be found"},
 		{"without a protocol", freeID, `{"port_forwarding": {"external_port": 1, "internal_port": 1, "internal_port_id": "` + inner + `", "internal_ip_address": "127.16.0.2"}}`,
 			400, "HTTPBadRequest", "Failed to parse request. Required attribute 'protocol' not specified"},
