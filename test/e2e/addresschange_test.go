@@ -92,38 +92,47 @@ func (c *cloud) forward(f floatingIP, to port) (end func()) {
 	return func() { c.neutron(http.MethodDelete, path+"/"+made.Forwarding.ID, nil, nil) }
 }
 
+// requestForwarded lets the Service request a floating IP that has port forwardings.
+func (v *service) requestForwarded(address string, forward func()) {
+	v.t.Helper()
+	forward()
+	v.resetCalls()
+	v.change(annotated(floatingIPKey, address))
+	v.waitForCondition(accepted, conditionFalse, "FloatingIPInUse")
+	if writes := v.writes(); len(writes) > 0 {
+		v.t.Errorf("an address that cannot be attached led to %v", writes)
+	}
+}
+
+// forwardWhileRequested lets the floating IP get port forwardings when the controller has detached the former one for it.
+func (v *service) forwardWhileRequested(address string, forward func()) {
+	v.t.Helper()
+	faults := v.cloud.Faults()
+	fault := faults.Add(wire.Fault{Service: cloudsim.Network, Method: http.MethodPut, Route: floatingRoute, Kind: wire.FaultHangAfter, Times: 1})
+	v.change(annotated(floatingIPKey, address))
+	v.eventually(func() error {
+		if faults.Held() == 0 {
+			return errors.New("the former address was not detached yet")
+		}
+		return nil
+	})
+	forward()
+	faults.Remove(fault)
+	v.eventually(func() error {
+		if !slices.ContainsFunc(v.cloud.Recorder().Calls(), func(c wire.Call) bool { return c.Route == floatingRoute && c.Status == http.StatusConflict }) {
+			return errors.New("the cloud did not refuse the address")
+		}
+		return nil
+	})
+}
+
 func TestAnAddressWithPortForwardingsIsAttachedWhenTheyAreDeleted(t *testing.T) {
 	simulatorOnly(t, "a real cloud may have no port forwardings; what they refuse is in the contract")
 	delays := timing.Default()
 	delays.SlowRetry = 3 * time.Second
-	for name, request := range map[string]func(s *stage, web *service, f floatingIP, forward func()){
-		"they are there before it is requested": func(s *stage, web *service, f floatingIP, forward func()) {
-			forward()
-			s.resetCalls()
-			web.change(annotated(floatingIPKey, f.Address))
-			web.waitForCondition(accepted, conditionFalse, "FloatingIPInUse")
-			if writes := s.writes(); len(writes) > 0 {
-				s.t.Errorf("an address that cannot be attached led to %v", writes)
-			}
-		},
-		"they are created when the former address is detached": func(s *stage, web *service, f floatingIP, forward func()) {
-			fault := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.Network, Method: http.MethodPut, Route: floatingRoute, Kind: wire.FaultHangAfter, Times: 1})
-			web.change(annotated(floatingIPKey, f.Address))
-			s.eventually(func() error {
-				if s.cloud.Faults().Held() == 0 {
-					return errors.New("the former address was not detached yet")
-				}
-				return nil
-			})
-			forward()
-			s.cloud.Faults().Remove(fault)
-			s.eventually(func() error {
-				if !slices.ContainsFunc(s.cloud.Recorder().Calls(), func(c wire.Call) bool { return c.Route == floatingRoute && c.Status == http.StatusConflict }) {
-					return errors.New("the cloud did not refuse the address")
-				}
-				return nil
-			})
-		},
+	for name, request := range map[string]func(web *service, address string, forward func()){
+		"they are there before it is requested":                (*service).requestForwarded,
+		"they are created when the former address is detached": (*service).forwardWhileRequested,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, settings{program: cli.Options{Timing: delays}})
@@ -134,7 +143,7 @@ func TestAnAddressWithPortForwardingsIsAttachedWhenTheyAreDeleted(t *testing.T) 
 			made := s.cloud.floatingIP(address)
 
 			var end func()
-			request(s, web, next, func() { end = s.cloud.forward(next, inner) })
+			request(web, next.Address, func() { end = s.cloud.forward(next, inner) })
 			if said := web.waitForCondition(accepted, conditionFalse, "FloatingIPInUse").Message; !strings.Contains(said, "has port forwardings") {
 				t.Errorf("it does not say why: %q", said)
 			}
