@@ -34,6 +34,7 @@ var extensions = func() []extension {
 		{extraRouteAtomic, "Atomically add/remove extra routes", "2019-07-10T00:00:00+00:00"},
 		{"filter-validation", "Filter parameters validation", "2018-07-04T10:00:00-00:00"},
 		{"fip-port-details", "Floating IP Port Details Extension", "2018-04-09T10:00:00-00:00"},
+		{portForwardings, "Floating IP Port Forwarding", "2018-01-19T10:00:00-00:00"},
 		{"floatingip-pools", "Floating IP Pools Extension", "2018-03-21T10:00:00-00:00"},
 		{"ip-substring-filtering", "IP address substring filtering", "2017-11-28T09:00:00-00:00"},
 		{"network-ip-availability", "Network IP Availability", "2015-09-24T00:00:00-00:00"},

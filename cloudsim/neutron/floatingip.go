@@ -32,7 +32,7 @@ func (s *Service) floatingIPResource() *resource {
 		}
 		return nil, false
 	}
-	res.remove = func(_ wire.Identity, id string) error { s.removeFloatingIP(s.floatingIPs[id]); return nil }
+	res.remove = func(_ wire.Identity, id string) error { return s.removeFloatingIP(s.floatingIPs[id]) }
 	res.show = func(_ wire.Identity, id string) any { return s.viewFloatingIP(s.floatingIPs[id]) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
 		var views []*floatingIPView
@@ -154,12 +154,19 @@ func (s *Service) assign(c wire.Identity, f *floatingIP, v values) error {
 			"External network %s is not reachable from subnet %s.  Therefore, cannot associate Port %s with a Floating IP.", f.network, sub.id, portID)
 	}
 	if p.id != f.port && s.hasFloatingIP(p, fixed.IPAddress, f.network) {
-		return conflict("FloatingIPPortAlreadyAssociated",
-			"Cannot associate floating IP %s (%s) with port %s using fixed IP %s, as that fixed IP already has a floating IP on external network %s.",
-			f.address, f.id, portID, fixed.IPAddress, f.network)
+		return alreadyAssociated(f, portID, fixed.IPAddress)
+	}
+	if err := f.freeOfForwardings(); err != nil {
+		return err
 	}
 	s.associate(f, p, fixed.IPAddress, r)
 	return nil
+}
+
+func alreadyAssociated(f *floatingIP, portID, fixed string) *apiError {
+	return conflict("FloatingIPPortAlreadyAssociated",
+		"Cannot associate floating IP %s (%s) with port %s using fixed IP %s, as that fixed IP already has a floating IP on external network %s.",
+		f.address, f.id, portID, fixed, f.network)
 }
 
 // fixedAddress chooses the IPv4 address of the port that a floating IP leads to.
@@ -223,10 +230,14 @@ func (s *Service) disassociate(f *floatingIP) {
 	f.port, f.fixed, f.router = "", "", ""
 }
 
-func (s *Service) removeFloatingIP(f *floatingIP) {
+func (s *Service) removeFloatingIP(f *floatingIP) error {
+	if err := f.freeOfForwardings(); err != nil {
+		return err
+	}
 	s.disassociate(f)
 	s.removePort(s.ports[f.external])
 	delete(s.floatingIPs, f.id)
+	return nil
 }
 
 // PortsOfFloatingAddresses returns the ports to which floating IPs lead, by address.

@@ -306,12 +306,15 @@ func (s *Service) setPort(c wire.Identity, id string, v values) error {
 	return nil
 }
 
-// removePort deletes a port, gives its addresses back and takes its floating
-// IPs off it; these stay.
+// removePort deletes a port and the port forwardings to it, gives its addresses
+// back and takes its floating IPs off it; these stay.
 func (s *Service) removePort(p *port) {
 	for _, id := range slices.Clone(s.floatingOf[p.id]) {
 		s.disassociate(s.floatingIPs[id])
 		s.touch(s.floatingIPs[id])
+	}
+	for _, f := range s.floatingIPs {
+		f.dropForwardings(func(to portForwarding) bool { return to.PortID == p.id })
 	}
 	s.release(p.fixed)
 	delete(s.macs, networkMAC{p.network, p.mac})

@@ -209,6 +209,11 @@ func (s *Service) neededByFloatingIP(r *router, sub *subnet) bool {
 		if f.router != r.id {
 			continue
 		}
+		if slices.ContainsFunc(f.forwardings, func(p portForwarding) bool {
+			return slices.Contains(s.ports[p.PortID].fixed, FixedIP{sub.id, p.Address})
+		}) {
+			return true
+		}
 		if addr, err := netip.ParseAddr(f.fixed); err == nil && sub.cidr.Contains(addr) {
 			return true
 		}

@@ -139,6 +139,7 @@ func (s *Service) Mux() *http.ServeMux {
 	}
 	s.routeRouterInterfaces(mux)
 	s.routeExtraRoutes(mux)
+	s.routePortForwardings(mux)
 	s.routeTrunks(mux)
 	s.routeQuotas(mux)
 	s.routeExtensions(mux)

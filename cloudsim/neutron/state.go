@@ -116,8 +116,10 @@ type floatingIP struct {
 	network, subnet string
 	address         netip.Addr
 	external        string // id of the port that holds the address
-	// port, fixed and router are empty while it is not associated.
+	// port and fixed are empty while it is not associated, router while it also has
+	// no port forwardings.
 	port, fixed, router string
+	forwardings         []portForwarding // in order of creation
 }
 
 type securityGroup struct {

@@ -142,6 +142,29 @@ func TestFloatingIPs(t *testing.T) {
 			a := c.quietly(k8s).make("floatingips", wish(object{"port_id": first}))
 			c.as(k8s).net("PUT", "/floatingips/"+a.text("floatingip.id"), object{"floatingip": object{"port_id": first}}).is(200)
 		}},
+		{"a floating IP with a port forwarding is neither put on a port nor deleted, and shows its router; one on a port gets no port forwarding: 409", func(c *try) {
+			if c.quietly(k8s).net("GET", "/extensions/floating-ip-port-forwarding", nil).Status == 404 {
+				c.Skip("this cloud has no port forwardings")
+			}
+			port := c.quietly(k8s).net("GET", "/ports/"+first, nil).is(200)
+			forwarding := object{"port_forwarding": object{"protocol": "tcp", "external_port": 8080, "internal_port": 80,
+				"internal_port_id": first, "internal_ip_address": port.text("port.fixed_ips.0.ip_address")}}
+			path := "/floatingips/" + c.has(k8s, "floatingips", wish(nil))
+			made := c.quietly(k8s).net("POST", path+"/port_forwardings", forwarding).is(201)
+			c.as(k8s).net("PUT", path, object{"floatingip": object{"port_id": second}}).refused(409, "FipInUseByPortForwarding")
+			c.as(k8s).net("DELETE", path, nil).refused(409, "FipInUseByPortForwarding")
+			a := c.quietly(k8s).net("GET", path, nil).is(200)
+			c.must(a.at("floatingip.port_id") == nil && a.text("floatingip.router_id") == c.cloud.Router, "it is %s", a.Text)
+			on := c.quietly(k8s).make("floatingips", wish(object{"port_id": second}))
+			elsewhere := "/floatingips/" + on.text("floatingip.id") + "/port_forwardings"
+			forwarding["port_forwarding"].(object)["external_port"] = 8081
+			forwarding["port_forwarding"].(object)["internal_port"] = 81
+			c.as(k8s).net("POST", elsewhere, forwarding).refused(409, "FloatingIPPortAlreadyAssociated")
+			c.quietly(k8s).net("DELETE", "/floatingips/"+on.text("floatingip.id"), nil).is(204)
+			c.as(k8s).net("DELETE", path+"/port_forwardings/"+made.text("port_forwarding.id"), nil).is(204)
+			c.must(c.quietly(k8s).net("GET", path, nil).is(200).at("floatingip.router_id") == nil, "it still has its router")
+			c.quietly(k8s).net("PUT", path, object{"floatingip": object{"port_id": second}}).is(200)
+		}},
 		{"an update that does not name the port leaves the floating IP where it is", func(c *try) {
 			a := c.quietly(k8s).make("floatingips", wish(object{"port_id": first}))
 			changed := c.as(k8s).net("PUT", "/floatingips/"+a.text("floatingip.id"), object{"floatingip": object{"description": "another"}}).is(200)

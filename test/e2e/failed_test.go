@@ -79,6 +79,7 @@ func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) 
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
 	have := web.tree()
+	alwaysThere := web.watchAddress(address)
 	s.resetCalls()
 	release := s.cloud.hold()
 	s.cloud.fail(have.ID)
@@ -97,6 +98,7 @@ func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) 
 	if now := web.tree(); now.ID != have.ID || s.callCount(http.MethodPut, failoverRoute) != 1 || len(s.writes()) != 1 {
 		t.Errorf("load balancer %s became %s by %v", have.ID, now.ID, s.writes())
 	}
+	alwaysThere()
 	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 
 	// When it fails once more, it is failed over once more.

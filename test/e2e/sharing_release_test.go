@@ -5,12 +5,16 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // requireNothingLeft checks that no object of the Services is left in the cloud.
@@ -129,6 +133,81 @@ func TestNothingIsLeftOfASharedLoadBalancerHoweverItsServicesWere(t *testing.T) 
 			}
 		}
 	}
+}
+
+// TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled kills the controller when the cloud has
+// carried out a call of the release and not answered it.
+func TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled(t *testing.T) {
+	simulatorOnly(t, "a real one cannot hold an answer")
+	program := build(t)
+	for name, after := range map[string]wire.Operation{
+		"after the deletion of its listener": listenerEnd,
+		"after the deletion of its pool":     {Method: http.MethodDelete, Route: "/v2.0/lbaas/pools/{id}"},
+		"after the removal of its tag":       {Method: http.MethodPut, Route: balancerRoute},
+	} {
+		for _, first := range []string{"one", "two"} {
+			t.Run(name+", "+first+" goes first", func(t *testing.T) {
+				s := newStage(t, settings{off: true})
+				p := s.launch(program, alone...)
+				one := s.service("one", tcp(8080), grouped("shop"))
+				one.waitUntilProgrammed()
+				balancer := one.tree()
+				two := s.service("two", tcp(8081), grouped("shop"))
+				address := two.waitUntilProgrammed()
+				leaves, stays, port := one, two, 8081
+				if first == "two" {
+					leaves, stays, port = two, one, 8080
+				}
+				s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: after.Method, Route: after.Route, Kind: wire.FaultHangAfter})
+				leaves.delete()
+				s.eventually(func() error {
+					if s.cloud.Faults().Held() == 0 {
+						return fmt.Errorf("%s %s was not called yet", after.Method, after.Route)
+					}
+					return nil
+				})
+				p.kill()
+				s.cloud.Faults().Clear()
+
+				p = s.controls(program)
+				leaves.waitUntilGone()
+				s.requirePorts(balancer.ID, fmt.Sprintf("TCP/%d", port))
+				have := tree{ID: balancer.ID}
+				s.cloud.fill(&have)
+				if slices.Contains(have.Tags, leaves.lbName()) || len(have.Unused) > 0 {
+					t.Errorf("when Service %s is gone, this is left: %+v", first, have)
+				}
+				if at := stays.waitUntilProgrammed(); at != address {
+					t.Errorf("the other Service is at %s, and was at %s", at, address)
+				}
+				s.answers(address, port)
+				stays.leave(false)
+				s.requireNothingLeft()
+				p.terminate()
+			})
+		}
+	}
+}
+
+func TestNothingIsLeftOfASharedLoadBalancerWhenItsNamespaceIsDeleted(t *testing.T) {
+	simulatorOnly(t, "for the cloud they are Services that are deleted")
+	s := newStage(t, settings{})
+	one := s.service("one", tcp(8080), grouped("shop"))
+	one.waitUntilProgrammed()
+	two := s.service("two", tcp(8081), grouped("shop"))
+	two.waitUntilProgrammed()
+	if err := s.client.CoreV1().Namespaces().Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	one.waitUntilGone()
+	two.waitUntilGone()
+	s.requireNothingLeft()
+	s.eventually(func() error {
+		if _, err := s.client.CoreV1().Namespaces().Get(t.Context(), s.namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the namespace is still there: %v", err)
+		}
+		return nil
+	})
 }
 
 func TestASharerWhoseIDWasRemovedWhileNoControllerRanLeavesNothing(t *testing.T) {

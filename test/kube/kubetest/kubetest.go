@@ -24,6 +24,7 @@ import (
 
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -111,7 +112,7 @@ func Namespace(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		// The test's own context has ended by now.
-		if err := namespaces.Delete(context.Background(), namespace.Name, metav1.DeleteOptions{}); err != nil {
+		if err := namespaces.Delete(context.Background(), namespace.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			t.Errorf("delete the test's namespace: %v", err)
 		}
 	})
