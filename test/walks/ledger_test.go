@@ -26,7 +26,7 @@ type ledger struct {
 type entry struct {
 	service string
 	request string
-	since   time.Time         // of the request
+	since   time.Time         // of the request, or of the start of the controller after it
 	ids     map[string]string // of the floating IPs that were published for the request, by their addresses
 	// earlier are the addresses that were published when the request came. They may be those of an earlier request.
 	earlier map[string]bool
@@ -37,6 +37,7 @@ func request(v *corev1.Service) string {
 	keys := []string{
 		internalKey, "loadbalancer.openstack.org/class", "kube-octavia.io/floating-ip", "loadbalancer.openstack.org/floating-network-id", "loadbalancer.openstack.org/floating-subnet-id",
 		"loadbalancer.openstack.org/floating-subnet", "loadbalancer.openstack.org/floating-subnet-tags", "kube-octavia.io/status-addresses", "loadbalancer.openstack.org/hostname",
+		"loadbalancer.openstack.org/load-balancer-group",
 	}
 	text := fmt.Sprint(v.Spec.Type, v.Spec.LoadBalancerIP, v.DeletionTimestamp != nil)
 	for _, key := range keys {
@@ -73,6 +74,9 @@ func (l *ledger) check(s *stage) error {
 		e := entry{service: v.Namespace + "/" + v.Name, request: request(v), ids: map[string]string{}, earlier: map[string]bool{}}
 		if before, known := l.published[uid]; known && before.request == e.request {
 			e = before
+			if e.since.Before(s.started) {
+				e.since = s.started // a controller that did not run has not seen the request
+			}
 			for address, id := range before.ids {
 				if ids[address] != id {
 					l.violations = append(l.violations, fmt.Errorf("the address %s of Service %s was published and is still requested (%s, since %v), and the project has lost it", address, e.service, e.request, time.Since(e.since)))
