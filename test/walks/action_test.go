@@ -281,6 +281,7 @@ func annotate(s *stage, v *corev1.Service, a action) error {
 		}
 		a.Value = other.Annotations[annotation.LoadBalancerID]
 	}
+	s.keeps = s.keeps || a.Key == annotation.KeepFloatingIP && a.Value == "true"
 	s.shares = s.shares || a.Key == annotation.LoadBalancerGroup || a.Key == annotation.LoadBalancerID
 	v.Annotations[a.Key] = s.resolve(a.Value)
 	return nil

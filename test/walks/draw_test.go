@@ -102,6 +102,7 @@ var values = []struct {
 	{prefix + "load-balancer-tags", []string{"a,b", "b,c", ""}},
 	{prefix + "listener-tags", []string{"a,b", "b,c"}},
 	{prefix + "pool-tags", []string{"a,b", "b,c"}},
+	{annotation.KeepFloatingIP, []string{"true", "false"}},
 	{own + "floating-ip-tags", []string{"a,b", "b,c"}},
 	{own + "drift-policy", []string{"report", "ignore", "repair"}},
 }
@@ -176,7 +177,7 @@ func (d dice) action() action {
 		return action{Do: "quota", Key: pick(d, "loadbalancers", "listeners", "pools", "members", "floatingips"), Value: pick(d, "full", absent)}
 	case n < 98:
 		return action{Do: "fault", On: pick(d, "network", "load-balancer"), Key: pick(d, "GET", "POST", "PUT", "DELETE"),
-			Value: pick(d, "503", "500", "409", "404", "hang", "hang-after", "reset-before", "reset-after", "garbage", "half-body", "error-state", absent)}
+			Value: pick(d, "503", "500", "409", "404", "hang", "hang-after", "reset-before", "reset-after", "garbage", "half-body", "error-state", "error-children", absent)}
 	case n < 99:
 		return action{Do: "delete-namespace", On: pick(d, "shop", "blog")}
 	}

@@ -140,7 +140,7 @@ func (s *stage) sharesAs(want picture, refused []string, refusedToShare *[]strin
 type sharedJudge struct {
 	now, want picture
 	groups    map[string]string // of the Services
-	refused   []string
+	refused   []string          // the Services that are refused as a whole
 	balancers map[string]string // of the Services: labels
 	ports     []sharedPort
 
@@ -157,15 +157,16 @@ var (
 	givenAt     = regexp.MustCompile(`floating IP \$given-[ab] at`)
 	notCompared = regexp.MustCompile(`"(name|description)":"[^"]*",?|"tags":\[[^\]]*\],?`)
 	ofMember    = regexp.MustCompile(`"address":"[^"]*",?`)
-	acceptance  = regexp.MustCompile(`kube-octavia\.io/Accepted=False (\w+)`)
+	acceptance  = regexp.MustCompile(`kube-octavia\.io/(?:Accepted=False (\w+)|Programmed=False (NotOwned))`)
 )
 
 func newSharedJudge(now, want picture, groups map[string]string, refused []string) *sharedJudge {
-	j := &sharedJudge{now: now, want: want, groups: groups, refused: refused, balancers: map[string]string{}}
+	j := &sharedJudge{now: now, want: want, groups: groups, refused: slices.Clone(refused), balancers: map[string]string{}}
 	for line, text := range now {
 		if name, ok := strings.CutPrefix(line, "Service "); ok {
 			for _, said := range strings.Split(text, "\n") {
-				if label, ok := strings.CutPrefix(said, annotation.LoadBalancerID+"="); ok {
+				// One that says NotOwned only names a load balancer, and must not use it.
+				if label, ok := strings.CutPrefix(said, annotation.LoadBalancerID+"="); ok && !strings.Contains(text, status.ReasonNotOwned) {
 					j.balancers[name] = label
 				}
 			}
@@ -199,7 +200,10 @@ func (j *sharedJudge) judge() {
 			j.fault("%s is there: %s", line, j.now[line])
 		case ok && !slices.Contains(j.refused, name):
 			j.service(name)
-		case !ok:
+		}
+	}
+	for _, line := range sortedKeys(j.now) {
+		if !strings.HasPrefix(line, "Service ") {
 			j.cloud(line)
 		}
 	}
@@ -214,8 +218,10 @@ func (j *sharedJudge) service(name string) {
 	}
 	if reason := acceptance.FindStringSubmatch(says); reason != nil {
 		j.refusedToShare = append(j.refusedToShare, name)
-		j.refusal(name, reason[1])
-		if !build.Refuses(reason[1]) {
+		j.refusal(name, reason[1]+reason[2])
+		if build.Refuses(reason[1]) {
+			j.refused = append(j.refused, name)
+		} else if reason[1] != "" {
 			j.portsOf(name, reason[1])
 		}
 		return
@@ -258,7 +264,7 @@ func (j *sharedJudge) refusal(name, reason string) {
 	}
 	owned := label == "" || strings.HasPrefix(label, "load balancer of <"+name+">")
 	// The load balancer of a group is not replaced, even if no other Service is there.
-	alone := len(others) == 0 && owned && (j.groups[name] == "" || reason != build.ReasonRequiresReplacement)
+	alone := len(others) == 0 && owned && (reason != status.ReasonNotOwned || j.groups[name] != "") && (j.groups[name] == "" || reason != build.ReasonRequiresReplacement)
 	if alone || !slices.Contains(mayBeRefused, reason) {
 		j.fault("Service %s is refused for the sake of nobody: %s", name, j.now["Service "+name])
 	}
@@ -289,11 +295,14 @@ func (j *sharedJudge) cloud(line string) {
 		}
 	}
 	text := j.now[line]
+	if slices.ContainsFunc(j.refused, func(name string) bool {
+		return strings.Contains(line+text, "<"+name+">") || slices.Contains(users, name)
+	}) {
+		return // one that is refused keeps what it has
+	}
 	switch i := slices.IndexFunc(j.ports, func(p sharedPort) bool { return p.line == line }); {
 	case len(users) == 0:
 		j.fault("no Service uses %s: %s", line, text)
-	case slices.ContainsFunc(users, func(name string) bool { return slices.Contains(j.refused, name) }):
-		// it keeps what it has
 	case i >= 0:
 		j.port(j.ports[i])
 	case strings.HasSuffix(line, ", pool without listener") || strings.Contains(line, ", pool without listener #"):

@@ -55,7 +55,9 @@ type stage struct {
 	leavesPorts bool
 	// shares is set once a Service requested to share a load balancer.
 	shares bool
-	close  []func() error
+	// keeps is set once a Service requested that its floating IP is kept. One that is kept is no longer anybody's.
+	keeps bool
+	close []func() error
 }
 
 // process is a controller.
