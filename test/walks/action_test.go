@@ -22,6 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
@@ -77,7 +78,7 @@ var deeds = map[string]func(*stage, action) error{
 	},
 	"node-excluded": (*stage).excludeNode,
 	"endpoints":     (*stage).setEndpoints,
-	"start":         func(s *stage, _ action) error { return s.process.start() },
+	"start":         func(s *stage, _ action) error { return s.startProcess() },
 	"stop":          func(s *stage, _ action) error { s.process.stop(); return nil },
 	"kill":          func(s *stage, _ action) error { s.process.kill(); return nil },
 	"configure":     (*stage).configure,
@@ -131,7 +132,7 @@ func (s *stage) create(a action) error {
 		switch {
 		case strings.Contains(word, "="):
 			key, value, _ := strings.Cut(word, "=")
-			v.Annotations[key] = s.resolve(value)
+			err = annotate(s, v, action{Key: key, Value: value})
 		case strings.Contains(word, "/"):
 			err = openPort(s, v, action{Value: word})
 		case word == "Local":
@@ -273,9 +274,21 @@ func annotate(s *stage, v *corev1.Service, a action) error {
 		delete(v.Annotations, a.Key)
 		return nil
 	}
+	if of, ok := strings.CutPrefix(a.Value, balancerUsedBy); ok {
+		other, err := s.service(of)
+		if err != nil || other.Annotations[annotation.LoadBalancerID] == "" {
+			return errNotPossible
+		}
+		a.Value = other.Annotations[annotation.LoadBalancerID]
+	}
+	s.keeps = s.keeps || a.Key == annotation.KeepFloatingIP && a.Value == "true"
+	s.shares = s.shares || a.Key == annotation.LoadBalancerGroup || a.Key == annotation.LoadBalancerID
 	v.Annotations[a.Key] = s.resolve(a.Value)
 	return nil
 }
+
+// balancerUsedBy is the id of the load balancer of the Service whose name follows.
+const balancerUsedBy = "$balancer:"
 
 // annotateAll sets several annotations at once; Value has words key=value.
 func annotateAll(s *stage, v *corev1.Service, a action) error {
@@ -406,7 +419,7 @@ func (s *stage) configure(a action) error {
 	}
 	if s.process.running() {
 		s.process.stop()
-		return s.process.start()
+		return s.startProcess()
 	}
 	return nil
 }

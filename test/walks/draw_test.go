@@ -6,16 +6,21 @@ package walks_test
 import (
 	"math/rand/v2"
 	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
 // dice draw actions.
-type dice struct{ *rand.Rand }
+type dice struct {
+	*rand.Rand
+	shares bool // Services share load balancers
+}
 
 func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }
 
-// draw makes up a story: the same for the same seed.
+// draw makes up a story: the same for the same seed. In every fourth, Services share load balancers.
 func draw(seed uint64, steps int) story {
-	d := dice{rand.New(rand.NewPCG(seed, 0))}
+	d := dice{rand.New(rand.NewPCG(seed, 0)), *shared || seed%4 == 0}
 	st := story{{Do: "create", On: d.service(), Value: d.words(), Wait: d.wait()}}
 	for len(st) < steps {
 		a := d.action()
@@ -29,6 +34,9 @@ func draw(seed uint64, steps int) story {
 func (d dice) wait() int { return pick(d, 0, 0, 0, 1, 1, 3, 5, 10, 30, 60, 90, 200, 900, 4000) }
 
 func (d dice) service() string {
+	if d.shares {
+		return pick(d, "shop/web", "shop/web", "shop/api", "shop/pay", "blog/web")
+	}
 	return pick(d, "shop/web", "shop/web", "shop/web", "shop/api", "blog/web")
 }
 
@@ -46,6 +54,9 @@ func (d dice) words() string {
 			words = append(words, one)
 		}
 	}
+	if d.shares {
+		words = append(words, pick(d, group+"=a", group+"=a", group+"=b", annotation.LoadBalancerID+"="+balancerUsedBy+d.service(), d.port()))
+	}
 	if d.IntN(3) == 0 {
 		a := d.annotation()
 		if a.Value != absent && !strings.Contains(a.Value, " ") {
@@ -56,6 +67,8 @@ func (d dice) words() string {
 }
 
 const prefix, own = "loadbalancer.openstack.org/", "kube-octavia.io/"
+
+const group = annotation.LoadBalancerGroup
 
 // values are what annotations are set to.
 var values = []struct {
@@ -89,6 +102,7 @@ var values = []struct {
 	{prefix + "load-balancer-tags", []string{"a,b", "b,c", ""}},
 	{prefix + "listener-tags", []string{"a,b", "b,c"}},
 	{prefix + "pool-tags", []string{"a,b", "b,c"}},
+	{annotation.KeepFloatingIP, []string{"true", "false"}},
 	{own + "floating-ip-tags", []string{"a,b", "b,c"}},
 	{own + "drift-policy", []string{"report", "ignore", "repair"}},
 }
@@ -100,6 +114,11 @@ func (d dice) annotation() action {
 
 func (d dice) action() action {
 	on := d.service()
+	if d.shares && d.IntN(10) == 0 {
+		return pick(d, action{Do: "annotate", On: on, Key: group, Value: pick(d, "a", "a", "b", absent)},
+			action{Do: "annotate", On: on, Key: group, Value: pick(d, "a", absent)},
+			action{Do: "configure", Key: "shared-lb-scope", Value: pick(d, "cluster", absent)})
+	}
 	switch n := d.IntN(100); {
 	case n < 12:
 		return action{Do: "create", On: on, Value: d.words()}
@@ -108,10 +127,7 @@ func (d dice) action() action {
 	case n < 20:
 		return action{Do: "recreate", On: on}
 	case n < 21:
-		if copying := (action{Do: "copy", On: on, Value: pick(d, "shop/api", "blog/web", "shop/web")}); *apart {
-			return copying
-		}
-		return action{Do: "wait"}
+		return action{Do: "copy", On: on, Value: pick(d, "shop/api", "blog/web", "shop/web")}
 	case n < 22:
 		return action{Do: "strip", On: on}
 	case n < 26:
@@ -161,7 +177,7 @@ func (d dice) action() action {
 		return action{Do: "quota", Key: pick(d, "loadbalancers", "listeners", "pools", "members", "floatingips"), Value: pick(d, "full", absent)}
 	case n < 98:
 		return action{Do: "fault", On: pick(d, "network", "load-balancer"), Key: pick(d, "GET", "POST", "PUT", "DELETE"),
-			Value: pick(d, "503", "500", "409", "404", "hang", "hang-after", "reset-before", "reset-after", "garbage", "half-body", "error-state", absent)}
+			Value: pick(d, "503", "500", "409", "404", "hang", "hang-after", "reset-before", "reset-after", "garbage", "half-body", "error-state", "error-children", absent)}
 	case n < 99:
 		return action{Do: "delete-namespace", On: pick(d, "shop", "blog")}
 	}

@@ -32,7 +32,7 @@ var (
 	steps    = flag.Int("steps", 20, "how many steps a walk has")
 	seed     = flag.Uint64("seed", 1, "seed of the first walk; 0 chooses one")
 	reals    = flag.Int("real", 0, "how many walks are made at once with real kube-apiservers; 0 makes all in memory")
-	apart    = flag.Bool("apart", false, "also copy Services with the annotations that the controller wrote; a copy shares the load balancer")
+	shared   = flag.Bool("shared", false, "make only walks in which Services may share load balancers")
 	logs     = flag.Bool("logs", false, "print the log of the controller of a walk that failed")
 	shortens = flag.Bool("shorten", true, "shorten the story of a walk that failed")
 )

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
 // plain is a story in which nothing goes wrong.
@@ -102,6 +104,82 @@ func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
 				t.Errorf("the walk ends with %v; want an error with %q", err, test.want)
 			}
 		})
+	}
+}
+
+// shares is a story in which two Services share a load balancer.
+var shares = story{
+	{Do: "create", On: "shop/web", Value: group + "=a", Wait: 120},
+	{Do: "create", On: "shop/api", Value: group + "=a TCP/443", Wait: 120},
+	{Do: "close", On: "shop/api", Value: "TCP/80", Wait: 120},
+}
+
+// TestTheOracleFindsWhatIsWrongOnASharedLoadBalancer is the same for Services that share.
+func TestTheOracleFindsWhatIsWrongOnASharedLoadBalancer(t *testing.T) {
+	api := func(text string) tamperer {
+		return func(s *stage) error {
+			_, err := s.client.CoreV1().Services("shop").Patch(s.ctx, "api", types.MergePatchType, []byte(text), metav1.PatchOptions{}, "status")
+			return err
+		}
+	}
+	for name, test := range map[string]struct {
+		behind tamperer
+		want   string
+	}{
+		"nothing":                  {nil, ""},
+		"load balancer deleted":    {atWeb("delete"), "PENDING_DELETE"},
+		"load balancer in ERROR":   {atWeb("error"), "does not work"},
+		"load balancer disabled":   {atWeb("disable"), "does not work"},
+		"port closed":              {atWeb("listener-deleted"), "is not as without sharing"},
+		"port opened":              {atWeb("listener-added"), "TCP/9999 is there"},
+		"source ranges changed":    {atWeb("listener-changed"), "198.51.100.0/24"},
+		"balancing method changed": {atWeb("pool-changed"), "LEAST_CONNECTIONS"},
+		"member added":             {atWeb("member-added"), "10.20.0.99"},
+		"weight changed":           {atWeb("member-weight"), "weight"},
+		"floating IP detached":     {atWeb("floating-ip-detached"), "no Service uses floating IP at nowhere"},
+		"floating IP deleted":      {atWeb("floating-ip-deleted"), "of Service shop/api was published and is still requested"},
+		"no address published":     {api(`{"status":{"loadBalancer":null}}`), "Service shop/api does not say"},
+		"refused for nothing":      {api(`{"status":{"conditions":[{"type":"kube-octavia.io/Accepted","status":"False","reason":"PortInUse"}]}}`), "nobody uses them"},
+		"load balancer of nobody": {func(s *stage) error {
+			return s.octavia(http.MethodPost, "loadbalancers", map[string]any{"loadbalancer": map[string]any{"name": "left", "vip_subnet_id": s.symbols["$subnet"]}}, nil)
+		}, "no Service uses load balancer of nobody"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			behind := test.behind
+			if behind != nil {
+				behind = func(s *stage) error {
+					s.process.stop()
+					return test.behind(s)
+				}
+			}
+			_, err := walkInMemory(t, shares, behind)
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("nothing was changed, and the walk fails: %v", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("the walk ends with %v; want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside shows it with pictures.
+func TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T) {
+	const web, api = "load balancer of <shop/web>", "load balancer of <shop/api>"
+	const works = `"provisioning_status":"ACTIVE" "admin_state_up":true`
+	port := `{"tags":["kube-octavia.service=<shop/api>"]}`
+	id := annotation.LoadBalancerID + "="
+	want := picture{"Service shop/api": id + api, "Service shop/web": id + web, api: works, web: works, api + ", port TCP/443": port}
+	now := picture{"Service shop/api": id + web, "Service shop/web": id + web, web: works, web + ", port TCP/443": port}
+	for _, floating := range []bool{false, true} {
+		if floating {
+			now["floating IP at "+web], want["floating IP at "+web] = "", ""
+		}
+		j := newSharedJudge(now, want, map[string]string{"shop/api": "a", "shop/web": "a"}, nil)
+		j.judge()
+		if faults := strings.Join(j.faults, "\n"); strings.Contains(faults, "which is internal") != floating || !floating && faults != "" {
+			t.Errorf("with a floating IP %v, the faults are %q", floating, faults)
+		}
 	}
 }
 

@@ -77,6 +77,8 @@ type photographer struct {
 	labels    map[string]string
 	addresses map[string]string
 	requested map[string]bool // the given addresses that a Service requests
+	// named are the Services that name a load balancer by its id: they show whose it is when somebody removed its tags.
+	named map[string]string
 	// placed are the Services that request a subnet, and flavored those that request a flavor. A load balancer stays where it
 	// is, and of its flavor, when nobody requests that any more.
 	placed, flavored map[string]bool
@@ -88,7 +90,7 @@ type anything = map[string]any
 
 // picture looks at everything, as a person.
 func (s *stage) picture() (picture, error) {
-	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{},
+	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{}, named: map[string]string{},
 		placed: map[string]bool{}, flavored: map[string]bool{}, choosing: map[string]bool{}}
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -103,6 +105,7 @@ func (s *stage) picture() (picture, error) {
 	for _, v := range services.Items {
 		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
 		name := "load balancer of <" + v.Namespace + "/" + v.Name + ">"
+		ph.named[v.Annotations[annotation.LoadBalancerID]] = "<" + v.Namespace + "/" + v.Name + ">"
 		ph.placed[name], ph.flavored[name] = v.Annotations[annotation.SubnetID] != "", v.Annotations[annotation.FlavorID] != ""
 		most, set := v.Annotations[annotation.MaxMembers]
 		ph.choosing[name] = most == "1" || !set && s.conf["max-members"] == "1"
@@ -224,6 +227,8 @@ func (ph *photographer) cloud() error {
 		text := ph.replaced(fmt.Sprint(f["floating_network_id"], " ", f["description"], " ", string(tags)))
 		given := s.symbolic(address)
 		switch {
+		case s.keeps && strings.Contains(text, "(kept kube-octavia.cluster=") && where == "nowhere":
+			continue // nobody uses it
 		case given == address:
 		case where == "nowhere":
 			continue // one of a person's that nobody uses
@@ -269,6 +274,9 @@ func (ph *photographer) ownerOf(b anything) string {
 		if rest, ok := strings.CutPrefix(ph.replaced(tag.(string)), "kube-octavia.service="); ok {
 			owners = append(owners, rest)
 		}
+	}
+	if of := ph.named[fmt.Sprint(b["id"])]; len(owners) == 0 && len(b["tags"].([]any)) == 0 && of != "" {
+		return "load balancer of " + of
 	}
 	if len(owners) == 0 {
 		return "load balancer of nobody with tags " + fmt.Sprint(b["tags"])

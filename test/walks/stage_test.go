@@ -40,6 +40,7 @@ type stage struct {
 	cloud   *cloudsim.Cloud
 	user    openstack.Requester
 	process process
+	started time.Time // of the process
 	pace    pace
 	// symbols are what a story calls the ids and addresses that differ between stages, such as $flavor.
 	symbols map[string]string
@@ -52,7 +53,11 @@ type stage struct {
 	// leavesPorts is set once Octavia may have left ports of VIPs behind, as it does when a create exceeds the quota of what is
 	// below load balancers.
 	leavesPorts bool
-	close       []func() error
+	// shares is set once a Service requested to share a load balancer.
+	shares bool
+	// keeps is set once a Service requested that its floating IP is kept. One that is kept is no longer anybody's.
+	keeps bool
+	close []func() error
 }
 
 // process is a controller.
@@ -81,6 +86,14 @@ type pace struct {
 
 // virtual is the pace of stages in memory, where time passes at once: that of a real cloud.
 var virtual = pace{build: 40 * time.Second, update: 4 * time.Second, remove: 6 * time.Second, look: 20 * time.Second, settle: 12 * time.Minute, patience: 3 * time.Hour, unit: time.Second}
+
+// startProcess starts the controller unless it runs.
+func (s *stage) startProcess() error {
+	if !s.process.running() {
+		s.started = time.Now()
+	}
+	return s.process.start()
+}
 
 // newMemoryStage returns a stage in memory. It must be closed.
 func newMemoryStage(ctx context.Context, dir string) (*stage, error) {

@@ -81,6 +81,9 @@ var tamperings = map[string]func(*stage, balancerOf) error{
 	"rename": func(s *stage, b balancerOf) error {
 		return s.put("loadbalancers/"+b.ID, "loadbalancer", map[string]any{"name": "by hand"})
 	},
+	"untagged": func(s *stage, b balancerOf) error {
+		return s.put("loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": []string{}})
+	},
 	"disable": func(s *stage, b balancerOf) error {
 		return s.put("loadbalancers/"+b.ID, "loadbalancer", map[string]any{"admin_state_up": false})
 	},

@@ -53,7 +53,7 @@ func walk(s *stage, st story, behind tamperer) (log string, err error) {
 		log = s.process.log()
 		err = errors.Join(err, s.end())
 	}()
-	if err := s.process.start(); err != nil {
+	if err := s.startProcess(); err != nil {
 		return "", err
 	}
 	for i, a := range st {
@@ -78,6 +78,9 @@ func walk(s *stage, st story, behind tamperer) (log string, err error) {
 // judge compares the stage with one that has only the last requests. Services that are refused keep what they have; so they
 // are compared once more when their authors have corrected them.
 func (s *stage) judge(behind tamperer) error {
+	if s.shares {
+		return s.judgeShared(behind)
+	}
 	for {
 		r, err := s.requests()
 		if err != nil {
@@ -94,13 +97,20 @@ func (s *stage) judge(behind tamperer) error {
 		if err := s.compare(want, refused, nil); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.process, "--- corrected: %v\n", refused)
-		for _, on := range refused {
-			if err := edit(correct)(s, action{On: on}); err != nil {
-				return err
-			}
+		if err := s.correctAll(refused); err != nil {
+			return err
 		}
 	}
+}
+
+func (s *stage) correctAll(services []string) error {
+	fmt.Fprintf(s.process, "--- corrected: %v\n", services)
+	for _, on := range services {
+		if err := edit(correct)(s, action{On: on}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // correct removes from a Service what it can be refused for.
@@ -116,7 +126,7 @@ func correct(_ *stage, v *corev1.Service, _ action) error {
 func (s *stage) calm() error {
 	s.cloud.Faults().Clear()
 	s.cloud.Octavia().Release("")
-	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.repairDrift(), s.process.start(), s.waitFor(s.pace.patience, s.checkNamespaces))
+	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.repairDrift(), s.startProcess(), s.waitFor(s.pace.patience, s.checkNamespaces))
 }
 
 // checkNamespaces returns an error while a namespace is being deleted.
@@ -183,7 +193,7 @@ func alone(ctx context.Context, dir string, r requests) (picture, error) {
 	if err := s.request(r); err != nil {
 		return nil, err
 	}
-	if err := s.process.start(); err != nil {
+	if err := s.startProcess(); err != nil {
 		return nil, err
 	}
 	return s.settled()
@@ -294,7 +304,7 @@ func (s *stage) request(r requests) error {
 // compare waits until the stage looks as it should, and whether it stays so.
 func (s *stage) compare(want picture, refused []string, behind tamperer) error {
 	want = want.without(refused)
-	check := func() error {
+	return s.await(func() error {
 		now, err := s.picture()
 		if err != nil {
 			return err
@@ -306,7 +316,11 @@ func (s *stage) compare(want picture, refused []string, behind tamperer) error {
 			return fmt.Errorf("it is not as the last requests alone would make it (-alone +now):\n%s", d)
 		}
 		return nil
-	}
+	}, behind)
+}
+
+// await waits until a check finds nothing, and whether it stays so.
+func (s *stage) await(check func() error, behind tamperer) error {
 	if err := s.waitFor(s.pace.patience, check); err != nil {
 		return err
 	}
