@@ -4,7 +4,9 @@
 package walks_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,10 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // Which Services share a load balancer, which of them owns it, and which is refused, depends on the order in which they came. So
@@ -31,6 +35,9 @@ var mayBeRefused = []string{
 
 // judgeShared is judge for a stage on which Services may share load balancers.
 func (s *stage) judgeShared(behind tamperer) error {
+	if err := errors.Join(s.sleep(s.pace.settle), s.failOverShared()); err != nil {
+		return err
+	}
 	for {
 		want, err := s.apart()
 		if err != nil {
@@ -71,6 +78,33 @@ func (s *stage) judgeShared(behind tamperer) error {
 		}
 		return nil
 	}, behind)
+}
+
+// failOverShared fails over the load balancers in ERROR, as a person does: one that is shared is not replaced, and the user of the
+// controller may not fail it over.
+func (s *stage) failOverShared() error {
+	var list struct {
+		LoadBalancers []struct {
+			ID     string
+			Status string `json:"provisioning_status"`
+			Tags   []string
+		}
+	}
+	if err := s.octavia(http.MethodGet, "loadbalancers", nil, &list); err != nil {
+		return err
+	}
+	for _, l := range list.LoadBalancers {
+		names := slices.DeleteFunc(l.Tags, func(tag string) bool { return !strings.HasPrefix(tag, "kube_service_") })
+		if l.Status != "ERROR" || len(names) < 2 {
+			continue
+		}
+		fmt.Fprintf(s.process, "--- failed over: %s of %v\n", l.ID, names)
+		admin := openstack.SimulatedAdmin(s.cloud)
+		if err := openstack.Call(s.ctx, admin, cloudsim.LoadBalancer, http.MethodPut, "/v2.0/lbaas/loadbalancers/"+l.ID+"/failover", nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // apart is the picture of a stage with the last requests on which no Service shares.
