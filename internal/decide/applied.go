@@ -96,6 +96,9 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	if errors.As(err, &cloud) && cloud.Unanswered {
 		r.Cloud.Unanswered = f.Now
 	}
+	if class == openstack.Invalid || class == openstack.Conflict {
+		r.Recovery.RejectedCreates = r.Recovery.RejectedCreates.Again(f.Now, timing.Backoff{First: 2 * f.Timing.SlowRetry, Last: 4 * f.Timing.SlowRetry})
+	}
 	r.Cloud.CreateWithoutChildren = createWithoutChildren(r.Cloud.CreateWithoutChildren, create, err)
 	if vip, recorded := recordedVIP(f.Service); recorded && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
 		r.Progress.Reason, r.Progress.Trouble = status.ReasonAddressInUse, fmt.Sprintf("another port took address %s while the failed load balancer was replaced; "+
@@ -125,6 +128,7 @@ func afterCreate(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalance
 		r.Cloud.CreatedWithChildren = made.ID
 	}
 	c := &r.Recovery
+	c.RejectedCreates = timing.Tries{}
 	switch {
 	case d.Action == Replace:
 		if !c.ChangeTo.EqualExceptMembers(d.Goal.Wanted.Fingerprint()) {

@@ -125,6 +125,9 @@ type Recovery struct {
 	// existing one into what ChangeTo identifies.
 	Changes  timing.Tries
 	ChangeTo lb.Fingerprint
+	// RejectedCreates counts the creates that the cloud rejected in a row because of the request. Until the next try is due,
+	// another Service of the group creates the load balancer.
+	RejectedCreates timing.Tries
 	// HandedOver is when the load balancer took over the address of the one that it replaces,
 	// or zero. The old one stays for a while.
 	HandedOver time.Time

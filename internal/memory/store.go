@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -164,6 +165,14 @@ func (m *Store) MayAppear(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !m.records[key].Cloud.Unanswered.IsZero()
+}
+
+// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and when it is
+// due again is later than now.
+func (m *Store) CreateRejected(key types.NamespacedName, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records[key].Recovery.RejectedCreates.Wait(now) > 0
 }
 
 // Users returns the Services that use the load balancer.

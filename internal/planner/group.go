@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -148,11 +149,16 @@ func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, obser
 	return nil
 }
 
-// creatorOf returns the Service of a group that creates its load balancer: not a refused one,
-// unless all are; preferably one that may have started; the oldest.
+// creatorOf returns the Service of a group that creates its load balancer: not a refused one, nor one whose create the
+// cloud has just rejected, unless all are; preferably one that may have started; the oldest.
 func (p *Planner) creatorOf(group []corev1.Service) corev1.Service {
-	if accepted := slices.DeleteFunc(slices.Clone(group), Refused); len(accepted) > 0 {
-		group = accepted
+	rejected := func(s corev1.Service) bool {
+		return p.Remembered != nil && p.Remembered.CreateRejected(client.ObjectKeyFromObject(&s), time.Now())
+	}
+	for _, out := range []func(corev1.Service) bool{Refused, rejected} {
+		if others := slices.DeleteFunc(slices.Clone(group), out); len(others) > 0 {
+			group = others
+		}
 	}
 	started := slices.IndexFunc(group, func(s corev1.Service) bool {
 		return p.Claimed(&s) || p.Remembered != nil && p.Remembered.MayAppear(client.ObjectKeyFromObject(&s))

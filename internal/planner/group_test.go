@@ -179,6 +179,37 @@ func (unanswered) LoadBalancerOf(types.NamespacedName) string { return "" }
 func (unanswered) Users(string) []types.NamespacedName        { return nil }
 func (u unanswered) MayAppear(key types.NamespacedName) bool  { return slices.Contains(u, key.Name) }
 
+func (unanswered) CreateRejected(types.NamespacedName, time.Time) bool { return false }
+
+// rejected is the memory of a controller to which the cloud has rejected the creates for these Services.
+type rejected struct{ unanswered }
+
+func (r rejected) CreateRejected(key types.NamespacedName, _ time.Time) bool {
+	return slices.Contains(r.unanswered, key.Name)
+}
+
+func (rejected) MayAppear(types.NamespacedName) bool { return false }
+
+func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T) {
+	a, b, c := member("a", 1, claimedNow), member("b", 2), member("c", 3, refusedNow)
+	for name, test := range map[string]struct {
+		rejected []string
+		want     string
+	}{
+		"the oldest is rejected":                    {[]string{"a"}, "b"},
+		"another one is":                            {[]string{"b"}, "a"},
+		"all that are not refused: one tries again": {[]string{"a", "b"}, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := cluster("", a, b, c)
+			p.Remembered = rejected{test.rejected}
+			if got := p.creatorOf([]corev1.Service{a, b, c}); got.Name != test.want {
+				t.Errorf("%s creates the load balancer", got.Name)
+			}
+		})
+	}
+}
+
 func TestServiceThatStartedToCreateTheLoadBalancerOfAGroupFinishesIt(t *testing.T) {
 	a, b := member("a", 1, refusedNow), member("b", 2)
 	p := cluster("", a, b)

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,9 +15,10 @@ import (
 // usedBy is the memory of a controller in which the Services use all load balancers.
 type usedBy []types.NamespacedName
 
-func (usedBy) LoadBalancerOf(types.NamespacedName) string { return "" }
-func (usedBy) MayAppear(types.NamespacedName) bool        { return false }
-func (u usedBy) Users(string) []types.NamespacedName      { return u }
+func (usedBy) LoadBalancerOf(types.NamespacedName) string          { return "" }
+func (usedBy) MayAppear(types.NamespacedName) bool                 { return false }
+func (usedBy) CreateRejected(types.NamespacedName, time.Time) bool { return false }
+func (u usedBy) Users(string) []types.NamespacedName               { return u }
 
 func TestOnlyThePlainCaseIsTakenFromTheLists(t *testing.T) {
 	owner := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}

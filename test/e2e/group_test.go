@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 const groupKey = prefix + "load-balancer-group"
@@ -159,6 +162,22 @@ func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 	for _, f := range s.cloud.floatingIPs() {
 		s.cloud.neutron("DELETE", "floatingips/"+f.ID, nil, nil) // it lost its load balancer before, and is an orphan
 	}
+}
+
+// Octavia refuses an address that is not in the subnet, whenever it is asked. A Service cannot tell that by itself.
+func TestAServiceWhoseCreateIsRejectedHoldsUpNoOtherOfItsGroup(t *testing.T) {
+	skipOnRealOpenStack(t, "what a rejected create looks like is in the contract")
+	waits := timing.Default()
+	waits.SlowRetry = time.Second
+	s := newStage(t, settings{program: cli.Options{Timing: waits}})
+	internal := annotated(internalKey, "true")
+	bad := s.service("bad", tcp(8080), grouped("shop"), internal, at("192.0.2.9"))
+	bad.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
+	web := s.service("web", tcp(8081), grouped("shop"), internal)
+	web.waitUntilProgrammed()
+	bad.change(at(""))
+	bad.waitUntilProgrammed()
+	s.requirePorts(web.tree().ID, "TCP/8080", "TCP/8081")
 }
 
 func TestTheServicesOfAGroupWaitForTheOneThatMakesItsLoadBalancer(t *testing.T) {
