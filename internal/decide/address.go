@@ -21,7 +21,7 @@ import (
 // due. It is forgotten when the Service requests another address, unless the address is the published one, which is
 // attached again if the other one cannot be.
 func addressed(f Facts, d Decision) Decision {
-	want, facts := d.Goal.Wanted.FloatingIP, lb.AddressFacts{Published: status.Published(f.Service), Requested: f.RequestedAddresses}
+	want, facts := d.Goal.Wanted.FloatingIP, lb.AddressFacts{Published: status.Published(f.Service), Requested: f.RequestedAddresses, Abandoned: f.AbandonedFloatingIPs}
 	if d.Goal.Known && !d.Goal.MembersOnly {
 		d.Record.Rejected = maps.Clone(d.Record.Rejected)
 		maps.DeleteFunc(d.Record.Rejected, func(_ string, r memory.Rejected) bool {

@@ -47,6 +47,9 @@ type Facts struct {
 	MissingNodeRules string
 	// RequestedAddresses are the addresses and ids of floating IPs that other Services request.
 	RequestedAddresses []string
+	// AbandonedFloatingIPs are the ids of those with the requested address that were created for Services of this cluster
+	// which do not exist any more.
+	AbandonedFloatingIPs []string
 	// RequestID identifies the pass in the logs of OpenStack.
 	RequestID string
 	// Preview decides as if all delays were over.

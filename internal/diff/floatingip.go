@@ -120,8 +120,11 @@ func acquire(wanted lb.Wanted, all []lb.FloatingIP, have found, port string, own
 			return nil, refused
 		}
 		op := AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port}
-		if want.Address == "" && owner.KeptFloatingIP(f) {
+		switch {
+		case want.Address == "" && owner.KeptFloatingIP(f):
 			op.Description = owner.FloatingIPDescription()
+		case madeForAnother(f, owner): // which is gone: as any address that a person requests, it stays from now on
+			op.Description = owner.KeptFloatingIPDescription()
 		}
 		return op, nil
 	}
@@ -139,7 +142,7 @@ func unavailable(f, want lb.FloatingIP, facts lb.AddressFacts, port string, owne
 		return inUse("was created for this Service but is attached to port %s; detach it there, or change its description to give it up and get another one", f.PortID)
 	case f.PortID != "":
 		return inUse("is attached to port %s, which does not belong to this Service; detach it there, or request another address", f.PortID)
-	case madeForAnother(f, owner):
+	case madeForAnother(f, owner) && !slices.Contains(facts.Abandoned, f.ID):
 		return inUse("was created for another Service, which may use it again; request another address, or change the description of the floating IP")
 	case f.ForwardingRouterID != "":
 		return inUse("has port forwardings on router %s; delete them, or request another address", f.ForwardingRouterID)

@@ -286,6 +286,8 @@ type AddressFacts struct {
 	Published string
 	// Requested are the addresses and ids of floating IPs that other Services request. They are never deleted.
 	Requested []string
+	// Abandoned are the ids of floating IPs that were created for Services of this cluster which do not exist any more.
+	Abandoned []string
 	// Rejected is what the cloud did not attach, and is not tried again yet.
 	Rejected []Rejection
 }

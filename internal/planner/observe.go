@@ -127,7 +127,9 @@ func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision
 		replacement := p.build(ctx, f, lb.Observed{})
 		f.Desired.Replacement = &replacement
 	case decide.NeedRequestedFloatingIP:
-		o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, d.Goal.Wanted.FloatingIP.Address)
+		if o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, d.Goal.Wanted.FloatingIP.Address); err == nil {
+			f.AbandonedFloatingIPs, err = p.abandoned(ctx, o.FloatingIPs)
+		}
 	case decide.NeedFloatingIPs:
 		var addresses []string
 		for _, floating := range o.FloatingIPs {

@@ -6,12 +6,15 @@ package planner
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 // RequestedAddresses returns the addresses and ids of floating IPs that the Service requests, whether it gets them or
@@ -38,6 +41,31 @@ func (p *Planner) requestedElsewhere(ctx context.Context, service *corev1.Servic
 		}
 	})
 	return requested, err
+}
+
+// abandoned returns the ids of those floating IPs that were created for Services of this cluster which do not exist any more,
+// as after a backup was restored. A Service that requests one by its address gets it.
+func (p *Planner) abandoned(ctx context.Context, found []lb.FloatingIP) ([]string, error) {
+	made := map[string]string{}
+	for _, f := range found {
+		if mark, kept, marked := lb.MarkOfFloatingIP(f); marked && !kept && mark.ClusterUID == p.ClusterUID {
+			made[f.ID] = mark.ServiceUID
+		}
+	}
+	if len(made) == 0 {
+		return nil, nil
+	}
+	var all corev1.ServiceList
+	if err := p.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list Services: %w", err)
+	}
+	exists := map[string]bool{}
+	for i := range all.Items {
+		exists[p.Owner(&all.Items[i]).ServiceUID] = true
+		exists[string(all.Items[i].UID)] = true
+	}
+	maps.DeleteFunc(made, func(_, uid string) bool { return exists[uid] })
+	return slices.Sorted(maps.Keys(made)), nil
 }
 
 // WaitingFor returns the Services that request the floating IP with the address and id.

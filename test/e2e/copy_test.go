@@ -112,6 +112,32 @@ func (s *stage) copied(from *corev1.Service, namespace, name string, edits ...ed
 	return &service{stage: &there, name: name}
 }
 
+// As after a cluster's Services were lost and restored: the load balancer of the lost one is an orphan, and the address that it
+// was given automatically is what people know.
+func TestARestoredServiceGetsTheAddressOfTheLostOneThatItRequests(t *testing.T) {
+	s := newStage(t, settings{flags: collecting})
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	lost := s.cloud.floatingIP(address)
+	s.stop()
+	web.change(func(v *corev1.Service) { v.Finalizers = nil })
+	if err := s.client.CoreV1().Services(s.namespace).Delete(t.Context(), web.name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	restored := s.service("web", tcp(8080), at(address))
+	s.start()
+	if got := restored.waitUntilProgrammed(); got != address {
+		t.Errorf("the Service is at %s, and requests %s", got, address)
+	}
+	restored.requireOneLoadBalancer()
+	restored.delete()
+	restored.waitUntilGone()
+	if now := s.cloud.floatingIP(address); now.ID != lost.ID || now.PortID != "" {
+		t.Errorf("the requested floating IP does not stay: %+v", now)
+	}
+	s.given = append(s.given, address)
+}
+
 // What memory would know, the conditions and the cloud show after a start.
 func TestAServiceThatNeedsNoLoadBalancerAnyMoreIsReleasedAfterAStart(t *testing.T) {
 	bare := func(v *corev1.Service) { v.Annotations = nil }
