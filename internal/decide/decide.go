@@ -225,7 +225,13 @@ type Sequence struct {
 	// locked is whether Octavia may have begun an operation, rejected whether it rejected one
 	// on which others depend, and failed whether any operation failed.
 	locked, rejected, failed bool
+	// detached is whether a floating IP was detached to make room for another one.
+	detached bool
 }
+
+// MayStop reports whether the pass may end here because the controller ends. Between a detached floating IP and the one that
+// takes its place, the Service has no address.
+func (s Sequence) MayStop() bool { return !s.detached }
 
 // Ready returns the operation as it is carried out now, or false if the pass skips it.
 func (s Sequence) Ready(op diff.Op, observed lb.Observed) (diff.Op, bool) {
@@ -243,6 +249,8 @@ func (s Sequence) Ready(op diff.Op, observed lb.Observed) (diff.Op, bool) {
 // After returns the sequence after the operation was carried out, or failed.
 func (s Sequence) After(op diff.Op, err error) Sequence {
 	s.failed = s.failed || err != nil
+	detach, detaches := op.(diff.DisassociateFloatingIP)
+	s.detached = detaches && detach.For != ""
 	if op.Octavia() {
 		s.locked = !rejection(err)
 		s.rejected = s.rejected || !s.locked && holdsUp(op)

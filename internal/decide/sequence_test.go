@@ -56,6 +56,27 @@ func TestOnePassCarriesOutAllNeutronOperationsAndOneOctaviaOperation(t *testing.
 	}
 }
 
+func TestAPassDoesNotStopBetweenADetachedFloatingIPAndTheNext(t *testing.T) {
+	var s Sequence
+	for _, c := range []struct {
+		op   diff.Op
+		err  error
+		want bool
+	}{
+		{diff.SetMembers{}, nil, true},
+		{diff.DisassociateFloatingIP{ID: "a", For: "203.0.113.8"}, nil, false},
+		{diff.AssociateFloatingIP{ID: "b"}, nil, true},
+		{diff.DisassociateFloatingIP{ID: "a", For: "203.0.113.8"}, errors.New("lost"), false}, // it may be done
+		{diff.AssociateFloatingIP{ID: "a"}, nil, true},
+		{diff.DisassociateFloatingIP{ID: "c"}, nil, true},
+	} {
+		s = s.After(c.op, c.err)
+		if got := s.MayStop(); got != c.want {
+			t.Errorf("after %v it may stop: %t", c.op, got)
+		}
+	}
+}
+
 func TestOnlyARejectionLeavesTheLoadBalancerUnlocked(t *testing.T) {
 	for _, class := range []openstack.Class{openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone} {
 		if !rejection(&openstack.Error{Class: class}) {

@@ -138,7 +138,7 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		op, ready := sequence.Ready(ops[0], d.Record.Cloud.Observed)
 		if ops = ops[1:]; !ready {
 			continue
-		} else if ctx.Err() != nil {
+		} else if ctx.Err() != nil && sequence.MayStop() {
 			return d, wrote, ctx.Err()
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
