@@ -97,9 +97,12 @@ var (
 	mayBeSecret = regexp.MustCompile(`(?i)pass|secret|token|@|://[^/]*:[^0-9]|"[^"/]*:`)
 )
 
-// sectionAbove returns the section of the last header of the lines.
+// sectionAbove returns the section of the last header of the lines. The rest of a value, which may be secret, is no header.
 func sectionAbove(lines []string) string {
 	for i := len(lines) - 1; i >= 0; i-- {
+		if i > 0 && continues(lines[i-1]) {
+			continue
+		}
 		if m := header.FindStringSubmatch(lines[i]); m != nil {
 			return m[1]
 		}
@@ -120,7 +123,7 @@ func (m mistake) end(lines []string, first int) int {
 		last++
 	}
 	if m.message == notTerminated {
-		for last+1 < len(lines) && !nextStatement.MatchString(lines[last+1]) {
+		for last+1 < len(lines) && (continues(lines[last]) || !nextStatement.MatchString(lines[last+1])) {
 			last++
 		}
 	}
