@@ -163,13 +163,14 @@ func (v *service) waitUntilReplaced(old, address string) {
 		if len(found) != 1 || found[0].ID == old {
 			return fmt.Errorf("the load balancers are %+v", found)
 		}
+		// Of one that was deleted, condition Programmed is still True until the id of the new one is written.
+		if id := v.now().Annotations[idKey]; id != found[0].ID {
+			return fmt.Errorf("the Service names load balancer %q, it has %s", id, found[0].ID)
+		}
 		return nil
 	})
 	if got := v.waitUntilProgrammed(); got != address {
 		v.t.Errorf("the address changed from %s to %s", address, got)
-	}
-	if id := v.now().Annotations[idKey]; id != v.tree().ID {
-		v.t.Errorf("the Service names load balancer %s, it has %s", id, v.tree().ID)
 	}
 	v.waitForAnswersThrough(address, 8080, v.addresses("a", "b")...)
 }
