@@ -167,8 +167,8 @@ func (m *Store) MayAppear(key types.NamespacedName) bool {
 	return !m.records[key].Cloud.Unanswered.IsZero()
 }
 
-// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and when it is
-// due again is later than now.
+// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next attempt
+// is not due yet.
 func (m *Store) CreateRejected(key types.NamespacedName, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -72,8 +72,8 @@ type Remembered interface {
 	LoadBalancerOf(types.NamespacedName) string
 	// MayAppear reports whether a create without an answer may still produce a load balancer.
 	MayAppear(types.NamespacedName) bool
-	// CreateRejected reports whether the cloud rejected the create of a load balancer for the Service, and it is not due again
-	// at the time.
+	// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next
+	// attempt is not due at the time.
 	CreateRejected(types.NamespacedName, time.Time) bool
 	// Users returns the Services that use the load balancer.
 	Users(id string) []types.NamespacedName

@@ -45,8 +45,8 @@ type ServiceStatus struct {
 	Parts []Part `json:"parts,omitempty"`
 }
 
-// Silent reports whether nothing answers the clients of the Service, for a reason that condition Programmed does not have.
-func (v ServiceStatus) Silent() bool {
+// NotServing reports whether nothing answers the clients of the Service, for a reason that condition Programmed does not have.
+func (v ServiceStatus) NotServing() bool {
 	return v.Serving != nil && v.Serving.Status == string(metav1.ConditionFalse) && v.Serving.Reason != status.ReasonNotProgrammed
 }
 

@@ -192,7 +192,7 @@ func sections(out io.Writer, s Survey) error {
 		if v.Programmed != string(metav1.ConditionTrue) && v.Message != "" {
 			messages = append(messages, []string{v.Namespace, v.Name, v.Message})
 		}
-		if v.Silent() {
+		if v.NotServing() {
 			messages = append(messages, []string{v.Namespace, v.Name, "does not serve (" + v.Serving.Reason + "): " + v.Serving.Message})
 		}
 		for _, line := range v.Drift.lines() {
@@ -252,7 +252,7 @@ func (v ServiceStatus) tree() tree.Node {
 	if v.Address != "" {
 		root.Text += ", " + v.Address
 	}
-	if v.Silent() {
+	if v.NotServing() {
 		root.Text += ", does not serve: " + v.Serving.Reason
 	}
 	if v.ProvisioningStatus == "" {

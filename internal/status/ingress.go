@@ -67,7 +67,7 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	address := p.Address()
 	if address == "" || p.External && address == l.VIP.Address {
 		// The floating IP is missing: the VIP is not what clients can reach, unless it is published beside.
-		return p.withVIPs(old, p.own(old))
+		return p.withoutFloatingIP(old)
 	}
 	if p.Hostname != "" {
 		return []corev1.LoadBalancerIngress{{Hostname: p.Hostname}}
@@ -135,30 +135,38 @@ func (p Pass) creates() bool {
 
 // own returns the published addresses of floating IPs that the Service still has.
 func (p Pass) own(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool { return !p.isOwn(i) })
+}
+
+func (p Pass) isOwn(i corev1.LoadBalancerIngress) bool {
+	if i.IP == "" && (p.HostnameSuffix == "" || !strings.HasSuffix(i.Hostname, "."+p.HostnameSuffix)) {
+		return len(p.Own) > 0 // a host name that a person chose stands for the address
+	}
+	return slices.ContainsFunc(p.Own, func(address string) bool { return p.leadsTo(i, address) })
+}
+
+// withoutFloatingIP returns the published addresses that stay while the floating IP is missing: those of own, and VIPs that
+// are published beside it.
+func (p Pass) withoutFloatingIP(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	vips := p.vipsBesideFloatingIP()
 	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
-		if i.IP == "" && (p.HostnameSuffix == "" || !strings.HasSuffix(i.Hostname, "."+p.HostnameSuffix)) {
-			return len(p.Own) == 0 // a host name that a person chose stands for the address
-		}
-		return !slices.ContainsFunc(p.Own, func(address string) bool { return p.leadsTo(i, address) })
+		isVIP := slices.ContainsFunc(vips, func(address string) bool { return p.leadsTo(i, address) })
+		return !isVIP && !p.isOwn(i)
 	})
 }
 
-// withVIPs adds those published VIPs to the kept entries that are published beside a floating IP, in the old order.
-func (p Pass) withVIPs(old, kept []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+// vipsBesideFloatingIP returns the VIPs to publish beside a floating IP, which leads to an IPv4 address only.
+func (p Pass) vipsBesideFloatingIP() []string {
 	var vips []string
 	l := p.Observed.LoadBalancer
 	for _, vip := range append([]lb.VIP{l.VIP}, l.AdditionalVIPs...) {
-		isIPv4 := !strings.Contains(vip.Address, ":")
+		isIPv6 := strings.Contains(vip.Address, ":")
 		served := len(p.Families) > 1 || vip.Address == l.VIP.Address
-		if served && (!isIPv4 || p.Addresses == annotation.StatusVIP || p.Addresses == annotation.StatusBoth) {
+		if served && (isIPv6 || p.Addresses == annotation.StatusVIP || p.Addresses == annotation.StatusBoth) {
 			vips = append(vips, vip.Address)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
-		isVIP := func(address string) bool { return p.leadsTo(i, address) }
-		return !slices.ContainsFunc(kept, func(k corev1.LoadBalancerIngress) bool { return k.IP == i.IP && k.Hostname == i.Hostname }) &&
-			!slices.ContainsFunc(vips, isVIP)
-	})
+	return vips
 }
 
 // remaining returns the published addresses that the Service has, as far as is known after a failure.

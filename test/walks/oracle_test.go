@@ -89,21 +89,28 @@ func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
 		}), "objects of others were changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			behind := test.behind
-			if behind != nil {
-				behind = func(s *stage) error {
-					s.process.stop()
-					return test.behind(s)
-				}
-			}
-			_, err := walkInMemory(t, plain, behind)
-			switch {
-			case test.want == "" && err != nil:
-				t.Errorf("nothing was changed, and the walk fails: %v", err)
-			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("the walk ends with %v; want an error with %q", err, test.want)
-			}
+			requireOracleFinds(t, plain, test.behind, test.want)
 		})
+	}
+}
+
+// requireOracleFinds plays the story, stops the controller and tampers behind its back. The walk must end with an error that
+// contains want, or without an error if want is empty.
+func requireOracleFinds(t *testing.T, st story, behind tamperer, want string) {
+	t.Helper()
+	stopped := behind
+	if behind != nil {
+		stopped = func(s *stage) error {
+			s.process.stop()
+			return behind(s)
+		}
+	}
+	_, err := walkInMemory(t, st, stopped)
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("nothing was changed, and the walk fails: %v", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("the walk ends with %v; want an error with %q", err, want)
 	}
 }
 
@@ -145,20 +152,7 @@ func TestTheOracleFindsWhatIsWrongOnASharedLoadBalancer(t *testing.T) {
 		}, "no Service uses load balancer of nobody"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			behind := test.behind
-			if behind != nil {
-				behind = func(s *stage) error {
-					s.process.stop()
-					return test.behind(s)
-				}
-			}
-			_, err := walkInMemory(t, shares, behind)
-			switch {
-			case test.want == "" && err != nil:
-				t.Errorf("nothing was changed, and the walk fails: %v", err)
-			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("the walk ends with %v; want an error with %q", err, test.want)
-			}
+			requireOracleFinds(t, shares, test.behind, test.want)
 		})
 	}
 }
