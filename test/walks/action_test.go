@@ -78,6 +78,7 @@ var deeds = map[string]func(*stage, action) error{
 	},
 	"node-excluded": (*stage).excludeNode,
 	"endpoints":     (*stage).setEndpoints,
+	"secret":        (*stage).setSecret,
 	"start":         func(s *stage, _ action) error { return s.startProcess() },
 	"stop":          func(s *stage, _ action) error { s.process.stop(); return nil },
 	"kill":          func(s *stage, _ action) error { s.process.kill(); return nil },

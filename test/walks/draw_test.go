@@ -105,6 +105,25 @@ var values = []struct {
 	{annotation.KeepFloatingIP, []string{"true", "false"}},
 	{own + "floating-ip-tags", []string{"a,b", "b,c"}},
 	{own + "drift-policy", []string{"report", "ignore", "repair"}},
+	{prefix + "floating-network-id", []string{"$public", unknownID}},
+	{prefix + "floating-subnet-id", []string{"$public-subnet", unknownID}},
+	{prefix + "floating-subnet", []string{"public-*", "!nothing", "nothing"}},
+	{prefix + "floating-subnet-tags", []string{"nothing", "!nothing"}},
+	{prefix + "member-subnet-id", []string{"$subnet", "$subnet-b", unknownID}},
+	{own + "node-address-type", []string{"ExternalIP", "InternalIP"}},
+	{own + "target-type", []string{"pod", "node"}},
+	{prefix + "tls-secret", []string{"certificate", "missing"}},
+	{prefix + "default-tls-container-ref", []string{"$certificate-a", "$certificate-b"}},
+	{own + "sni-container-refs", []string{"$certificate-a", "$certificate-b,$certificate-a"}},
+}
+
+// unknownID is the id of nothing.
+const unknownID = "8f5e2f7c-0000-4000-8000-000000000404"
+
+// placements are what a load balancer can only be replaced for. Each Service has a port of its own.
+func (d dice) placement(on string) string {
+	return pick(d, "flavor-id=$flavor-a", "flavor-id=$flavor-b", "flavor-id=-", "subnet-id=$subnet-b", "subnet-id=-", "network-id=$network", "network-id=-",
+		"availability-zone=zone-a", "availability-zone=-", "port-id="+portFor(on), "port-id=-")
 }
 
 func (d dice) annotation() action {
@@ -137,9 +156,7 @@ func (d dice) action() action {
 		a.On = on
 		return a
 	case n < 47:
-		return action{Do: "annotate-all", On: on, Value: pick(d,
-			prefix+"flavor-id=$flavor-a "+prefix+"allow-replacement=true", prefix+"flavor-id=$flavor-b "+prefix+"allow-replacement=true",
-			prefix+"subnet-id=$subnet-b "+prefix+"allow-replacement=true", prefix+"flavor-id=- "+prefix+"allow-replacement=true")}
+		return action{Do: "annotate-all", On: on, Value: prefix + d.placement(on) + " " + prefix + "allow-replacement=true"}
 	case n < 52:
 		return action{Do: "open", On: on, Value: d.port()}
 	case n < 57:
@@ -163,6 +180,8 @@ func (d dice) action() action {
 		return action{Do: "node-excluded", On: d.node(), Value: pick(d, "", absent)}
 	case n < 72:
 		return action{Do: "endpoints", On: on, Value: pick(d, "", "node-1", "node-2", "node-1 node-3")}
+	case n < 73:
+		return action{Do: "secret", On: pick(d, "shop", "shop", "blog") + "/certificate", Value: pick(d, "a", "b", "b", "nonsense", absent)}
 	case n < 75:
 		return action{Do: pick(d, "stop", "kill")}
 	case n < 80:

@@ -94,6 +94,52 @@ func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
 	}
 }
 
+// TestTheOracleFindsAnotherCertificate is the same for a Service that ends TLS with the certificate of a Secret.
+func TestTheOracleFindsAnotherCertificate(t *testing.T) {
+	ends := story{
+		{Do: "create", On: "shop/web", Value: annotation.TLSSecret + "=certificate", Wait: 120},
+		{Do: "secret", On: "shop/certificate", Value: "b", Wait: 120},
+	}
+	for name, test := range map[string]struct {
+		behind tamperer
+		want   string
+	}{
+		"nothing": {nil, ""},
+		"a person's certificate": {func(s *stage) error {
+			b, err := s.find("shop/web")
+			if err != nil {
+				return err
+			}
+			return s.put("listeners/"+b.Listeners[0], "listener", map[string]any{"default_tls_container_ref": s.symbols["$certificate-b"]})
+		}, "$certificate-b"},
+		"secret of nobody": {func(s *stage) error {
+			return s.barbican(http.MethodPost, "secrets", map[string]any{"name": "left"}, nil)
+		}, "secret left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireOracleFinds(t, ends, test.behind, test.want)
+		})
+	}
+}
+
+// TestTheOracleFindsAKeptAddressThatIsLost is the same for the address of a Service that is gone and requested that it stays.
+func TestTheOracleFindsAKeptAddressThatIsLost(t *testing.T) {
+	keeps := story{
+		{Do: "create", On: "shop/web", Value: annotation.KeepFloatingIP + "=true"},
+		{Do: "wait", Wait: 120}, // the ledger has seen the Service without an address first
+		{Do: "delete", On: "shop/web", Wait: 120},
+	}
+	requireOracleFinds(t, keeps, nil, "")
+	requireOracleFinds(t, keeps, func(s *stage) error {
+		for _, id := range s.ledger.kept {
+			if err := s.neutron(http.MethodDelete, "floatingips/"+id, nil, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "was to be kept")
+}
+
 // requireOracleFinds plays the story, stops the controller and tampers behind its back. The walk must end with an error that
 // contains want, or without an error if want is empty.
 func requireOracleFinds(t *testing.T, st story, behind tamperer, want string) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"regexp"
 	"slices"
 	"sort"
@@ -82,6 +83,8 @@ type photographer struct {
 	// placed are the Services that request a subnet, and flavored those that request a flavor. A load balancer stays where it
 	// is, and of its flavor, when nobody requests that any more.
 	placed, flavored map[string]bool
+	// zoned are those that request an availability zone, and ported those that request a port.
+	zoned, ported map[string]bool
 	// choosing are the Services whose members are some of the nodes: which, depends on their uid.
 	choosing map[string]bool
 }
@@ -91,7 +94,7 @@ type anything = map[string]any
 // picture looks at everything, as a person.
 func (s *stage) picture() (picture, error) {
 	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{}, named: map[string]string{},
-		placed: map[string]bool{}, flavored: map[string]bool{}, choosing: map[string]bool{}}
+		placed: map[string]bool{}, flavored: map[string]bool{}, zoned: map[string]bool{}, ported: map[string]bool{}, choosing: map[string]bool{}}
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -107,6 +110,7 @@ func (s *stage) picture() (picture, error) {
 		name := "load balancer of <" + v.Namespace + "/" + v.Name + ">"
 		ph.named[v.Annotations[annotation.LoadBalancerID]] = "<" + v.Namespace + "/" + v.Name + ">"
 		ph.placed[name], ph.flavored[name] = v.Annotations[annotation.SubnetID] != "", v.Annotations[annotation.FlavorID] != ""
+		ph.zoned[name], ph.ported[name] = v.Annotations[annotation.AvailabilityZone] != "", v.Annotations[annotation.PortID] != ""
 		most, set := v.Annotations[annotation.MaxMembers]
 		ph.choosing[name] = most == "1" || !set && s.conf["max-members"] == "1"
 		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[own+"floating-ip"]} {
@@ -115,6 +119,9 @@ func (s *stage) picture() (picture, error) {
 	}
 	for _, name := range longestFirst(s.symbols) {
 		ph.names = append(ph.names, s.symbols[name], name)
+	}
+	if err := ph.secrets(); err != nil {
+		return nil, err
 	}
 	if err := ph.cloud(); err != nil {
 		return nil, err
@@ -150,8 +157,12 @@ func (ph *photographer) text(o anything) string {
 }
 
 func (ph *photographer) replaced(text string) string {
-	return numbered.ReplaceAllString(strings.NewReplacer(ph.names...).Replace(text), "${1}_N_")
+	named := strings.NewReplacer(ph.names...).Replace(text)
+	return secretOf.ReplaceAllString(numbered.ReplaceAllString(named, "${1}_N_"), "")
 }
+
+// secretOf is what comes before the id of a secret in its reference.
+var secretOf = regexp.MustCompile(`http://[0-9.:]+/v1/secrets/`)
 
 // numbered are names of listeners and pools. Their number tells in which order they were made.
 var numbered = regexp.MustCompile(`(listener|pool|monitor|member)_[0-9]+_`)
@@ -198,11 +209,18 @@ func (ph *photographer) cloud() error {
 		if !ph.flavored[owner] {
 			delete(b, "flavor_id")
 		}
-		label := ph.add(owner, ph.where(owner, ph.text(b)))
+		if !ph.zoned[owner] {
+			delete(b, "availability_zone")
+		}
+		text := ph.where(owner, ph.text(b))
+		if ph.ported[owner] {
+			text += " at port " + ph.replaced(fmt.Sprint(b["vip_port_id"]))
+		}
+		label := ph.add(owner, text)
 		ph.labels[id] = label
 		ports[fmt.Sprint(b["vip_port_id"])] = label
 		ph.addresses[fmt.Sprint(b["vip_address"])] = "VIP of " + label
-		if err := ph.children(label, id); err != nil {
+		if err := ph.children(label, id, b["vip_subnet_id"]); err != nil {
 			return err
 		}
 	}
@@ -249,12 +267,21 @@ func (ph *photographer) cloud() error {
 			ph.add("port of no load balancer", ph.replaced(fmt.Sprint(p["name"], p["fixed_ips"])))
 		}
 	}
-	secrets, err := ph.list(s.barbican, "secrets", "secrets")
+	return nil
+}
+
+// secrets adds the secrets in Barbican that are no person's, and gives their ids names. It comes first: listeners refer to them.
+func (ph *photographer) secrets() error {
+	secrets, err := ph.list(ph.s.barbican, "secrets?limit=100", "secrets")
 	if err != nil {
 		return err
 	}
 	for _, o := range secrets {
-		ph.add("secret "+ph.replaced(fmt.Sprint(o["name"])), "")
+		if o["name"] == ofPerson {
+			continue
+		}
+		line := ph.add("secret "+ph.replaced(fmt.Sprint(o["name"])), "")
+		ph.names = append(ph.names, path.Base(fmt.Sprint(o["secret_ref"])), "<"+line+">")
 	}
 	return nil
 }
@@ -286,7 +313,7 @@ func (ph *photographer) ownerOf(b anything) string {
 }
 
 // children adds listeners and pools of a load balancer.
-func (ph *photographer) children(label, id string) error {
+func (ph *photographer) children(label, id string, vipSubnet any) error {
 	s := ph.s
 	pools, err := ph.list(s.octavia, "pools?loadbalancer_id="+id, "pools")
 	if err != nil {
@@ -304,6 +331,9 @@ func (ph *photographer) children(label, id string) error {
 			if owner, _, _ := strings.Cut(label, " #"); ph.choosing[owner] {
 				delete(m, "address")
 				delete(m, "name")
+			}
+			if m["subnet_id"] == nil {
+				m["subnet_id"] = vipSubnet // Octavia uses that of the VIP then
 			}
 			lines = append(lines, ph.text(m))
 		}

@@ -277,7 +277,9 @@ func (j *sharedJudge) portsOf(name, reason string) {
 		if m == nil || m[1] != own {
 			continue
 		}
-		others := slices.ContainsFunc(j.ports, func(p sharedPort) bool { return p.balancer == label && p.port == m[2] && p.service != name })
+		others := slices.ContainsFunc(j.ports, func(p sharedPort) bool {
+			return p.balancer == label && socket(p.port) == socket(m[2]) && p.service != name
+		})
 		if reason == diff.ReasonPortInUse && others || reason == build.ReasonMetricsUnsupported && strings.HasPrefix(m[2], "PROMETHEUS") {
 			continue
 		}
@@ -303,7 +305,7 @@ func (j *sharedJudge) refusal(name, reason string) {
 		j.fault("Service %s is refused for the sake of nobody: %s", name, j.now["Service "+name])
 	}
 	if reason == diff.ReasonPortInUse && !slices.ContainsFunc(j.ports, func(p sharedPort) bool {
-		return p.balancer == label && p.service != name && j.want["load balancer of <"+name+">, port "+p.port] != ""
+		return p.balancer == label && p.service != name && j.requests(name, socket(p.port))
 	}) {
 		j.fault("Service %s says that its ports are in use, and nobody uses them", name)
 	}
@@ -314,6 +316,26 @@ func (j *sharedJudge) refusal(name, reason string) {
 			j.fault("Service %s publishes %s, and has ports on %q: %v", name, address, label, has)
 		}
 	}
+}
+
+// requests reports whether a Service requests what needs the socket.
+func (j *sharedJudge) requests(name, needed string) bool {
+	for line := range j.want {
+		m := portLine.FindStringSubmatch(line)
+		if m != nil && m[1] == "load balancer of <"+name+">" && socket(m[2]) == needed {
+			return true
+		}
+	}
+	return false
+}
+
+// socket is what a listener needs for itself: all protocols but UDP and SCTP use TCP.
+func socket(port string) string {
+	protocol, number, _ := strings.Cut(port, "/")
+	if protocol != "UDP" && protocol != "SCTP" {
+		protocol = "TCP"
+	}
+	return protocol + "/" + number
 }
 
 // cloud judges a line about something in the cloud.

@@ -151,7 +151,7 @@ func (s *stage) start(o cloudsim.Options) error {
 	s.user = openstack.SimulatedUser(s.cloud)
 	s.conf = map[string]string{}
 	s.close = append(s.close, s.leaveCluster)
-	return errors.Join(s.makeSymbols(), s.makeFiles(), s.makeCluster(), s.makeOthers())
+	return errors.Join(s.makeSymbols(), s.makeCertificates(), s.makeFiles(), s.makeCluster(), s.makeOthers())
 }
 
 func (s *stage) end() error {
@@ -207,7 +207,7 @@ func (s *stage) makeCluster() error {
 			return err
 		}
 	}
-	return nil
+	return s.setSecret(action{On: "shop/certificate", Value: "a"})
 }
 
 // makeNamespace makes a namespace unless it is there. One that is being deleted is an error.
@@ -228,7 +228,8 @@ func (s *stage) makeNamespace(name string) error {
 func (s *stage) leaveCluster() error {
 	errs := []error{s.client.CoreV1().Nodes().DeleteCollection(s.ctx, metav1.DeleteOptions{}, metav1.ListOptions{})}
 	for _, name := range namespaces {
-		errs = append(errs, s.client.DiscoveryV1().EndpointSlices(name).DeleteCollection(s.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		errs = append(errs, s.client.DiscoveryV1().EndpointSlices(name).DeleteCollection(s.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+			s.client.CoreV1().Secrets(name).DeleteCollection(s.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	}
 	return errors.Join(errs...)
 }
@@ -244,8 +245,11 @@ func (s *stage) addNode(name string) error {
 	return err
 }
 
-// ofPerson is the description of the floating IPs that are given.
+// ofPerson is the description of the floating IPs that are given, and the name of secrets.
 const ofPerson = "of a person"
+
+// portFor is the symbol of the port that is there for a Service.
+func portFor(on string) string { return "$port-" + strings.ReplaceAll(on, "/", "-") }
 
 // makeSymbols makes what Services can refer to.
 func (s *stage) makeSymbols() error {
@@ -256,6 +260,7 @@ func (s *stage) makeSymbols() error {
 		"$flavor-a": s.cloud.Octavia().AddFlavor("a", "amphora", `{"loadbalancer_topology": "SINGLE"}`),
 		"$flavor-b": s.cloud.Octavia().AddFlavor("b", "amphora", `{"loadbalancer_topology": "ACTIVE_STANDBY"}`),
 	}
+	s.cloud.Octavia().AddAvailabilityZone("zone-a", "amphora", `{"compute_zone": "nova"}`)
 	var subnet struct{ Subnet struct{ ID string } }
 	err := s.neutron(http.MethodPost, "subnets", map[string]any{"subnet": map[string]any{
 		"name": "private-2", "network_id": ids.PrivateNetwork, "ip_version": 4, "cidr": "10.30.0.0/24"}}, &subnet)
@@ -265,6 +270,14 @@ func (s *stage) makeSymbols() error {
 	s.symbols["$subnet-b"] = subnet.Subnet.ID
 	if err := s.neutron(http.MethodPut, "routers/"+ids.Router+"/add_router_interface", map[string]any{"subnet_id": subnet.Subnet.ID}, nil); err != nil {
 		return err
+	}
+	for _, on := range []string{"shop/web", "shop/api", "shop/pay", "blog/web"} {
+		var made struct{ Port struct{ ID string } }
+		if err := s.neutron(http.MethodPost, "ports", map[string]any{"port": map[string]any{"name": on, "network_id": ids.PrivateNetwork,
+			"fixed_ips": []any{map[string]any{"subnet_id": ids.PrivateSubnet}}}}, &made); err != nil {
+			return err
+		}
+		s.symbols[portFor(on)] = made.Port.ID
 	}
 	for _, name := range []string{"$given-a", "$given-b"} {
 		var made struct {

@@ -113,10 +113,12 @@ func (s *stage) correctAll(services []string) error {
 	return nil
 }
 
-// correct removes from a Service what it can be refused for.
+// correct removes from a Service what it can be refused for: all that its author has set, but for its group, which it cannot leave.
 func correct(_ *stage, v *corev1.Service, _ action) error {
-	for _, one := range values {
-		delete(v.Annotations, one.key)
+	for _, one := range annotation.Table {
+		if !one.Output && one.Key != group {
+			delete(v.Annotations, one.Key)
+		}
 	}
 	v.Spec.LoadBalancerIP = ""
 	return nil
@@ -157,7 +159,8 @@ func (s *stage) repairDrift() error {
 	return err
 }
 
-// giveUpAddresses lets only one Service request each of the given addresses: who gets it depends on the order.
+// giveUpAddresses lets only one Service request each of the given addresses, and each port only the Service that it is for: who
+// gets it depends on the order.
 func (s *stage) giveUpAddresses() error {
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -172,6 +175,10 @@ func (s *stage) giveUpAddresses() error {
 				err = errors.Join(err, edit(correct)(s, action{On: v.Namespace + "/" + v.Name}))
 			}
 			taken[name] = true
+		}
+		port, on := s.symbolic(v.Annotations[annotation.PortID]), v.Namespace+"/"+v.Name
+		if port != "" && port != portFor(on) && v.DeletionTimestamp == nil {
+			err = errors.Join(err, edit(correct)(s, action{On: on}))
 		}
 	}
 	return err
@@ -223,6 +230,7 @@ type requests struct {
 	conf     map[string]string
 	nodes    []corev1.Node
 	slices   []discoveryv1.EndpointSlice
+	secrets  []corev1.Secret
 	services []*corev1.Service
 }
 
@@ -254,6 +262,11 @@ func (s *stage) requests() (r requests, _ error) {
 	if err != nil {
 		return r, err
 	}
+	secrets, err := s.client.CoreV1().Secrets("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return r, err
+	}
+	r.secrets = slices.DeleteFunc(secrets.Items, func(o corev1.Secret) bool { return o.Type != corev1.SecretTypeTLS })
 	r.slices = slices.DeleteFunc(endpoints.Items, func(e discoveryv1.EndpointSlice) bool { return e.Namespace == "default" })
 	return r, nil
 }
@@ -269,6 +282,9 @@ func (s *stage) request(r requests) error {
 			return err
 		}
 	}
+	if err := s.setSecret(action{On: "shop/certificate", Value: absent}); err != nil {
+		return err
+	}
 	for _, n := range r.nodes {
 		made, err := s.client.CoreV1().Nodes().Create(s.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}, Spec: n.Spec}, metav1.CreateOptions{})
 		if err != nil {
@@ -282,6 +298,12 @@ func (s *stage) request(r requests) error {
 	for _, e := range r.slices {
 		e.ResourceVersion, e.UID = "", ""
 		if _, err := s.client.DiscoveryV1().EndpointSlices(e.Namespace).Create(s.ctx, &e, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	for _, o := range r.secrets {
+		o.ResourceVersion, o.UID = "", ""
+		if _, err := s.client.CoreV1().Secrets(o.Namespace).Create(s.ctx, &o, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
