@@ -5,6 +5,7 @@ package decide
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,7 @@ func TestDecideOnFailure(t *testing.T) {
 	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
 	checkDecisions(t, map[string]decision{
 		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"failed with its ports":              {facts: createdWithPorts(plain.with(failed(have))), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}, check: createsWithoutPorts},
 		"failed again before it served":      {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
 		"served and failed":                  {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
 		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
@@ -111,6 +113,20 @@ func TestDecideOnFailure(t *testing.T) {
 		"failed three times":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: GiveUp, check: gaveUp},
 		"failed again just now":              {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
 	})
+}
+
+// createdWithPorts returns the facts after the load balancer was created together with its ports.
+func createdWithPorts(f Facts) Facts {
+	f.Record.Cloud.CreatedWithChildren = f.loadBalancer().ID
+	return f
+}
+
+// createsWithoutPorts checks that the next load balancer is created without ports, and that the Service says so.
+func createsWithoutPorts(t *testing.T, d Decision) {
+	t.Helper()
+	if !d.Record.Cloud.CreateWithoutChildren || !strings.Contains(d.Record.Progress.Trouble, "first without ports") {
+		t.Errorf("after the failure the record is %+v, %q", d.Record.Cloud, d.Record.Progress.Trouble)
+	}
 }
 
 // replacedBy returns the facts after a replacement for the old load balancer was built.

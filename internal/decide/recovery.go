@@ -27,11 +27,19 @@ func (f Facts) failedBeforeServing() bool {
 
 // rebuild deletes a load balancer that failed before it served. A floating IP that was requested is attached to the next
 // one. Another one is deleted, unless it is to be kept: nobody knows its address yet, and what is not on the Service is not
-// found again if the controller is killed.
+// found again if the controller is killed. If it was created with its ports, one of them may be why it failed: a call for a part
+// alone is refused for what fails without a word in a call for all, such as a subnet of members that does not exist. So the
+// next one is created without them.
 func rebuild(f Facts, d Decision) Decision {
+	id := f.loadBalancer().ID
+	again := "created again"
+	d.Record.Cloud.CreateWithoutChildren = f.Record.Cloud.CreatedWithChildren == id
+	if d.Record.Cloud.CreateWithoutChildren {
+		again += ", first without ports, because one of them may be the reason"
+	}
 	d.Action = Rebuild
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed,
-		fmt.Sprintf("load balancer %s went into ERROR before it served; it is deleted and created again", f.loadBalancer().ID)
+		fmt.Sprintf("load balancer %s went into ERROR before it served; it is deleted and %s", id, again)
 	wanted := lb.Wanted{KeepFloatingIP: annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}
 	if f.Service.Spec.LoadBalancerIP != "" || f.Service.Annotations[annotation.FloatingIP] != "" {
 		wanted = lb.Wanted{KeepAddress: true}

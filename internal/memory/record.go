@@ -65,8 +65,8 @@ type Cloud struct {
 	// CreatedWithChildren is the id of a load balancer that was created together with its children by
 	// one call, or "".
 	CreatedWithChildren string
-	// CreateWithoutChildren is whether the next load balancer is created without children, because
-	// Octavia rejected the create with children.
+	// CreateWithoutChildren is whether the next load balancer is created without children, because Octavia rejected the
+	// create with children, or the load balancer went into ERROR.
 	CreateWithoutChildren bool
 	// FreesQuota is whether the change in progress makes room for other Services.
 	FreesQuota bool

@@ -193,6 +193,33 @@ func TestMembersMoveToTheSubnetThatTheServiceNames(t *testing.T) {
 	s.requireNoFailedRequest(visitor)
 }
 
+// Octavia checks the subnet of members only in a call for the members. In a create of everything the load balancer goes into
+// ERROR, without a reason.
+func TestAMemberSubnetThatDoesNotExistIsNamedAndTheLoadBalancerStays(t *testing.T) {
+	onlyWithProvider(t, "amphora", "provider ovn does not look for the subnet either")
+	simulatorOnly(t, "noop amphorae have no subnets")
+	const nowhere = "8f5e2f7c-0000-4000-8000-000000000404"
+	s := newStage(t, settings{program: impatient()})
+	web := s.service("web", tcp(8080), annotated(memberSubnetKey, nowhere))
+	c := web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
+	if !strings.Contains(c.Message, "Subnet "+nowhere+" not found") {
+		t.Errorf("the message does not name the subnet: %s", c.Message)
+	}
+	was := web.tree()
+	for i := range 3 {
+		s.waitForPassAfter(func() { web.change(touched(fmt.Sprint("time ", i))) })
+	}
+	web.change(notAnnotated(memberSubnetKey))
+	web.waitUntilProgrammed()
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
+	if now := web.tree(); now.ID != was.ID {
+		t.Errorf("load balancer %s was replaced by %s", was.ID, now.ID)
+	}
+	if n := s.callCount(http.MethodPost, balancersRoute); n != 2 {
+		t.Errorf("%d load balancers were created; want 2, the first with all children", n)
+	}
+}
+
 func TestFloatingIPComesFromTheFirstOfTheSubnetsThatHasAnAddressLeft(t *testing.T) {
 	onlyWithProvider(t, "amphora", "the way to the subnet does not matter here")
 	skipOnRealOpenStack(t, "what a full subnet answers is in the contract")

@@ -6,6 +6,7 @@ package walks_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // balancerOf is the load balancer of a Service in the cloud, with ids that tampering needs.
@@ -14,6 +15,7 @@ type balancerOf struct {
 	Listeners, Pools      []string
 	pool, member, monitor string
 	floatingIP            string
+	named                 bool // as the load balancers of Services
 }
 
 // find finds the load balancer that bears the Service's tag.
@@ -24,7 +26,7 @@ func (s *stage) find(on string) (b balancerOf, _ error) {
 	}
 	var list struct {
 		LoadBalancers []struct {
-			ID               string
+			ID, Name         string
 			Port             string `json:"vip_port_id"`
 			Tags             []string
 			Listeners, Pools []struct{ ID string }
@@ -36,6 +38,7 @@ func (s *stage) find(on string) (b balancerOf, _ error) {
 	for _, l := range list.LoadBalancers {
 		if slices.Contains(l.Tags, "kube-octavia.service="+string(v.UID)) {
 			b.ID, b.Port = l.ID, l.Port
+			b.named = strings.HasPrefix(l.Name, "kube_service_")
 			for _, o := range l.Listeners {
 				b.Listeners = append(b.Listeners, o.ID)
 			}
@@ -82,6 +85,9 @@ var tamperings = map[string]func(*stage, balancerOf) error{
 		return s.put("loadbalancers/"+b.ID, "loadbalancer", map[string]any{"name": "by hand"})
 	},
 	"untagged": func(s *stage, b balancerOf) error {
+		if !b.named {
+			return errNotPossible // nothing would show any more whose it is, and the Service would say NotOwned
+		}
 		return s.put("loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": []string{}})
 	},
 	"disable": func(s *stage, b balancerOf) error {
