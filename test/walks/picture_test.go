@@ -60,12 +60,16 @@ func (p picture) refused() (all []string) {
 func (p picture) without(services []string) picture {
 	kept := picture{}
 	for line, text := range p {
-		about := slices.IndexFunc(services, func(name string) bool { return strings.Contains(line+text, "<"+name+">") || line == "Service "+name })
-		if about < 0 {
+		if !slices.ContainsFunc(services, func(name string) bool { return about(name, line, text) }) {
 			kept[line] = text
 		}
 	}
 	return kept
+}
+
+// about reports whether a line of a picture is about a Service or its objects.
+func about(service, line, text string) bool {
+	return strings.Contains(line+text, "<"+service+">") || line == "Service "+service
 }
 
 // photographer makes a picture of a stage.
@@ -103,6 +107,7 @@ func (s *stage) picture() (picture, error) {
 	ph.names = append(ph.names, string(system.UID), "<cluster>")
 	services.Items = slices.DeleteFunc(services.Items, func(v corev1.Service) bool { return v.Namespace == "default" }) // default/kubernetes
 	for _, v := range services.Items {
+		s.leavesPorts = s.leavesPorts || s.misplaced(&v)
 		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
 		name := "load balancer of <" + v.Namespace + "/" + v.Name + ">"
 		ph.named[v.Annotations[annotation.LoadBalancerID]] = "<" + v.Namespace + "/" + v.Name + ">"
@@ -132,7 +137,13 @@ func (ph *photographer) text(o anything) string {
 		if leftOut[field] {
 			continue
 		}
-		if list, ok := value.([]any); ok && field != "additional_vips" {
+		if list, ok := value.([]any); ok && field == "additional_vips" {
+			for _, one := range list {
+				if vip, ok := one.(anything); ok {
+					delete(vip, "ip_address") // it is generated
+				}
+			}
+		} else if ok {
 			texts := []string{}
 			for _, one := range list {
 				// A load balancer that replaced another one says so as long as it exists.
@@ -198,10 +209,12 @@ func (ph *photographer) cloud() error {
 		if !ph.flavored[owner] {
 			delete(b, "flavor_id")
 		}
+		second := additionalAddress(b)
 		label := ph.add(owner, ph.where(owner, ph.text(b)))
 		ph.labels[id] = label
 		ports[fmt.Sprint(b["vip_port_id"])] = label
 		ph.addresses[fmt.Sprint(b["vip_address"])] = "VIP of " + label
+		ph.addresses[second] = "second VIP of " + label
 		if err := ph.children(label, id); err != nil {
 			return err
 		}
@@ -259,6 +272,16 @@ func (ph *photographer) cloud() error {
 	return nil
 }
 
+// additionalAddress is the address of the second VIP of a load balancer, or "".
+func additionalAddress(b anything) string {
+	vips, _ := b["additional_vips"].([]any)
+	if len(vips) == 0 {
+		return ""
+	}
+	vip, _ := vips[0].(anything)
+	return fmt.Sprint(vip["ip_address"])
+}
+
 // where is the text without the subnet, unless the Service requests one.
 func (ph *photographer) where(label, text string) string {
 	if ph.placed[label] {
@@ -304,6 +327,7 @@ func (ph *photographer) children(label, id string) error {
 			if owner, _, _ := strings.Cut(label, " #"); ph.choosing[owner] {
 				delete(m, "address")
 				delete(m, "name")
+				delete(m, "subnet_id") // of the family of the address
 			}
 			lines = append(lines, ph.text(m))
 		}
