@@ -165,7 +165,7 @@ func (d dice) action() action {
 	case n < 59:
 		return action{Do: "affinity", On: on, Value: pick(d, "ClientIP", "None")}
 	case n < 61:
-		return action{Do: "sources", On: on, Value: pick(d, "", "192.0.2.0/24", "192.0.2.0/24 198.51.100.0/25")}
+		return action{Do: "sources", On: on, Value: pick(d, "", "192.0.2.0/24", "192.0.2.0/24 198.51.100.0/25", "192.0.2.0/24 2001:db8::/32")}
 	case n < 63:
 		return action{Do: "policy", On: on, Value: pick(d, "Local", "Cluster")}
 	case n < 65:

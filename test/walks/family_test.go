@@ -82,6 +82,9 @@ var (
 	openToAll = regexp.MustCompile(`"allowed_cidrs":(null|\["0\.0\.0\.0/0"\]|\["::/0"\])`)
 )
 
+// ofCloudConf is the subnet of a VIP for which none is requested.
+const ofCloudConf = `"vip_subnet_id":"$subnet"`
+
 // kept are those of the Services whose load balancers have other VIPs than new ones would have. Octavia cannot add a VIP to a
 // load balancer, or remove one: the Service is served as well as it can be, or refused, until a person deletes it and creates it
 // again (docs/service-authors.md, IPv6 and dual-stack). In the end of a walk that is done, and it is compared as any other.
@@ -100,7 +103,7 @@ func (p picture) kept(want picture, moved []string) (names []string) {
 //
 // One that is served by the first family only must be as one that requests no more: single is the picture of that. One whose load
 // balancer has a VIP too many must be as wanted but for this VIP. Of both, the conditions that tell so are not compared. Any other is
-// refused and left out, as is one in another subnet.
+// refused and left out, as is one that stays where no subnet is requested any more.
 func (p picture) adapted(want, single picture, kept []string) (now, wanted picture) {
 	now, wanted = maps.Clone(p), maps.Clone(want)
 	for _, name := range kept {
@@ -114,10 +117,10 @@ func (p picture) adapted(want, single picture, kept []string) (now, wanted pictu
 				}
 			}
 		}
+		told := lacks || strings.Contains(p[service], "Accepted=False "+build.ReasonAdditionalVIPKept)
+		is, would := vipSubnet.FindString(now[balancer]), vipSubnet.FindString(wanted[balancer])
 		switch {
-		case vipSubnet.FindString(now[balancer]) != vipSubnet.FindString(wanted[balancer]):
-			now, wanted = now.without([]string{name}), wanted.without([]string{name})
-		case lacks, strings.Contains(p[service], "Accepted=False "+build.ReasonAdditionalVIPKept):
+		case told && is == would:
 			for _, one := range []picture{now, wanted} {
 				one[service] = toldOnly.ReplaceAllString(one[service], "")
 				for line, text := range one {
@@ -126,7 +129,7 @@ func (p picture) adapted(want, single picture, kept []string) (now, wanted pictu
 					}
 				}
 			}
-		case strings.Contains(p[service], "Accepted=False"):
+		case is != would && would == ofCloudConf, strings.Contains(p[service], "Accepted=False"):
 			now, wanted = now.without([]string{name}), wanted.without([]string{name})
 		}
 	}

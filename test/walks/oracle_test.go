@@ -224,7 +224,8 @@ func TestOnlyServicesThatKeepTheirVIPsAreComparedInAnotherWay(t *testing.T) {
 		"a VIP too many":                       {of(both, keeps), of(one, accepted), of(one, accepted), moved, true},
 		"a VIP too many, published is more":    {of(both, keeps+"\npublished x"), of(one, accepted), of(one, accepted), moved, false},
 		"refused":                              {of(one, refused), of(both, accepted), of(one, accepted), moved, true},
-		"another subnet":                       {of(another, accepted), of(one, accepted), of(one, accepted), moved, true},
+		"a subnet that was requested":          {of(another, accepted), of(one, accepted), of(one, accepted), moved, true},
+		"not in the requested subnet":          {of(one, accepted), of(another, accepted), of(another, accepted), moved, false},
 		"says that a VIP is missing":           {of(both, lacks), of(both, accepted), of(one, accepted), moved, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -146,8 +146,8 @@ func correct(s *stage, v *corev1.Service, _ action) error {
 	if s.misplaced(v) {
 		v.Annotations[annotation.SubnetID] = s.symbols["$subnet-v6"]
 	}
-	if len(v.Spec.IPFamilies) > 1 {
-		v.Spec.LoadBalancerSourceRanges = nil // they cannot be enforced with both families
+	if slices.Contains(v.Spec.IPFamilies, corev1.IPv6Protocol) {
+		v.Spec.LoadBalancerSourceRanges = nil // they may be of IPv4 only, and cannot be enforced with both families
 	}
 	return nil
 }
