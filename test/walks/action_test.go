@@ -99,7 +99,7 @@ func (s *stage) play(a action) (did bool, _ error) {
 	err := do(s, a)
 	var refused apierrors.APIStatus
 	var answer *openstack.StatusError
-	if errors.Is(err, errNotPossible) || errors.As(err, &refused) || errors.As(err, &answer) && answer.Status < 500 {
+	if errors.Is(err, errNotPossible) || errors.As(err, &refused) || errors.As(err, &answer) && (answer.Status < 500 || answer.Status == http.StatusNotImplemented) {
 		return false, s.sleep(time.Duration(a.Wait) * s.pace.unit)
 	}
 	if err != nil {
