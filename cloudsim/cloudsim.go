@@ -73,6 +73,9 @@ type Options struct {
 	// floating IPs. Both empty, the usual, means a block inside 127.0.0.0/8 that
 	// no other cloud on this machine uses.
 	PrivateCIDR, PublicCIDR string
+	// PrivateIPv6CIDR is the IPv6 network of nodes and VIPs; empty means unique local addresses
+	// that are made up for this cloud.
+	PrivateIPv6CIDR string
 	// MemberAt returns where the data plane finds a member with an address that is not on
 	// loopback, such as a simulated Pod's; nil means that there are none.
 	MemberAt func(netip.Addr) netip.Addr

@@ -70,6 +70,11 @@ func (c *Cloud) seedNetworks() error {
 	}
 	c.private = private
 	v6 := ula()
+	if c.options.PrivateIPv6CIDR != "" {
+		if v6, err = netip.ParsePrefix(c.options.PrivateIPv6CIDR); err != nil {
+			return err
+		}
+	}
 	c.ids.PublicNetwork = s.create(c.ids.AdminProject, "networks", "network", map[string]any{"name": "public", "router:external": true, "is_default": true})
 	c.ids.PublicSubnet = s.create(c.ids.AdminProject, "subnets", "subnet", map[string]any{
 		"name": "public-subnet", "network_id": c.ids.PublicNetwork, "ip_version": 4, "cidr": public.prefix.String(),

@@ -4,6 +4,7 @@
 package service
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 type due struct {
 	mu    sync.Mutex
 	times map[types.NamespacedName]time.Time
+	// waiting are the Services that wait for their times under a queue key.
+	waiting map[types.NamespacedName][]types.NamespacedName
 }
 
 // at requests a pass at the time, unless an earlier one is due; the zero time means at once.
@@ -41,6 +44,25 @@ func (d *due) take(key types.NamespacedName, now time.Time) (is bool, left time.
 	}
 	delete(d.times, key)
 	return true, 0
+}
+
+// wait notes that the Service waits for its time under the queue key.
+func (d *due) wait(queueKey, key types.NamespacedName) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting == nil {
+		d.waiting = map[types.NamespacedName][]types.NamespacedName{}
+	}
+	d.waiting[queueKey] = append(d.waiting[queueKey], key)
+}
+
+// strays returns, once, the Services that waited under the queue key and are not among its members any more.
+func (d *due) strays(queueKey types.NamespacedName, members []types.NamespacedName) []types.NamespacedName {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	strays := slices.DeleteFunc(d.waiting[queueKey], func(key types.NamespacedName) bool { return slices.Contains(members, key) })
+	delete(d.waiting, queueKey)
+	return strays
 }
 
 // forget removes a deleted Service.

@@ -4,6 +4,7 @@
 package service
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -31,4 +32,24 @@ func TestAServiceIsDueOncePerRequestedTime(t *testing.T) {
 	d.at(web, noon.Add(time.Minute))
 	d.forget(web)
 	expect(time.Hour, false, 0)
+}
+
+func TestAServiceThatWaitsUnderAQueueKeyIsNotLostWhenItGetsAnother(t *testing.T) {
+	var d due
+	name := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "default", Name: name} }
+	owner, guest, other := name("owner"), name("guest"), name("other")
+	expect := func(want []types.NamespacedName, members ...types.NamespacedName) {
+		t.Helper()
+		if have := d.strays(owner, members); !slices.Equal(have, want) {
+			t.Errorf("with %v, the others that wait are %v, want %v", members, have, want)
+		}
+	}
+	expect(nil, owner)
+	d.wait(owner, guest)
+	d.wait(other, other)
+	expect(nil, owner, guest)
+	d.wait(owner, owner)
+	d.wait(owner, guest)
+	expect([]types.NamespacedName{guest}, owner)
+	expect(nil, owner)
 }

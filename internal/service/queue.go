@@ -197,6 +197,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	}
 	defer done()
+	// A Service may have got another key since it was told to wait, such as a copy whose annotation with the id of the
+	// original's load balancer was removed.
+	for _, key := range r.due.strays(request.NamespacedName, members) {
+		r.Enqueue(key)
+	}
 	alone := len(members) == 1
 	for _, key := range members {
 		is, left := r.due.take(key, r.Now())
@@ -204,6 +209,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			if left, err = r.passOver(r.forService(ctx, request, key), key, alone); err != nil {
 				return reconcile.Result{}, err
 			}
+		}
+		if left > 0 && !alone {
+			r.due.wait(request.NamespacedName, key)
 		}
 		if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
 			result.RequeueAfter = left

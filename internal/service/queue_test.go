@@ -169,3 +169,35 @@ func TestAServiceThatFailsDelaysNoOtherOfItsLoadBalancer(t *testing.T) {
 	}
 	t.Error("the other Service is never due")
 }
+
+// TestAServiceThatFailsIsTriedAgainUnderItsNewQueueKey is about a copy: the id of the original's load balancer is removed before
+// its own is created, and the creation fails.
+func TestAServiceThatFailsIsTriedAgainUnderItsNewQueueKey(t *testing.T) {
+	service := func(name string, age time.Duration) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+			Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	}
+	original, copied := service("original", time.Hour), service("copy", time.Minute)
+	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
+	policy.Reader = &cached{services: []*corev1.Service{original, copied, service("third", time.Second)}, group: policy.GroupOf, broken: "copy"}
+	counted, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := noon
+	var enqueued []string
+	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock },
+		Enqueue: func(key types.NamespacedName) { enqueued = append(enqueued, key.Name) }})
+	r.due.at(keyOf(copied), time.Time{})
+	for range 2 {
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(original)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock = clock.Add(result.RequeueAfter)
+		copied.Annotations = nil
+	}
+	if d := cmp.Diff([]string{"copy"}, enqueued); d != "" {
+		t.Errorf("the queue gets (-want +got):\n%s", d)
+	}
+}

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
@@ -72,6 +73,7 @@ var deeds = map[string]func(*stage, action) error{
 	"sources":          edit(setSources),
 	"policy":           edit(setPolicy),
 	"address":          edit(setAddress),
+	"families":         edit(setFamilies),
 	"node-joins":       func(s *stage, a action) error { return s.addNode(a.On) },
 	"node-leaves": func(s *stage, a action) error {
 		return s.client.CoreV1().Nodes().Delete(s.ctx, a.On, metav1.DeleteOptions{})
@@ -98,7 +100,7 @@ func (s *stage) play(a action) (did bool, _ error) {
 	err := do(s, a)
 	var refused apierrors.APIStatus
 	var answer *openstack.StatusError
-	if errors.Is(err, errNotPossible) || errors.As(err, &refused) || errors.As(err, &answer) && answer.Status < 500 {
+	if errors.Is(err, errNotPossible) || errors.As(err, &refused) || errors.As(err, &answer) && (answer.Status < 500 || answer.Status == http.StatusNotImplemented) {
 		return false, s.sleep(time.Duration(a.Wait) * s.pace.unit)
 	}
 	if err != nil {
@@ -144,8 +146,10 @@ func (s *stage) create(a action) error {
 			v.Spec.Type = corev1.ServiceType(word)
 		case word == "class":
 			v.Spec.LoadBalancerClass = ptr.To("kube-octavia.io/octavia")
-		case word == "dual":
-			v.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyPreferDualStack)
+		case strings.HasSuffix(word, "Stack"):
+			v.Spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicy(word))
+		case word == string(corev1.IPv4Protocol) || word == string(corev1.IPv6Protocol):
+			v.Spec.IPFamilies = append(v.Spec.IPFamilies, corev1.IPFamily(word))
 		}
 		if err != nil {
 			return err
@@ -169,11 +173,7 @@ func (s *stage) recreate(a action) error {
 	if err := s.deleteService(a); err != nil {
 		return err
 	}
-	v := requested(old)
-	v.Spec.ClusterIP, v.Spec.ClusterIPs, v.Spec.HealthCheckNodePort = "", nil, 0
-	for i := range v.Spec.Ports {
-		v.Spec.Ports[i].NodePort = 0
-	}
+	v := asNew(old)
 	for range 10 {
 		_, err = s.client.CoreV1().Services(v.Namespace).Create(s.ctx, v, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
@@ -186,6 +186,16 @@ func (s *stage) recreate(a action) error {
 	return nil
 }
 
+// asNew is a Service as its author requests it, without what Kubernetes has chosen.
+func asNew(old *corev1.Service) *corev1.Service {
+	v := requested(old)
+	v.Spec.ClusterIP, v.Spec.ClusterIPs, v.Spec.HealthCheckNodePort = "", nil, 0
+	for i := range v.Spec.Ports {
+		v.Spec.Ports[i].NodePort = 0
+	}
+	return v
+}
+
 // copyService creates a Service of another name from what kubectl shows of one, with all its annotations: those that its author
 // set, and those that the controller wrote.
 func (s *stage) copyService(a action) error {
@@ -193,13 +203,9 @@ func (s *stage) copyService(a action) error {
 	if err != nil {
 		return err
 	}
-	v := requested(old)
+	v := asNew(old)
 	v.Annotations = old.Annotations
 	v.Namespace, v.Name = split(a.Value)
-	v.Spec.ClusterIP, v.Spec.ClusterIPs, v.Spec.HealthCheckNodePort = "", nil, 0
-	for i := range v.Spec.Ports {
-		v.Spec.Ports[i].NodePort = 0
-	}
 	if s.makeNamespace(v.Namespace) != nil {
 		return errNotPossible // it is still being deleted
 	}
@@ -219,10 +225,7 @@ func (s *stage) setNodeAddress(a action) error {
 	if err != nil {
 		return err
 	}
-	n.Status.Addresses = nil
-	for _, address := range strings.Fields(a.Value) {
-		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
-	}
+	n.Status.Addresses = internalAddresses(a.Value)
 	_, err = s.client.CoreV1().Nodes().UpdateStatus(s.ctx, n, metav1.UpdateOptions{})
 	return err
 }
@@ -243,9 +246,12 @@ func edit(change func(*stage, *corev1.Service, action) error) func(*stage, actio
 			if v.DeletionTimestamp != nil {
 				return errNotPossible
 			}
+			before := requestOfVIPs(v)
 			if err := change(s, v, a); err != nil {
 				return err
 			}
+			s.moved[v.UID] = s.moved[v.UID] || requestOfVIPs(v) != before
+			s.leavesPorts = s.leavesPorts || s.misplaced(v)
 			_, err = s.client.CoreV1().Services(v.Namespace).Update(s.ctx, v, metav1.UpdateOptions{})
 			if !apierrors.IsConflict(err) {
 				return err
@@ -386,27 +392,44 @@ func (s *stage) excludeNode(a action) error {
 	return err
 }
 
-// setEndpoints makes the endpoints of a Service those on the nodes of Value.
+// setEndpoints makes the endpoints of a Service those on the nodes of Value: of each family that the Service has.
 func (s *stage) setEndpoints(a action) error {
-	namespace, name := split(a.On)
 	v, err := s.service(a.On)
 	if err != nil {
 		return err
 	}
-	slices := s.client.DiscoveryV1().EndpointSlices(namespace)
-	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-1", Labels: map[string]string{
-		discoveryv1.LabelServiceName: name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}}, AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{}}
+	endpoints := s.client.DiscoveryV1().EndpointSlices(v.Namespace)
+	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
+		slice := endpointSlice(v, family, strings.Fields(a.Value))
+		if !slices.Contains(v.Spec.IPFamilies, family) {
+			err = client.IgnoreNotFound(endpoints.Delete(s.ctx, slice.Name, metav1.DeleteOptions{}))
+		} else if _, err = endpoints.Create(s.ctx, slice, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+			_, err = endpoints.Update(s.ctx, slice, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endpointSlice is the EndpointSlice of a Service that has an address of the family on each of the nodes.
+func endpointSlice(v *corev1.Service, family corev1.IPFamily, nodes []string) *discoveryv1.EndpointSlice {
+	suffix, address := "-1", "10.20.%d.%d"
+	if family == corev1.IPv6Protocol {
+		suffix, address = "-2", "fd00:20::%d:%d"
+	}
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: v.Name + suffix, Labels: map[string]string{
+		discoveryv1.LabelServiceName: v.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}},
+		AddressType: discoveryv1.AddressType(family), Endpoints: []discoveryv1.Endpoint{}}
 	for _, p := range v.Spec.Ports {
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: ptr.To(p.Name), Protocol: ptr.To(p.Protocol), Port: ptr.To(p.TargetPort.IntVal)})
 	}
-	for i, node := range strings.Fields(a.Value) {
+	for i, node := range nodes {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{fmt.Sprintf("10.20.%d.%d", 100+i, 10+i)}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}, NodeName: ptr.To(node)})
+			Addresses: []string{fmt.Sprintf(address, 100+i, 10+i)}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}, NodeName: ptr.To(node)})
 	}
-	if _, err = slices.Create(s.ctx, slice, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
-		_, err = slices.Update(s.ctx, slice, metav1.UpdateOptions{})
-	}
-	return err
+	return slice
 }
 
 // configure changes a line of cloud.conf and restarts a controller that runs, as an operator does.

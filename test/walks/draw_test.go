@@ -57,6 +57,9 @@ func (d dice) words() string {
 	if d.shares {
 		words = append(words, pick(d, group+"=a", group+"=a", group+"=b", annotation.LoadBalancerID+"="+balancerUsedBy+d.service(), d.port()))
 	}
+	if !d.shares && (*dual || d.IntN(6) == 0) {
+		words = append(words, pick(d, families...))
+	}
 	if d.IntN(3) == 0 {
 		a := d.annotation()
 		if a.Value != absent && !strings.Contains(a.Value, " ") {
@@ -64,6 +67,17 @@ func (d dice) words() string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// families are the words of Services with IPv6. In walks with shared load balancers there are none: what a load balancer has
+// there follows from the Service that came first.
+var families = []string{
+	"PreferDualStack", "PreferDualStack", "PreferDualStack IPv6 IPv4", "RequireDualStack", "RequireDualStack IPv6 IPv4", "IPv6 " + annotation.SubnetID + "=$subnet-v6",
+}
+
+// changes are what the families of a Service are changed to. Those that would change the first family are refused by Kubernetes.
+var changes = []string{
+	"SingleStack", "SingleStack", "SingleStack IPv4", "PreferDualStack", "PreferDualStack", "PreferDualStack IPv6 IPv4", "RequireDualStack", "RequireDualStack IPv4 IPv6",
 }
 
 const prefix, own = "loadbalancer.openstack.org/", "kube-octavia.io/"
@@ -76,7 +90,7 @@ var values = []struct {
 	values []string
 }{
 	{internalKey, []string{"true", "false"}},
-	{"service.beta.kubernetes.io/load-balancer-source-ranges", []string{"192.0.2.0/24,198.51.100.0/24", "", "nonsense"}},
+	{sourcesKey, []string{"192.0.2.0/24,198.51.100.0/24", "", "nonsense"}},
 	{own + "floating-ip", []string{"$given-a", "$given-b-id", "192.0.2.77"}},
 	{own + "status-addresses", []string{"both", "vip", "floating"}},
 	{prefix + "hostname", []string{"www.example.com"}},
@@ -104,6 +118,7 @@ var values = []struct {
 	{prefix + "pool-tags", []string{"a,b", "b,c"}},
 	{annotation.KeepFloatingIP, []string{"true", "false"}},
 	{own + "floating-ip-tags", []string{"a,b", "b,c"}},
+	{annotation.AdditionalSubnetID, []string{"$subnet-v6", "5ab5e700-0000-4000-8000-000000000000"}},
 	{own + "drift-policy", []string{"report", "ignore", "repair"}},
 	{prefix + "floating-network-id", []string{"$public", unknownID}},
 	{prefix + "floating-subnet-id", []string{"$public-subnet", unknownID}},
@@ -138,6 +153,9 @@ func (d dice) action() action {
 			action{Do: "annotate", On: on, Key: group, Value: pick(d, "a", absent)},
 			action{Do: "configure", Key: "shared-lb-scope", Value: pick(d, "cluster", absent)})
 	}
+	if *dual && !d.shares && d.IntN(10) == 0 {
+		return action{Do: "families", On: on, Value: pick(d, changes...)}
+	}
 	switch n := d.IntN(100); {
 	case n < 12:
 		return action{Do: "create", On: on, Value: d.words()}
@@ -164,7 +182,7 @@ func (d dice) action() action {
 	case n < 59:
 		return action{Do: "affinity", On: on, Value: pick(d, "ClientIP", "None")}
 	case n < 61:
-		return action{Do: "sources", On: on, Value: pick(d, "", "192.0.2.0/24", "192.0.2.0/24 198.51.100.0/25")}
+		return action{Do: "sources", On: on, Value: pick(d, "", "192.0.2.0/24", "192.0.2.0/24 198.51.100.0/25", "192.0.2.0/24 2001:db8::/32")}
 	case n < 63:
 		return action{Do: "policy", On: on, Value: pick(d, "Local", "Cluster")}
 	case n < 65:
@@ -175,7 +193,7 @@ func (d dice) action() action {
 		return action{Do: "node-leaves", On: d.node()}
 	case n < 70:
 		if d.IntN(2) == 0 {
-			return action{Do: "node-address", On: d.node(), Value: pick(d, "", "10.20.0.21", "10.20.0.22 10.20.0.23", "not-an-address", "fd00::1", "0.0.0.0")}
+			return action{Do: "node-address", On: d.node(), Value: pick(d, "", "10.20.0.21", "10.20.0.22 10.20.0.23", "not-an-address", "fd00::1", "0.0.0.0", "10.20.0.24 fd00:20::24")}
 		}
 		return action{Do: "node-excluded", On: d.node(), Value: pick(d, "", absent)}
 	case n < 72:
@@ -190,8 +208,10 @@ func (d dice) action() action {
 		return pick(d, action{Do: "configure", Key: "lb-method", Value: "LEAST_CONNECTIONS"}, action{Do: "configure", Key: "lb-method", Value: absent},
 			action{Do: "configure", Key: "create-monitor", Value: "true"}, action{Do: "configure", Key: "create-monitor", Value: absent},
 			action{Do: "configure", Key: "max-members", Value: "1"}, action{Do: "configure", Key: "max-members", Value: absent})
-	case n < 92:
+	case n < 91:
 		return action{Do: "tamper", On: on, Value: pick(d, sortedKeys(tamperings)...)}
+	case n < 92 && !d.shares:
+		return action{Do: "families", On: on, Value: pick(d, changes...)}
 	case n < 94:
 		return action{Do: "quota", Key: pick(d, "loadbalancers", "listeners", "pools", "members", "floatingips"), Value: pick(d, "full", absent)}
 	case n < 98:

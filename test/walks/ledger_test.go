@@ -50,14 +50,18 @@ func request(v *corev1.Service) string {
 		"loadbalancer.openstack.org/floating-subnet", "loadbalancer.openstack.org/floating-subnet-tags", "kube-octavia.io/status-addresses", "loadbalancer.openstack.org/hostname",
 		"loadbalancer.openstack.org/load-balancer-group",
 	}
-	text := fmt.Sprint(v.Spec.Type, v.Spec.LoadBalancerIP, v.DeletionTimestamp != nil)
+	hasIPv4 := slices.Contains(v.Spec.IPFamilies, corev1.IPv4Protocol)
+	text := fmt.Sprint(v.Spec.Type, v.Spec.LoadBalancerIP, v.DeletionTimestamp != nil, hasIPv4)
 	for _, key := range keys {
 		text += "|" + v.Annotations[key]
 	}
 	return text
 }
 
-const internalKey = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+const (
+	internalKey = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	sourcesKey  = "service.beta.kubernetes.io/load-balancer-source-ranges"
+)
 
 // check looks whether all that was published and is still requested is there.
 func (l *ledger) check(s *stage) error {

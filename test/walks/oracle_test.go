@@ -203,6 +203,86 @@ func TestTheOracleFindsWhatIsWrongOnASharedLoadBalancer(t *testing.T) {
 	}
 }
 
+// dualStack is a story with two Services of both families, of which one is changed to one family.
+var dualStack = story{
+	{Do: "create", On: "shop/web", Value: "UDP/53 PreferDualStack", Wait: 120},
+	{Do: "create", On: "blog/web", Value: "PreferDualStack", Wait: 120},
+	{Do: "families", On: "blog/web", Value: "SingleStack", Wait: 120},
+}
+
+// TestTheOracleFindsWhatIsWrongWithBothFamilies is the same for Services with both IP families.
+func TestTheOracleFindsWhatIsWrongWithBothFamilies(t *testing.T) {
+	status := func(namespace, text string) tamperer {
+		return func(s *stage) error {
+			_, err := s.client.CoreV1().Services(namespace).Patch(s.ctx, "web", types.MergePatchType, []byte(text), metav1.PatchOptions{}, "status")
+			return err
+		}
+	}
+	for name, test := range map[string]struct {
+		behind tamperer
+		want   string
+	}{
+		"nothing":                           {nil, ""},
+		"members removed":                   {atWeb("members-emptied"), "members"},
+		"second address not published":      {status("shop", `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.9"}]}}}`), "published second VIP of load balancer of <shop/web>"},
+		"VIP too many, and nobody says so":  {status("blog", `{"status":{"conditions":null}}`), "kube-octavia.io/Programmed=True"},
+		"VIP too many, and it is published": {status("blog", `{"status":{"loadBalancer":{"ingress":[{"ip":"fd00:20::1"}]}}}`), "published"},
+		"VIP too many, and a port is open": {func(s *stage) error {
+			b, err := s.find("blog/web")
+			if err != nil {
+				return err
+			}
+			return tamperings["listener-added"](s, b)
+		}, "TCP/9999"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireOracleFinds(t, dualStack, test.behind, test.want)
+		})
+	}
+}
+
+// TestOnlyServicesThatKeepTheirVIPsAreComparedInAnotherWay shows it with pictures.
+func TestOnlyServicesThatKeepTheirVIPsAreComparedInAnotherWay(t *testing.T) {
+	const (
+		balancer = "load balancer of <shop/web>"
+		service  = "Service shop/web"
+		one      = `{"additional_vips":[],"vip_subnet_id":"$subnet"}`
+		both     = `{"additional_vips":[{"subnet_id":"$subnet-v6"}],"vip_subnet_id":"$subnet"}`
+		another  = `{"additional_vips":[],"vip_subnet_id":"$subnet-v6"}`
+		accepted = "kube-octavia.io/Accepted=True Accepted"
+		lacks    = "kube-octavia.io/Accepted=False SingleStackLoadBalancer"
+		keeps    = "kube-octavia.io/Accepted=False AdditionalVIPKept"
+		refused  = "kube-octavia.io/Accepted=False RequiresReplacement"
+	)
+	of := func(vips, says string) picture { return picture{balancer: vips, service: says} }
+	moved := []string{"shop/web"}
+	for name, test := range map[string]struct {
+		now, want, single picture
+		moved             []string
+		same              bool
+	}{
+		"as requested":                         {of(both, accepted), of(both, accepted), nil, nil, true},
+		"never changed, a VIP is missing":      {of(one, lacks), of(both, accepted), of(one, accepted), nil, false},
+		"a VIP is missing":                     {of(one, lacks), of(both, accepted), of(one, accepted), moved, true},
+		"a VIP is missing, and nobody says so": {of(one, accepted), of(both, accepted), of(one, accepted), moved, false},
+		"a VIP is missing, published is more":  {of(one, lacks+"\npublished x"), of(both, accepted+"\npublished x"), of(one, accepted), moved, false},
+		"never changed, a VIP too many":        {of(both, keeps), of(one, accepted), of(one, accepted), nil, false},
+		"a VIP too many":                       {of(both, keeps), of(one, accepted), of(one, accepted), moved, true},
+		"a VIP too many, published is more":    {of(both, keeps+"\npublished x"), of(one, accepted), of(one, accepted), moved, false},
+		"refused":                              {of(one, refused), of(both, accepted), of(one, accepted), moved, true},
+		"a subnet that was requested":          {of(another, accepted), of(one, accepted), of(one, accepted), moved, true},
+		"not in the requested subnet":          {of(one, accepted), of(another, accepted), of(another, accepted), moved, false},
+		"says that a VIP is missing":           {of(both, lacks), of(both, accepted), of(one, accepted), moved, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, want := test.now.adapted(test.want, test.single, test.now.kept(test.want, test.moved))
+			if d := now.diff(want); (d == "") != test.same {
+				t.Errorf("they differ by %q; want none: %v", d, test.same)
+			}
+		})
+	}
+}
+
 // TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside shows it with pictures.
 func TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T) {
 	const web, api = "load balancer of <shop/web>", "load balancer of <shop/api>"

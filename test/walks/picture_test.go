@@ -61,12 +61,16 @@ func (p picture) refused() (all []string) {
 func (p picture) without(services []string) picture {
 	kept := picture{}
 	for line, text := range p {
-		about := slices.IndexFunc(services, func(name string) bool { return strings.Contains(line+text, "<"+name+">") || line == "Service "+name })
-		if about < 0 {
+		if !slices.ContainsFunc(services, func(name string) bool { return about(name, line, text) }) {
 			kept[line] = text
 		}
 	}
 	return kept
+}
+
+// about reports whether a line of a picture is about a Service or its objects.
+func about(service, line, text string) bool {
+	return strings.Contains(line+text, "<"+service+">") || line == "Service "+service
 }
 
 // photographer makes a picture of a stage.
@@ -106,6 +110,7 @@ func (s *stage) picture() (picture, error) {
 	ph.names = append(ph.names, string(system.UID), "<cluster>")
 	services.Items = slices.DeleteFunc(services.Items, func(v corev1.Service) bool { return v.Namespace == "default" }) // default/kubernetes
 	for _, v := range services.Items {
+		s.leavesPorts = s.leavesPorts || s.misplaced(&v)
 		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
 		name := "load balancer of <" + v.Namespace + "/" + v.Name + ">"
 		ph.named[v.Annotations[annotation.LoadBalancerID]] = "<" + v.Namespace + "/" + v.Name + ">"
@@ -139,7 +144,13 @@ func (ph *photographer) text(o anything) string {
 		if leftOut[field] {
 			continue
 		}
-		if list, ok := value.([]any); ok && field != "additional_vips" {
+		if list, ok := value.([]any); ok && field == "additional_vips" {
+			for _, one := range list {
+				if vip, ok := one.(anything); ok {
+					delete(vip, "ip_address") // it is generated
+				}
+			}
+		} else if ok {
 			texts := []string{}
 			for _, one := range list {
 				// A load balancer that replaced another one says so as long as it exists.
@@ -212,6 +223,7 @@ func (ph *photographer) cloud() error {
 		if !ph.zoned[owner] {
 			delete(b, "availability_zone")
 		}
+		second := additionalAddress(b)
 		text := ph.where(owner, ph.text(b))
 		if ph.ported[owner] {
 			text += " at port " + ph.replaced(fmt.Sprint(b["vip_port_id"]))
@@ -220,6 +232,7 @@ func (ph *photographer) cloud() error {
 		ph.labels[id] = label
 		ports[fmt.Sprint(b["vip_port_id"])] = label
 		ph.addresses[fmt.Sprint(b["vip_address"])] = "VIP of " + label
+		ph.addresses[second] = "second VIP of " + label
 		if err := ph.children(label, id, b["vip_subnet_id"]); err != nil {
 			return err
 		}
@@ -286,6 +299,16 @@ func (ph *photographer) secrets() error {
 	return nil
 }
 
+// additionalAddress is the address of the second VIP of a load balancer, or "".
+func additionalAddress(b anything) string {
+	vips, _ := b["additional_vips"].([]any)
+	if len(vips) == 0 {
+		return ""
+	}
+	vip, _ := vips[0].(anything)
+	return fmt.Sprint(vip["ip_address"])
+}
+
 // where is the text without the subnet, unless the Service requests one.
 func (ph *photographer) where(label, text string) string {
 	if ph.placed[label] {
@@ -328,12 +351,13 @@ func (ph *photographer) children(label, id string, vipSubnet any) error {
 		}
 		var lines []string
 		for _, m := range members {
+			if m["subnet_id"] == nil {
+				m["subnet_id"] = vipSubnet // Octavia uses that of the VIP then
+			}
 			if owner, _, _ := strings.Cut(label, " #"); ph.choosing[owner] {
 				delete(m, "address")
 				delete(m, "name")
-			}
-			if m["subnet_id"] == nil {
-				m["subnet_id"] = vipSubnet // Octavia uses that of the VIP then
+				delete(m, "subnet_id") // of the family of the address
 			}
 			lines = append(lines, ph.text(m))
 		}

@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clientgo "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -51,12 +52,14 @@ type stage struct {
 	// alone is the picture of another stage that has only these requests.
 	alone func(dir string, r requests) (picture, error)
 	// leavesPorts is set once Octavia may have left ports of VIPs behind, as it does when a create exceeds the quota of what is
-	// below load balancers.
+	// below load balancers, or a listener does not fit the family of the VIP.
 	leavesPorts bool
 	// shares is set once a Service requested to share a load balancer.
 	shares bool
 	// keeps is set once a Service requested that its floating IP is kept. One that is kept is no longer anybody's.
 	keeps bool
+	// moved are the Services that have requested other VIPs since they were created.
+	moved map[types.UID]bool
 	close []func() error
 }
 
@@ -136,7 +139,7 @@ func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
 func (s *stage) cloudOptions() cloudsim.Options {
 	return cloudsim.Options{
 		APIVersion: "2.26", BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
-		PrivateCIDR: "10.20.0.0/16", PublicCIDR: "203.0.113.0/24",
+		PrivateCIDR: "10.20.0.0/16", PrivateIPv6CIDR: "fd00:20::/64", PublicCIDR: "203.0.113.0/24",
 		Octavia: octavia.Options{Now: s.pace.now},
 	}
 }
@@ -149,7 +152,7 @@ func (s *stage) start(o cloudsim.Options) error {
 	}
 	s.close = append(s.close, s.cloud.Close)
 	s.user = openstack.SimulatedUser(s.cloud)
-	s.conf = map[string]string{}
+	s.conf, s.moved = map[string]string{}, map[types.UID]bool{}
 	s.close = append(s.close, s.leaveCluster)
 	return errors.Join(s.makeSymbols(), s.makeCertificates(), s.makeFiles(), s.makeCluster(), s.makeOthers())
 }
@@ -191,9 +194,11 @@ func (s *stage) writeConf() error {
 
 // The namespaces and the nodes that a stage has at the start.
 var (
-	namespaces  = []string{"shop", "blog"}
-	firstNodes  = []string{"node-1", "node-2"}
-	nodeAddress = map[string]string{"node-1": "10.20.0.11", "node-2": "10.20.0.12", "node-3": "10.20.0.13", "node-4": "10.20.0.14"}
+	namespaces    = []string{"shop", "blog"}
+	firstNodes    = []string{"node-1", "node-2"}
+	nodeAddresses = map[string]string{
+		"node-1": "10.20.0.11 fd00:20::11", "node-2": "10.20.0.12 fd00:20::12", "node-3": "10.20.0.13 fd00:20::13", "node-4": "10.20.0.14 fd00:20::14",
+	}
 )
 
 func (s *stage) makeCluster() error {
@@ -240,9 +245,17 @@ func (s *stage) addNode(name string) error {
 	if err != nil {
 		return err
 	}
-	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: nodeAddress[name]}}
+	n.Status.Addresses = internalAddresses(nodeAddresses[name])
 	_, err = nodes.UpdateStatus(s.ctx, n, metav1.UpdateOptions{})
 	return err
+}
+
+// internalAddresses are the words of a text as addresses of a Node.
+func internalAddresses(text string) (all []corev1.NodeAddress) {
+	for _, address := range strings.Fields(text) {
+		all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
+	}
+	return all
 }
 
 // ofPerson is the description of the floating IPs that are given, and the name of secrets.
@@ -255,7 +268,7 @@ func portFor(on string) string { return "$port-" + strings.ReplaceAll(on, "/", "
 func (s *stage) makeSymbols() error {
 	ids := s.cloud.IDs()
 	s.symbols = map[string]string{
-		"$subnet": ids.PrivateSubnet, "$network": ids.PrivateNetwork, "$public": ids.PublicNetwork, "$public-subnet": ids.PublicSubnet, "$router": ids.Router,
+		"$subnet": ids.PrivateSubnet, "$subnet-v6": ids.PrivateSubnetV6, "$network": ids.PrivateNetwork, "$public": ids.PublicNetwork, "$public-subnet": ids.PublicSubnet, "$router": ids.Router,
 		"$project":  ids.Project,
 		"$flavor-a": s.cloud.Octavia().AddFlavor("a", "amphora", `{"loadbalancer_topology": "SINGLE"}`),
 		"$flavor-b": s.cloud.Octavia().AddFlavor("b", "amphora", `{"loadbalancer_topology": "ACTIVE_STANDBY"}`),

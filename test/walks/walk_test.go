@@ -81,7 +81,8 @@ func (s *stage) judge(behind tamperer) error {
 	if s.shares {
 		return s.judgeShared(behind)
 	}
-	for {
+	const patience = 6 // Services are corrected, or created again, once or twice
+	for range patience {
 		r, err := s.requests()
 		if err != nil {
 			return err
@@ -90,17 +91,37 @@ func (s *stage) judge(behind tamperer) error {
 		if err != nil {
 			return fmt.Errorf("the last requests alone: %w", err)
 		}
-		refused := want.refused()
-		if len(refused) == 0 {
-			return s.compare(want, refused, behind)
-		}
-		if err := s.compare(want, refused, nil); err != nil {
+		moved, err := s.movedServices()
+		if err != nil {
 			return err
 		}
-		if err := s.correctAll(refused); err != nil {
+		var single picture
+		if len(moved) > 0 {
+			if single, err = s.alone(filepath.Join(s.dir, "alone"), r.singleStack()); err != nil {
+				return fmt.Errorf("the last requests alone, with one family: %w", err)
+			}
+		}
+		refused := want.refused()
+		last := behind
+		if len(refused) > 0 {
+			last = nil
+		}
+		kept, err := s.compare(want, single, refused, moved, last)
+		switch {
+		case err != nil:
+			return err
+		case len(refused) > 0:
+			err = s.correctAll(refused)
+		case len(kept) > 0 && behind == nil:
+			err = s.createAgain(kept)
+		default:
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
+	return errors.New("Services are refused again and again, though they were corrected")
 }
 
 func (s *stage) correctAll(services []string) error {
@@ -114,13 +135,22 @@ func (s *stage) correctAll(services []string) error {
 }
 
 // correct removes from a Service what it can be refused for: all that its author has set, but for its group, which it cannot leave.
-func correct(_ *stage, v *corev1.Service, _ action) error {
+func correct(s *stage, v *corev1.Service, _ action) error {
+	if v.Annotations == nil {
+		v.Annotations = map[string]string{}
+	}
 	for _, one := range annotation.Table {
 		if !one.Output && one.Key != group {
 			delete(v.Annotations, one.Key)
 		}
 	}
 	v.Spec.LoadBalancerIP = ""
+	if s.misplaced(v) {
+		v.Annotations[annotation.SubnetID] = s.symbols["$subnet-v6"]
+	}
+	if slices.Contains(v.Spec.IPFamilies, corev1.IPv6Protocol) {
+		v.Spec.LoadBalancerSourceRanges = nil // they may be of IPv4 only, and cannot be enforced with both families
+	}
 	return nil
 }
 
@@ -323,10 +353,11 @@ func (s *stage) request(r requests) error {
 	return nil
 }
 
-// compare waits until the stage looks as it should, and whether it stays so.
-func (s *stage) compare(want picture, refused []string, behind tamperer) error {
+// compare waits until the stage looks as it should, and whether it stays so. Of the moved Services it returns those that keep
+// other VIPs.
+func (s *stage) compare(want, single picture, refused, moved []string, behind tamperer) (kept []string, _ error) {
 	want = want.without(refused)
-	return s.await(func() error {
+	err := s.await(func() error {
 		now, err := s.picture()
 		if err != nil {
 			return err
@@ -334,11 +365,15 @@ func (s *stage) compare(want picture, refused []string, behind tamperer) error {
 		if err := s.ledger.check(s); err != nil {
 			return err
 		}
-		if d := now.without(refused).diff(want); d != "" {
+		now = now.without(refused)
+		kept = now.kept(want, moved)
+		adapted, wanted := now.adapted(want, single, kept)
+		if d := adapted.diff(wanted); d != "" {
 			return fmt.Errorf("it is not as the last requests alone would make it (-alone +now):\n%s", d)
 		}
 		return nil
 	}, behind)
+	return kept, err
 }
 
 // await waits until a check finds nothing, and whether it stays so.

@@ -34,6 +34,9 @@ func (a *API) completeService(o, before object) error {
 		dropWithType(&s, &old)
 	}
 	setDefaults(&s)
+	if why := setFamilies(&s, &old); why != "" {
+		return invalid("Service", s.Name, "spec", why)
+	}
 	if why := checkService(&s, &old, before != nil); why != "" {
 		return invalid("Service", s.Name, "spec", why)
 	}
@@ -75,12 +78,6 @@ func dropWithType(s, old *corev1.Service) {
 	if hadPorts && !hasPorts && s.Spec.ExternalTrafficPolicy == old.Spec.ExternalTrafficPolicy {
 		s.Spec.ExternalTrafficPolicy = ""
 	}
-	if s.Spec.ClusterIP == "" && s.Spec.Type != corev1.ServiceTypeExternalName {
-		s.Spec.ClusterIP, s.Spec.ClusterIPs = old.Spec.ClusterIP, old.Spec.ClusterIPs
-	}
-	if ptr.Deref(s.Spec.IPFamilyPolicy, "") == corev1.IPFamilyPolicySingleStack && len(old.Spec.IPFamilies) == 2 && len(s.Spec.IPFamilies) == 2 {
-		s.Spec.IPFamilies, s.Spec.ClusterIPs = s.Spec.IPFamilies[:1], s.Spec.ClusterIPs[:1]
-	}
 	// The NodePort of a port that stays is kept if the request names none.
 	for i, p := range s.Spec.Ports {
 		for _, o := range old.Spec.Ports {
@@ -120,19 +117,6 @@ func setDefaults(s *corev1.Service) {
 	}
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer && spec.AllocateLoadBalancerNodePorts == nil {
 		spec.AllocateLoadBalancerNodePorts = ptr.To(true)
-	}
-	if spec.IPFamilyPolicy == nil {
-		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
-	}
-	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
-	}
-	if *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && len(spec.IPFamilies) == 1 {
-		other := corev1.IPv6Protocol
-		if spec.IPFamilies[0] == other {
-			other = corev1.IPv4Protocol
-		}
-		spec.IPFamilies = append(spec.IPFamilies, other)
 	}
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
@@ -177,8 +161,6 @@ func checkService(s, old *corev1.Service, update bool) string {
 		return "healthCheckNodePort: may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
 	case update && old.Spec.Type == corev1.ServiceTypeLoadBalancer && balancer && ptr.Deref(old.Spec.LoadBalancerClass, "") != ptr.Deref(spec.LoadBalancerClass, ""):
 		return "loadBalancerClass: may not change once set"
-	case update && old.Spec.IPFamilies[0] != spec.IPFamilies[0]:
-		return "ipFamilies[0]: may not change once set"
 	}
 	return ""
 }
@@ -204,10 +186,6 @@ func (a *API) allocate(s *corev1.Service) string {
 	}
 	for i, family := range spec.IPFamilies {
 		if i < len(spec.ClusterIPs) {
-			continue
-		}
-		if i == 0 && spec.ClusterIP != "" {
-			spec.ClusterIPs = append(spec.ClusterIPs, spec.ClusterIP)
 			continue
 		}
 		of := serviceRange
