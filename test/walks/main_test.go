@@ -33,6 +33,7 @@ var (
 	seed     = flag.Uint64("seed", 1, "seed of the first walk; 0 chooses one")
 	reals    = flag.Int("real", 0, "how many walks are made at once with real kube-apiservers; 0 makes all in memory")
 	shared   = flag.Bool("shared", false, "make only walks in which Services may share load balancers")
+	grouped  = flag.Bool("groups", false, "make only walks in which the controller manages the security groups of the nodes")
 	logs     = flag.Bool("logs", false, "print the log of the controller of a walk that failed")
 	shortens = flag.Bool("shorten", true, "shorten the story of a walk that failed")
 )

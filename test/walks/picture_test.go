@@ -60,6 +60,9 @@ func (p picture) refused() (all []string) {
 func (p picture) without(services []string) picture {
 	kept := picture{}
 	for line, text := range p {
+		if len(services) > 0 && strings.HasSuffix(line, " "+ofNobody) {
+			continue // a rule for a NodePort that one of them had
+		}
 		about := slices.IndexFunc(services, func(name string) bool { return strings.Contains(line+text, "<"+name+">") || line == "Service "+name })
 		if about < 0 {
 			kept[line] = text
@@ -118,6 +121,11 @@ func (s *stage) picture() (picture, error) {
 	}
 	if err := ph.cloud(); err != nil {
 		return nil, err
+	}
+	if s.hasServers {
+		if err := ph.securityGroups(services.Items); err != nil {
+			return nil, err
+		}
 	}
 	for i := range services.Items {
 		ph.service(&services.Items[i])

@@ -220,15 +220,18 @@ func (s *stage) settled() (last picture, err error) {
 
 // requests are all requests of authors and operators on a stage, with symbols in place of ids and given addresses.
 type requests struct {
-	conf     map[string]string
-	nodes    []corev1.Node
-	slices   []discoveryv1.EndpointSlice
-	services []*corev1.Service
+	conf map[string]string
+	// hasServers is whether the nodes are servers.
+	hasServers bool
+	nodes      []corev1.Node
+	servers    []server // of the nodes, if they have any
+	slices     []discoveryv1.EndpointSlice
+	services   []*corev1.Service
 }
 
 // requests returns those of the stage, the Services in the order of their creation.
 func (s *stage) requests() (r requests, _ error) {
-	r.conf = s.conf
+	r.conf, r.hasServers, r.servers = s.conf, s.hasServers, s.servers
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return r, err
@@ -266,6 +269,11 @@ func (s *stage) request(r requests) error {
 	}
 	for _, name := range firstNodes {
 		if err := s.client.CoreV1().Nodes().Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	if r.hasServers {
+		if err := errors.Join(s.startServers(), s.takeServers(r.servers, r.nodes)); err != nil {
 			return err
 		}
 	}
