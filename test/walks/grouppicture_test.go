@@ -5,6 +5,7 @@ package walks_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func (ph *photographer) securityGroups(services []corev1.Service) error {
 			case !ours:
 				names = append(names, s.groupNames[id])
 			case label != "" && !(stay && label == groupOfNodes):
-				names = append(names, label)
+				ph.add(label+", port of the server of "+one.node, "")
 			}
 		}
 		if slices.Sort(names); slices.Equal(names, []string{byHand, "default"}) {
@@ -71,6 +72,19 @@ func (ph *photographer) securityGroups(services []corev1.Service) error {
 		ph.add("port of the server of "+one.node, strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// withoutEmptied is a picture without the group of the cluster if it shows none of its rules: those that it has are for Services
+// that the picture leaves out.
+func (p picture) withoutEmptied() picture {
+	for line := range p {
+		if strings.HasPrefix(line, groupOfNodes+", rule ") {
+			return p
+		}
+	}
+	kept := maps.Clone(p)
+	maps.DeleteFunc(kept, func(line, _ string) bool { return line == groupOfNodes || strings.HasPrefix(line, groupOfNodes+", ") })
+	return kept
 }
 
 // groupName is what a security group is. Its description shows it, whatever its name is.

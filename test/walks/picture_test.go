@@ -68,6 +68,9 @@ func (p picture) without(services []string) picture {
 			kept[line] = text
 		}
 	}
+	if len(services) > 0 {
+		return kept.withoutEmptied()
+	}
 	return kept
 }
 
