@@ -201,12 +201,15 @@ func (d dice) aboutGroups() action {
 		return action{Do: "tamper-group", Value: pick(d, sortedKeys(groupTamperings)...)}
 	case n < 13:
 		return action{Do: "server", On: d.node(), Value: pick(d, "stop", "start", "delete", "create", "replace")}
-	case n < 15:
+	case n < 14:
 		return action{Do: pick(d, "node-joins", "node-leaves"), On: d.node()}
-	case n < 17:
+	case n < 16:
 		return action{Do: "quota", Key: pick(d, "security-groups", "security-group-rules"), Value: pick(d, "full", absent)}
-	case n < 18:
+	case n < 17:
 		return action{Do: "fault", On: "network", Key: pick(d, "GET", "POST", "PUT", "DELETE"), Value: pick(d, "503", "409", "404", "hang-after", "reset-after")}
+	}
+	if d.IntN(2) == 0 {
+		return action{Do: "configure", Key: groupMode, Value: pick(d, "service", "service", absent)}
 	}
 	return action{Do: "configure", Key: manageGroups, Value: pick(d, "true", "true", absent)}
 }

@@ -18,8 +18,9 @@ import (
 
 // The text of a picture about the security group of the cluster, and about rules for a NodePort that no Service has.
 const (
-	groupOfNodes = "security group of the nodes"
-	ofNobody     = "of nobody"
+	groupOfNodes   = "security group of the nodes"
+	groupOfService = "security group lb-sg-"
+	ofNobody       = "of nobody"
 )
 
 // securityGroups adds the security groups of the cluster, their rules, and the groups of the ports of the nodes' servers.
@@ -33,10 +34,20 @@ func (ph *photographer) securityGroups(services []corev1.Service) error {
 	for _, g := range groups {
 		name := ph.groupName(g)
 		switch {
-		case name == groupOfNodes && s.conf[manageGroups] != "true":
+		case (name == groupOfNodes || strings.HasPrefix(name, groupOfService)) && s.conf[manageGroups] != "true":
 			// Who switches managed groups off keeps the group, and its ports keep it: docs/how-to.md.
 			labels[g.ID] = ""
 			continue
+		case strings.HasPrefix(name, groupOfService) && !strings.Contains(name, "<"):
+			proven, err := s.provenByPorts(g.ID)
+			if err != nil {
+				return err
+			}
+			if !proven {
+				// Its Service was deleted while groups were switched off: docs/how-it-works.md, Orphans.
+				labels[g.ID] = ""
+				continue
+			}
 		case name == groupOfNodes && len(g.Rules) == 0 && !emptied:
 			// The group of the cluster outlives the Services: docs/reliability.md. There is none where there was no Service.
 			labels[g.ID], emptied = "", true
@@ -62,7 +73,7 @@ func (ph *photographer) securityGroups(services []corev1.Service) error {
 			switch {
 			case !ours:
 				names = append(names, s.groupNames[id])
-			case label != "" && !(stay && label == groupOfNodes):
+			case label != "" && !stay:
 				ph.add(label+", port of the server of "+one.node, "")
 			}
 		}
@@ -72,6 +83,19 @@ func (ph *photographer) securityGroups(services []corev1.Service) error {
 		ph.add("port of the server of "+one.node, strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// provenByPorts reports whether the ports of a group show that it belongs to this cluster: it has some, and all are of nodes.
+func (s *stage) provenByPorts(group string) (bool, error) {
+	ports, err := s.portsWith(group)
+	if err != nil {
+		return false, err
+	}
+	nodes, err := s.nodeServers()
+	if err != nil {
+		return false, err
+	}
+	return len(ports) > 0 && !slices.ContainsFunc(ports, func(p groupedPort) bool { return !slices.Contains(nodes, p.Server) }), nil
 }
 
 // withoutEmptied is a picture without the group of the cluster if it shows none of its rules: those that it has are for Services
@@ -99,6 +123,11 @@ func (ph *photographer) groupName(g securityGroup) string {
 func (ph *photographer) rule(group string, rule anything, services []corev1.Service) {
 	for _, field := range []string{"security_group_id", "standard_attr_id", "normalized_cidr"} {
 		delete(rule, field)
+	}
+	if strings.HasPrefix(group, groupOfService) && slices.ContainsFunc(services, func(v corev1.Service) bool {
+		return rule["protocol"] == "tcp" && fmt.Sprint(rule["port_range_min"]) == fmt.Sprint(v.Spec.HealthCheckNodePort)
+	}) {
+		return // it stays when nothing needs it any more: docs/how-it-works.md
 	}
 	of := ofNobody
 	for _, v := range services {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,9 @@ import (
 // manageGroups is the line of cloud.conf by which the controller manages the security groups of the nodes. From the first time
 // that an operator sets it to true, the nodes of the stage are servers with ports.
 const manageGroups = "manage-security-groups"
+
+// groupMode is the line of cloud.conf that gives each Service a security group of its own.
+const groupMode = "security-group-mode"
 
 // server is the server of a node.
 type server struct{ id, node, port string }
@@ -99,6 +103,18 @@ func (s *stage) makeServer(name, address string, groups ...string) (made server,
 	}
 	made.port = answer.Ports[0].ID
 	return made, s.setGroups(made.port, groups)
+}
+
+// nodeServers are the ids of the servers of Nodes.
+func (s *stage) nodeServers() (ids []string, _ error) {
+	nodes, err := s.client.CoreV1().Nodes().List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range nodes.Items {
+		ids = append(ids, strings.TrimPrefix(n.Spec.ProviderID, providerID("")))
+	}
+	return ids, nil
 }
 
 // setGroups sets the security groups of a port.
@@ -235,6 +251,7 @@ func (s *stage) ownGroups() ([]securityGroup, error) {
 // groupedPort is the port of a server.
 type groupedPort struct {
 	ID     string
+	Server string   `json:"device_id"`
 	Groups []string `json:"security_groups"`
 }
 
@@ -282,6 +299,9 @@ var groupTamperings = map[string]func(*stage, securityGroup) error{
 		return s.takeOff(ports[0], g.ID)
 	},
 	"group-renamed": func(s *stage, g securityGroup) error {
+		if !strings.HasPrefix(g.Name, "kube-octavia-nodes-") {
+			return errNotPossible // only its name shows of which Service it is
+		}
 		return s.neutron(http.MethodPut, "security-groups/"+g.ID, map[string]any{"security_group": map[string]any{"name": "by hand"}}, nil)
 	},
 	"group-duplicated": func(s *stage, g securityGroup) error {
