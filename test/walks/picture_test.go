@@ -373,7 +373,7 @@ func (ph *photographer) service(v *corev1.Service) {
 	lines = append(lines, "finalizers "+strings.Join(v.Finalizers, " "))
 	for _, a := range annotation.Table {
 		value, there := v.Annotations[a.Key]
-		if !a.Output || !there {
+		if !a.Output || !there || brought(v) {
 			continue
 		}
 		switch a.Key {
@@ -391,6 +391,13 @@ func (ph *photographer) service(v *corev1.Service) {
 		lines = append(lines, a.Key+"="+value)
 	}
 	ph.p[name] = strings.Join(lines, "\n")
+}
+
+// brought reports whether a Service that needs no load balancer has what was written to another one, of which it is a copy. That is
+// removed when it gets a load balancer: docs/how-it-works.md, Copied Services.
+func brought(v *corev1.Service) bool {
+	mark := v.Annotations[annotation.Managed]
+	return v.Spec.Type != corev1.ServiceTypeLoadBalancer && len(v.Finalizers) == 0 && mark != "" && !strings.HasPrefix(mark, string(v.UID)+" ")
 }
 
 // meaning is what an address is.
