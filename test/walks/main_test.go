@@ -4,7 +4,8 @@
 // Package walks_test plays random stories: authors, operators, other clients and the cloud do things, one after the other. A
 // story is data (action_test.go) that is drawn from a seed (draw_test.go). It is played on a stage (stage_test.go), in memory and
 // virtual time or, with -real, with a real kube-apiserver (real_test.go). In the end the stage must look (picture_test.go) as one
-// that has only the last requests (walk_test.go), and no address was lost on the way (ledger_test.go).
+// that has only the last requests (walk_test.go), and no address was lost on the way (ledger_test.go). In some of them the nodes are
+// servers whose security groups are managed (servers_test.go, grouppicture_test.go).
 package walks_test
 
 import (
