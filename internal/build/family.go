@@ -35,12 +35,10 @@ func (in Input) required() bool {
 }
 
 // WantsSubnets reports whether to look up the subnets of VIPs in their network. That is for load balancers yet to
-// be created: for Services with both families, for IPv6 Services that only name a network, where Octavia would
-// choose an IPv4 subnet, and in cluster-ip mode, where the given subnet has one of the families.
+// be created: for Services with both families, for IPv6 Services, because Octavia would choose an IPv4 subnet in a network, and
+// the subnet of cloud.conf usually has IPv4, and in cluster-ip mode, where the given subnet has one of the families.
 func (in Input) WantsSubnets() bool {
-	n := in.Networks
-	onlyNetwork := n.VIPSubnetID == "" && n.VIPNetworkID != ""
-	return in.Found == nil && (len(in.Families()) > 1 || onlyNetwork && in.Family() == corev1.IPv6Protocol || in.Config.AtClusterIP != nil)
+	return in.Found == nil && (len(in.Families()) > 1 || in.Family() == corev1.IPv6Protocol || in.Config.AtClusterIP != nil)
 }
 
 // dualStack decides whether the load balancer serves both families of a Service that requests both. If not, the

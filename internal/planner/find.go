@@ -156,7 +156,7 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			id, copied = "", id
 		}
 	}
-	if len(own) == 0 && !s.Serves(s.service) {
+	if len(own) == 0 && (!s.Serves(s.service) || lostID(s.service)) {
 		if own, err = s.tagged(ctx); err != nil {
 			return lb.Observed{}, err
 		}
@@ -209,6 +209,11 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 		}
 	}
 	return own, all, nil
+}
+
+// lostID reports whether a Service has an address of a load balancer, and not the id of one: another client has removed it.
+func lostID(service *corev1.Service) bool {
+	return strings.TrimSpace(service.Annotations[annotation.LoadBalancerID]) == "" && status.Published(service) != ""
 }
 
 // tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one, and

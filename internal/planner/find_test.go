@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -154,5 +155,51 @@ func TestALoadBalancerThatOctaviaListsIsNotTakenForDeleted(t *testing.T) {
 		if (err != nil) != listed || o.LoadBalancer != nil {
 			t.Errorf("%s: %+v, %v", name, o.LoadBalancer, err)
 		}
+	}
+}
+
+func TestAServiceThatLostItsAnnotationsKeepsALoadBalancerThatWasRenamed(t *testing.T) {
+	const id = "11111111-1111-1111-1111-111111111111"
+	for name, c := range map[string]struct {
+		tags     string
+		edit     func(*corev1.Service)
+		keeps    bool
+		searches bool
+	}{
+		"with an address":               {tags: `["kube-octavia.cluster=c-1", "kube-octavia.service=uid-1"]`, keeps: true, searches: true},
+		"of another Service":            {tags: `["kube-octavia.cluster=c-1", "kube-octavia.service=uid-2"]`, searches: true},
+		"of another cluster":            {tags: `["kube-octavia.cluster=c-2", "kube-octavia.service=uid-1"]`, searches: true},
+		"without an address: a new one": {tags: `[]`, edit: func(s *corev1.Service) { s.Status.LoadBalancer.Ingress = nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			searched := false
+			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("tags") == "" {
+					fmt.Fprint(w, `{"loadbalancers": []}`) // it has another name
+					return
+				}
+				searched = true
+				fmt.Fprintf(w, `{"loadbalancers": [{"id": %q, "name": "by hand", "provisioning_status": "ACTIVE", "project_id": "p-1", "tags": %s}]}`, id, c.tags)
+			})
+			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
+			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+			service := served(unclaimed, without(annotation.LoadBalancerID), func(s *corev1.Service) {
+				s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
+			})
+			if c.edit != nil {
+				c.edit(service)
+			}
+			s := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service)))
+			s.byTag = func(ctx context.Context, tag string) ([]lb.LoadBalancer, error) {
+				if tag != "kube-octavia.service=uid-1" {
+					return nil, nil // those that it may share
+				}
+				return p.Octavia.FindByTag(ctx, tag)
+			}
+			o, err := s.find(t.Context())
+			if err != nil || (o.LoadBalancer != nil) != c.keeps || searched != c.searches {
+				t.Errorf("it has %+v, %v; it was searched for by tag: %v", o.LoadBalancer, err, searched)
+			}
+		})
 	}
 }

@@ -99,6 +99,10 @@ func (p *Planner) dualStackSubnets(ctx context.Context, in *build.Input, options
 		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
 			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), annotation.NetworkID)}
 	}
+	if named := in.Service.Annotations[annotation.SubnetID]; named != "" && named != first && len(in.Families()) == 1 && in.Config.AtClusterIP == nil {
+		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			"annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet", annotation.SubnetID, in.Family(), named, first, in.Family())}
+	}
 	n.VIPSubnetID, n.AdditionalSubnetID = first, second
 	n.MemberSubnetID = cmp.Or(options.MemberSubnetID, first)
 	return nil

@@ -160,9 +160,10 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 		return next, err
 	}
 	s := p.searchFor(f)
-	if c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) && p.Capabilities.Has(lb.FeatureTags) {
+	if (c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) || lostID(f.Service)) && p.Capabilities.Has(lb.FeatureTags) {
 		// The previous controller may have been killed before the id was on the Service, or the id was removed since. A
-		// Service that leaves may have lost all annotations, and is not released without its load balancer.
+		// Service that leaves may have lost all annotations, and is not released without its load balancer. One that has an
+		// address gets no second load balancer.
 		s.byTag = p.Octavia.FindByTag
 	}
 	found, err := s.read(ctx)

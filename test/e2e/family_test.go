@@ -51,3 +51,28 @@ func TestIPv6ServiceHasAnIPv6VIPAndMembers(t *testing.T) {
 		return nil
 	}))
 }
+
+// cloud.conf has one subnet for all Services, usually of IPv4.
+func TestAnIPv6ServiceGetsTheIPv6SubnetOfTheNetworkOfCloudConf(t *testing.T) {
+	skipOnRealOpenStack(t, "a load balancer of both families is made there")
+	s := newStage(t, settings{})
+	ids := s.cloud.IDs()
+	s.changeNodeStatus("a", func(n *corev1.Node) {
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "fd00::a"})
+	})
+	ipv6 := func(v *corev1.Service) { v.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} }
+	web := s.service("web", tcp(8080), ipv6)
+	address := web.waitUntilProgrammed()
+	have := web.waitForTree(all(ports("TCP/8080"), membersAt("fd00::a")))
+	if address != have.VIP || have.Subnet != ids.PrivateSubnetV6 {
+		t.Errorf("the Service is at %s, its VIP %s is in subnet %s; want subnet %s", address, have.VIP, have.Subnet, ids.PrivateSubnetV6)
+	}
+
+	named := s.service("named", tcp(8081), ipv6, annotated(subnetKey, ids.PrivateSubnet))
+	c := named.waitForCondition(accepted, conditionFalse, "NoSubnet")
+	if !strings.Contains(c.Message, ids.PrivateSubnet) || !strings.Contains(c.Message, ids.PrivateSubnetV6) {
+		t.Errorf("the message names neither the subnet nor a better one: %s", c.Message)
+	}
+	named.change(annotated(subnetKey, ids.PrivateSubnetV6))
+	named.waitUntilProgrammed()
+}

@@ -86,6 +86,8 @@ var deeds = map[string]func(*stage, action) error{
 	"kill":          func(s *stage, _ action) error { s.process.kill(); return nil },
 	"configure":     (*stage).configure,
 	"tamper":        (*stage).tamper,
+	"tamper-group":  (*stage).tamperGroup,
+	"server":        (*stage).changeServer,
 	"quota":         (*stage).setQuota,
 	"fault":         (*stage).setFault,
 	"wait":          func(*stage, action) error { return nil },
@@ -251,7 +253,6 @@ func edit(change func(*stage, *corev1.Service, action) error) func(*stage, actio
 				return err
 			}
 			s.moved[v.UID] = s.moved[v.UID] || requestOfVIPs(v) != before
-			s.leavesPorts = s.leavesPorts || s.misplaced(v)
 			_, err = s.client.CoreV1().Services(v.Namespace).Update(s.ctx, v, metav1.UpdateOptions{})
 			if !apierrors.IsConflict(err) {
 				return err
@@ -438,6 +439,11 @@ func (s *stage) configure(a action) error {
 	if a.Value == absent {
 		delete(s.conf, a.Key)
 	}
+	if a.Key == manageGroups && a.Value == "true" {
+		if err := s.startServers(); err != nil {
+			return err
+		}
+	}
 	if err := s.writeConf(); err != nil {
 		return err
 	}
@@ -452,7 +458,7 @@ func (s *stage) configure(a action) error {
 func (s *stage) setQuota(a action) error {
 	if a.Value == absent {
 		s.cloud.Octavia().SetQuota(s.cloud.IDs().Project, octavia.Quota{LoadBalancers: -1, Listeners: -1, Pools: -1, Members: -1, HealthMonitors: -1})
-		return s.setNetworkQuota(-1)
+		return s.setNetworkQuota(map[string]int{"floatingip": -1, "security_group": -1, "security_group_rule": -1})
 	}
 	counts, err := s.counts()
 	if err != nil {
@@ -470,15 +476,31 @@ func (s *stage) setQuota(a action) error {
 	case "members":
 		q.Members = s.cloud.Octavia().Counts().Members
 	case "floatingips":
-		return s.setNetworkQuota(counts["floatingips"])
+		return s.setNetworkQuota(map[string]int{"floatingip": counts["floatingips"]})
+	case "security-groups":
+		groups, err := s.securityGroups()
+		if err != nil {
+			return err
+		}
+		return s.setNetworkQuota(map[string]int{"security_group": len(groups)})
+	case "security-group-rules":
+		groups, err := s.securityGroups()
+		if err != nil {
+			return err
+		}
+		rules := 0
+		for _, g := range groups {
+			rules += len(g.Rules)
+		}
+		return s.setNetworkQuota(map[string]int{"security_group_rule": rules})
 	}
 	s.cloud.Octavia().SetQuota(s.cloud.IDs().Project, q)
 	return nil
 }
 
-func (s *stage) setNetworkQuota(floatingIPs int) error {
+func (s *stage) setNetworkQuota(quota map[string]int) error {
 	return openstack.Call(s.ctx, openstack.SimulatedAdmin(s.cloud), cloudsim.Network, http.MethodPut, "/v2.0/quotas/"+s.cloud.IDs().Project,
-		map[string]any{"quota": map[string]int{"floatingip": floatingIPs}}, nil)
+		map[string]any{"quota": quota}, nil)
 }
 
 func (s *stage) counts() (map[string]int, error) {

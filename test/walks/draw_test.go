@@ -14,14 +14,21 @@ import (
 type dice struct {
 	*rand.Rand
 	shares bool // Services share load balancers
+	groups bool // the controller manages the security groups of the nodes
 }
 
 func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }
 
-// draw makes up a story: the same for the same seed. In every fourth, Services share load balancers.
+// draw makes up a story: the same for the same seed. In every fourth, Services share load balancers, and in every fourth the
+// controller manages the security groups of the nodes.
 func draw(seed uint64, steps int) story {
-	d := dice{rand.New(rand.NewPCG(seed, 0)), *shared || seed%4 == 0}
-	st := story{{Do: "create", On: d.service(), Value: d.words(), Wait: d.wait()}}
+	d := dice{Rand: rand.New(rand.NewPCG(seed, 0)), shares: *shared || !*grouped && seed%4 == 0}
+	d.groups = !d.shares && (*grouped || seed%4 == 2)
+	var st story
+	if d.groups {
+		st = append(st, action{Do: "configure", Key: manageGroups, Value: "true"})
+	}
+	st = append(st, action{Do: "create", On: d.service(), Value: d.words(), Wait: d.wait()})
 	for len(st) < steps {
 		a := d.action()
 		a.Wait = d.wait()
@@ -72,7 +79,7 @@ func (d dice) words() string {
 // families are the words of Services with IPv6. In walks with shared load balancers there are none: what a load balancer has
 // there follows from the Service that came first.
 var families = []string{
-	"PreferDualStack", "PreferDualStack", "PreferDualStack IPv6 IPv4", "RequireDualStack", "RequireDualStack IPv6 IPv4", "IPv6 " + annotation.SubnetID + "=$subnet-v6",
+	"PreferDualStack", "PreferDualStack", "PreferDualStack IPv6 IPv4", "RequireDualStack", "RequireDualStack IPv6 IPv4", "IPv6", "IPv6 " + annotation.SubnetID + "=$subnet-v6",
 }
 
 // changes are what the families of a Service are changed to. Those that would change the first family are refused by Kubernetes.
@@ -156,6 +163,9 @@ func (d dice) action() action {
 	if *dual && !d.shares && d.IntN(10) == 0 {
 		return action{Do: "families", On: on, Value: pick(d, changes...)}
 	}
+	if d.groups && d.IntN(5) == 0 {
+		return d.aboutGroups()
+	}
 	switch n := d.IntN(100); {
 	case n < 12:
 		return action{Do: "create", On: on, Value: d.words()}
@@ -221,4 +231,24 @@ func (d dice) action() action {
 		return action{Do: "delete-namespace", On: pick(d, "shop", "blog")}
 	}
 	return action{Do: "wait"}
+}
+
+// aboutGroups is an action that concerns the security groups of the nodes.
+func (d dice) aboutGroups() action {
+	switch n := d.IntN(20); {
+	case n < 8:
+		return action{Do: "tamper-group", Value: pick(d, sortedKeys(groupTamperings)...)}
+	case n < 13:
+		return action{Do: "server", On: d.node(), Value: pick(d, "stop", "start", "delete", "create", "replace")}
+	case n < 14:
+		return action{Do: pick(d, "node-joins", "node-leaves"), On: d.node()}
+	case n < 16:
+		return action{Do: "quota", Key: pick(d, "security-groups", "security-group-rules"), Value: pick(d, "full", absent)}
+	case n < 17:
+		return action{Do: "fault", On: "network", Key: pick(d, "GET", "POST", "PUT", "DELETE"), Value: pick(d, "503", "409", "404", "hang-after", "reset-after")}
+	}
+	if d.IntN(2) == 0 {
+		return action{Do: "configure", Key: groupMode, Value: pick(d, "service", "service", absent)}
+	}
+	return action{Do: "configure", Key: manageGroups, Value: pick(d, "true", "true", absent)}
 }

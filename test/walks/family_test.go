@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,13 +34,7 @@ func setFamilies(_ *stage, v *corev1.Service, a action) error {
 // requestOfVIPs is everything in a Service that decides about the families and the subnets of the VIPs of a new load balancer.
 func requestOfVIPs(v *corev1.Service) string {
 	return fmt.Sprint(v.Spec.IPFamilies, ptr.Deref(v.Spec.IPFamilyPolicy, ""), v.Spec.LoadBalancerSourceRanges, v.Annotations[sourcesKey],
-		v.Annotations[annotation.SubnetID], v.Annotations[annotation.AdditionalSubnetID])
-}
-
-// misplaced reports whether the cloud rejects the load balancer of a Service: it has IPv6 only, and its subnet IPv4. Octavia may
-// then leave the port of a VIP behind, as it does when a create exceeds a quota.
-func (s *stage) misplaced(v *corev1.Service) bool {
-	return v.Spec.Type == corev1.ServiceTypeLoadBalancer && !slices.Contains(v.Spec.IPFamilies, corev1.IPv4Protocol) && v.Annotations[annotation.SubnetID] != s.symbols["$subnet-v6"]
+		v.Annotations[annotation.SubnetID], v.Annotations[annotation.AdditionalSubnetID], v.Annotations[annotation.NetworkID], v.Annotations[annotation.PortID])
 }
 
 // movedServices are the Services that have requested other VIPs since they were created.

@@ -4,7 +4,8 @@
 // Package walks_test plays random stories: authors, operators, other clients and the cloud do things, one after the other. A
 // story is data (action_test.go) that is drawn from a seed (draw_test.go). It is played on a stage (stage_test.go), in memory and
 // virtual time or, with -real, with a real kube-apiserver (real_test.go). In the end the stage must look (picture_test.go) as one
-// that has only the last requests (walk_test.go), and no address was lost on the way (ledger_test.go).
+// that has only the last requests (walk_test.go), and no address was lost on the way (ledger_test.go). In some of them the nodes are
+// servers whose security groups are managed (servers_test.go, grouppicture_test.go).
 package walks_test
 
 import (
@@ -34,6 +35,7 @@ var (
 	reals    = flag.Int("real", 0, "how many walks are made at once with real kube-apiservers; 0 makes all in memory")
 	shared   = flag.Bool("shared", false, "make only walks in which Services may share load balancers")
 	dual     = flag.Bool("families", false, "create only Services with IPv6, and change IP families often")
+	grouped  = flag.Bool("groups", false, "make only walks in which the controller manages the security groups of the nodes")
 	logs     = flag.Bool("logs", false, "print the log of the controller of a walk that failed")
 	shortens = flag.Bool("shorten", true, "shorten the story of a walk that failed")
 )

@@ -316,3 +316,63 @@ func TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted(t *testing.T) {
 		t.Errorf("the walk ends with %v; want what is left", err)
 	}
 }
+
+// managed is a story in which the controller manages the security groups of the nodes.
+var managed = append(story{{Do: "configure", Key: manageGroups, Value: "true"}}, plain...)
+
+// TestTheOracleFindsWhatIsWrongWithTheSecurityGroupsOfNodes is the same for the security groups of the nodes.
+func TestTheOracleFindsWhatIsWrongWithTheSecurityGroupsOfNodes(t *testing.T) {
+	onGroup := func(name string) tamperer {
+		return func(s *stage) error { return s.tamperGroup(action{Value: name}) }
+	}
+	makeGroup := func(name func(ours securityGroup) string) tamperer {
+		return func(s *stage) error {
+			groups, err := s.ownGroups()
+			if err != nil {
+				return err
+			}
+			return s.neutron(http.MethodPost, "security-groups", map[string]any{"security_group": map[string]any{"name": name(groups[0])}}, nil)
+		}
+	}
+	for name, test := range map[string]struct {
+		behind tamperer
+		want   string
+	}{
+		"nothing":                    {nil, ""},
+		"group deleted":              {onGroup("group-deleted"), "security group of the nodes"},
+		"group taken off a port":     {onGroup("group-detached"), "port of the server of node-1"},
+		"rule removed":               {onGroup("rule-deleted"), "of <"},
+		"rule added":                 {onGroup("rule-added"), "rule ingress tcp 22-22"},
+		"rule of another form added": {onGroup("rule-of-any-form-added"), "rule egress"},
+		"second group":               {makeGroup(func(ours securityGroup) string { return ours.Name }), "security group of the nodes #2"},
+		"group of nobody": {makeGroup(func(securityGroup) string {
+			return "left"
+		}), "security group left"},
+		"group of a person taken off a port": {func(s *stage) error {
+			groups, err := s.ownGroups()
+			if err != nil {
+				return err
+			}
+			ports, err := s.portsWith(groups[0].ID)
+			if err != nil {
+				return err
+			}
+			return s.takeOff(ports[0], s.group(byHand))
+		}, "port of the server of node-1"},
+		"another cluster's group changed": {func(s *stage) error {
+			return s.addRule(s.group(groupOfOthers), 23)
+		}, "objects of others were changed"},
+		"another cluster's port changed": {func(s *stage) error {
+			for what := range s.others {
+				if id, ok := strings.CutPrefix(what, "ports/"); ok {
+					return s.setGroups(id, []string{s.group(byHand)})
+				}
+			}
+			return errNotPossible
+		}, "objects of others were changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireOracleFinds(t, managed, test.behind, test.want)
+		})
+	}
+}

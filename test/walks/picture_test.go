@@ -61,9 +61,15 @@ func (p picture) refused() (all []string) {
 func (p picture) without(services []string) picture {
 	kept := picture{}
 	for line, text := range p {
+		if len(services) > 0 && strings.HasSuffix(line, " "+ofNobody) {
+			continue // a rule for a NodePort that one of them had
+		}
 		if !slices.ContainsFunc(services, func(name string) bool { return about(name, line, text) }) {
 			kept[line] = text
 		}
+	}
+	if len(services) > 0 {
+		return kept.withoutEmptied()
 	}
 	return kept
 }
@@ -110,7 +116,6 @@ func (s *stage) picture() (picture, error) {
 	ph.names = append(ph.names, string(system.UID), "<cluster>")
 	services.Items = slices.DeleteFunc(services.Items, func(v corev1.Service) bool { return v.Namespace == "default" }) // default/kubernetes
 	for _, v := range services.Items {
-		s.leavesPorts = s.leavesPorts || s.misplaced(&v)
 		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
 		name := "load balancer of <" + v.Namespace + "/" + v.Name + ">"
 		ph.named[v.Annotations[annotation.LoadBalancerID]] = "<" + v.Namespace + "/" + v.Name + ">"
@@ -130,6 +135,11 @@ func (s *stage) picture() (picture, error) {
 	}
 	if err := ph.cloud(); err != nil {
 		return nil, err
+	}
+	if s.hasServers {
+		if err := ph.securityGroups(services.Items); err != nil {
+			return nil, err
+		}
 	}
 	for i := range services.Items {
 		ph.service(&services.Items[i])
@@ -416,7 +426,7 @@ func (ph *photographer) service(v *corev1.Service) {
 	lines = append(lines, "finalizers "+strings.Join(v.Finalizers, " "))
 	for _, a := range annotation.Table {
 		value, there := v.Annotations[a.Key]
-		if !a.Output || !there {
+		if !a.Output || !there || brought(v) {
 			continue
 		}
 		switch a.Key {
@@ -434,6 +444,13 @@ func (ph *photographer) service(v *corev1.Service) {
 		lines = append(lines, a.Key+"="+value)
 	}
 	ph.p[name] = strings.Join(lines, "\n")
+}
+
+// brought reports whether a Service that needs no load balancer has what was written to another one, of which it is a copy. That is
+// removed when it gets a load balancer: docs/how-it-works.md, Copied Services.
+func brought(v *corev1.Service) bool {
+	mark := v.Annotations[annotation.Managed]
+	return v.Spec.Type != corev1.ServiceTypeLoadBalancer && len(v.Finalizers) == 0 && mark != "" && !strings.HasPrefix(mark, string(v.UID)+" ")
 }
 
 // meaning is what an address is.

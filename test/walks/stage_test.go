@@ -49,6 +49,11 @@ type stage struct {
 	conf   map[string]string
 	others map[string]string // objects of others, as they were
 	ledger ledger
+	// hasServers is set once the nodes are servers. servers are theirs, and groupNames the names of the security groups of others, by
+	// id.
+	hasServers bool
+	servers    []server
+	groupNames map[string]string
 	// alone is the picture of another stage that has only these requests.
 	alone func(dir string, r requests) (picture, error)
 	// leavesPorts is set once Octavia may have left ports of VIPs behind, as it does when a create exceeds the quota of what is
@@ -135,11 +140,14 @@ func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
 	return s, nil
 }
 
+// The subnets of load balancers: the usual one, and another one in the same network.
+const firstSubnet, secondSubnet = "10.20.0.0/16", "10.30.0.0/24"
+
 // cloudOptions are those of all clouds. The networks are the same on all stages, so that addresses can be compared.
 func (s *stage) cloudOptions() cloudsim.Options {
 	return cloudsim.Options{
 		APIVersion: "2.26", BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
-		PrivateCIDR: "10.20.0.0/16", PrivateIPv6CIDR: "fd00:20::/64", PublicCIDR: "203.0.113.0/24",
+		PrivateCIDR: firstSubnet, PrivateIPv6CIDR: "fd00:20::/64", PublicCIDR: "203.0.113.0/24",
 		Octavia: octavia.Options{Now: s.pace.now},
 	}
 }
@@ -241,7 +249,15 @@ func (s *stage) leaveCluster() error {
 
 func (s *stage) addNode(name string) error {
 	nodes := s.client.CoreV1().Nodes()
-	n, err := nodes.Create(s.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": name[len(name)-1:]}}}, metav1.CreateOptions{})
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": name[len(name)-1:]}}}
+	if s.hasServers {
+		id, err := s.serverOf(name)
+		if err != nil {
+			return err
+		}
+		node.Spec.ProviderID = providerID(id)
+	}
+	n, err := nodes.Create(s.ctx, node, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -276,7 +292,7 @@ func (s *stage) makeSymbols() error {
 	s.cloud.Octavia().AddAvailabilityZone("zone-a", "amphora", `{"compute_zone": "nova"}`)
 	var subnet struct{ Subnet struct{ ID string } }
 	err := s.neutron(http.MethodPost, "subnets", map[string]any{"subnet": map[string]any{
-		"name": "private-2", "network_id": ids.PrivateNetwork, "ip_version": 4, "cidr": "10.30.0.0/24"}}, &subnet)
+		"name": "private-2", "network_id": ids.PrivateNetwork, "ip_version": 4, "cidr": secondSubnet}}, &subnet)
 	if err != nil {
 		return err
 	}
@@ -404,9 +420,9 @@ func (s *stage) othersNow() (map[string]string, error) {
 	now := map[string]string{}
 	for what := range s.others {
 		var text map[string]any
-		call := s.octavia
-		if strings.HasPrefix(what, "floatingips/") {
-			call = s.neutron
+		call := s.neutron
+		if strings.HasPrefix(what, "loadbalancers/") {
+			call = s.octavia
 		}
 		if err := call(http.MethodGet, what, nil, &text); err != nil {
 			now[what] = err.Error()

@@ -135,7 +135,7 @@ func (s *stage) correctAll(services []string) error {
 }
 
 // correct removes from a Service what it can be refused for: all that its author has set, but for its group, which it cannot leave.
-func correct(s *stage, v *corev1.Service, _ action) error {
+func correct(_ *stage, v *corev1.Service, _ action) error {
 	if v.Annotations == nil {
 		v.Annotations = map[string]string{}
 	}
@@ -145,9 +145,6 @@ func correct(s *stage, v *corev1.Service, _ action) error {
 		}
 	}
 	v.Spec.LoadBalancerIP = ""
-	if s.misplaced(v) {
-		v.Annotations[annotation.SubnetID] = s.symbols["$subnet-v6"]
-	}
 	if slices.Contains(v.Spec.IPFamilies, corev1.IPv6Protocol) {
 		v.Spec.LoadBalancerSourceRanges = nil // they may be of IPv4 only, and cannot be enforced with both families
 	}
@@ -257,16 +254,19 @@ func (s *stage) settled() (last picture, err error) {
 
 // requests are all requests of authors and operators on a stage, with symbols in place of ids and given addresses.
 type requests struct {
-	conf     map[string]string
-	nodes    []corev1.Node
-	slices   []discoveryv1.EndpointSlice
-	secrets  []corev1.Secret
-	services []*corev1.Service
+	conf map[string]string
+	// hasServers is whether the nodes are servers.
+	hasServers bool
+	nodes      []corev1.Node
+	servers    []server // of the nodes, if they have any
+	slices     []discoveryv1.EndpointSlice
+	secrets    []corev1.Secret
+	services   []*corev1.Service
 }
 
 // requests returns those of the stage, the Services in the order of their creation.
 func (s *stage) requests() (r requests, _ error) {
-	r.conf = s.conf
+	r.conf, r.hasServers, r.servers = s.conf, s.hasServers, s.servers
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return r, err
@@ -314,6 +314,11 @@ func (s *stage) request(r requests) error {
 	}
 	if err := s.setSecret(action{On: "shop/certificate", Value: absent}); err != nil {
 		return err
+	}
+	if r.hasServers {
+		if err := errors.Join(s.startServers(), s.takeServers(r.servers, r.nodes)); err != nil {
+			return err
+		}
 	}
 	for _, n := range r.nodes {
 		made, err := s.client.CoreV1().Nodes().Create(s.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}, Spec: n.Spec}, metav1.CreateOptions{})
