@@ -357,6 +357,10 @@ func (j *sharedJudge) cloud(line string) {
 		return // one that is refused keeps what it has
 	}
 	switch i := slices.IndexFunc(j.ports, func(p sharedPort) bool { return p.line == line }); {
+	case strings.HasPrefix(line, "secret "):
+		if _, requested := j.want[line]; !requested {
+			j.fault("no Service uses %s", line)
+		}
 	case len(users) == 0:
 		j.fault("no Service uses %s: %s", line, text)
 	case i >= 0:

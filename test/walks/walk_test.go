@@ -187,24 +187,34 @@ func (s *stage) repairDrift() error {
 }
 
 // giveUpAddresses lets only one Service request each of the given addresses, and each port only the Service that it is for: who
-// gets it depends on the order.
+// gets it depends on the order. A Service that has an address keeps it, also if it does not request it any more.
 func (s *stage) giveUpAddresses() error {
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	taken := map[string]bool{}
+	has, taken := map[string]string{}, map[string]bool{}
+	for _, v := range services.Items {
+		on := v.Namespace + "/" + v.Name
+		b, err := s.find(on)
+		if err != nil && !errors.Is(err, errNotPossible) {
+			return err
+		}
+		has[on] = strings.TrimSuffix(s.symbolic(b.floatingIP), "-id")
+		taken[has[on]] = true
+	}
 	for i := range services.Items {
 		v := &services.Items[i]
-		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[own+"floating-ip"]} {
+		on := v.Namespace + "/" + v.Name
+		gives := false
+		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[annotation.FloatingIP]} {
 			name := strings.TrimSuffix(s.symbolic(text), "-id")
-			if text != "" && taken[name] && v.DeletionTimestamp == nil {
-				err = errors.Join(err, edit(correct)(s, action{On: v.Namespace + "/" + v.Name}))
-			}
+			gives = gives || text != "" && name != has[on] && taken[name]
 			taken[name] = true
 		}
-		port, on := s.symbolic(v.Annotations[annotation.PortID]), v.Namespace+"/"+v.Name
-		if port != "" && port != portFor(on) && v.DeletionTimestamp == nil {
+		port := s.symbolic(v.Annotations[annotation.PortID])
+		gives = gives || port != "" && port != portFor(on)
+		if gives && v.DeletionTimestamp == nil {
 			err = errors.Join(err, edit(correct)(s, action{On: on}))
 		}
 	}
