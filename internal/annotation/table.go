@@ -137,7 +137,7 @@ var placementLines = []Annotation{
 	set(id(setting.Network), func(o *Options) *string { return &o.NetworkID }, Annotation{
 		Key:     NetworkID,
 		Default: "[LoadBalancer] network-id",
-		Doc:     "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet.",
+		Doc:     "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet. For a Service with IPv6 it is the first by name of each family.",
 		Change:  NeedsReplacement,
 	}),
 	set(id(setting.Port), func(o *Options) *string { return &o.PortID }, Annotation{

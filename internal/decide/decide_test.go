@@ -93,8 +93,10 @@ func TestDecideOnReplacement(t *testing.T) {
 		"other flavor, replacement built":       {facts: withReplacement(gold("true").with(silver)), action: Replace, ops: []string{"CreateLoadBalancer"}},
 		"replacement complete":                  {facts: replacedBy(gold("true"), silver), need: NeedPredecessor},
 		"replacement complete, not shared":      {facts: notShared(replacedBy(gold("true"), silver)), action: CompleteReplacement, ops: []string{"AssociateFloatingIP"}},
-		"replacement no longer allowed":         {facts: replacedBy(gold("false"), silver), need: NeedDesired, check: cancelsReplacement},
-		"replaces a failed one, other flavor":   {facts: succeeding(gold("true").with(silver), failed(plain.built("old"))), action: PostponeReplacement, ops: []string{"AssociateFloatingIP"}},
+		"replacement complete, certificate of the predecessor unknown": {facts: withUnreadSecret(notShared(replacedBy(gold("true"), silver))), action: CompleteReplacement,
+			ops: []string{"AssociateFloatingIP"}},
+		"replacement no longer allowed":       {facts: replacedBy(gold("false"), silver), need: NeedDesired, check: cancelsReplacement},
+		"replaces a failed one, other flavor": {facts: succeeding(gold("true").with(silver), failed(plain.built("old"))), action: PostponeReplacement, ops: []string{"AssociateFloatingIP"}},
 	})
 }
 
@@ -104,7 +106,9 @@ func TestDecideOnFailure(t *testing.T) {
 	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
 	checkDecisions(t, map[string]decision{
 		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
-		"failed with its ports":              {facts: createdWithPorts(plain.with(failed(have))), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}, check: createsWithoutPorts},
+		"failed with its ports":              {facts: createdWithPorts(plain.with(failed(have))), action: Rebuild, check: createsWithPorts},
+		"failed with its ports twice":        {facts: failedBefore(createdWithPorts(plain.with(failed(have)))), action: Rebuild, check: createsWithoutPorts},
+		"failed after a rejected create":     {facts: rejectedWithPorts(plain.with(failed(have))), action: Rebuild, check: remembersRejection},
 		"failed again before it served":      {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
 		"served and failed":                  {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
 		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
@@ -121,10 +125,36 @@ func createdWithPorts(f Facts) Facts {
 	return f
 }
 
+// failedBefore returns the facts when another load balancer has failed before, some time ago.
+func failedBefore(f Facts) Facts {
+	f.Record.Recovery.Deletions.Count = 1
+	return f
+}
+
+// rejectedWithPorts returns the facts after Octavia rejected the create with ports, and the load balancer was created without.
+func rejectedWithPorts(f Facts) Facts {
+	f.Record.Cloud.CreateWithoutChildren = true
+	return f
+}
+
+func remembersRejection(t *testing.T, d Decision) {
+	t.Helper()
+	if !d.Record.Cloud.CreateWithoutChildren {
+		t.Error("the next load balancer is created with ports, which Octavia has rejected")
+	}
+}
+
+func createsWithPorts(t *testing.T, d Decision) {
+	t.Helper()
+	if d.Record.Cloud.CreateWithoutChildren {
+		t.Error("the next load balancer is created without ports after a single failure")
+	}
+}
+
 // createsWithoutPorts checks that the next load balancer is created without ports, and that the Service says so.
 func createsWithoutPorts(t *testing.T, d Decision) {
 	t.Helper()
-	if !d.Record.Cloud.CreateWithoutChildren || !strings.Contains(d.Record.Progress.Trouble, "first without ports") {
+	if !d.Record.Cloud.CreateWithoutChildren || !strings.Contains(d.Record.Progress.Trouble, "without ports at first") {
 		t.Errorf("after the failure the record is %+v, %q", d.Record.Cloud, d.Record.Progress.Trouble)
 	}
 }
@@ -251,6 +281,15 @@ func requesting(address string) func(*corev1.Service) {
 func withSecret(f Facts) Facts {
 	f.Desired.Input.Certificate = build.SecretCertificate{Secret: "web-tls", Certificate: lb.Certificate{Name: "certificate"}}
 	f.Desired.Wanted, f.Desired.Err = build.Wanted(f.Desired.Input)
+	return f
+}
+
+// withUnreadSecret returns the facts when the desired state of the predecessor cannot be built.
+func withUnreadSecret(f Facts) Facts {
+	predecessor := *f.Desired.Predecessor
+	predecessor.Service = predecessor.Service.DeepCopy()
+	predecessor.Service.Annotations[annotation.TLSSecret] = "web-tls"
+	f.Desired.Predecessor = &predecessor
 	return f
 }
 

@@ -27,15 +27,16 @@ func (f Facts) failedBeforeServing() bool {
 
 // rebuild deletes a load balancer that failed before it served. A floating IP that was requested is attached to the next
 // one. Another one is deleted, unless it is to be kept: nobody knows its address yet, and what is not on the Service is not
-// found again if the controller is killed. If it was created with its ports, one of them may be why it failed: a call for a part
-// alone is refused for what fails without a word in a call for all, such as a subnet of members that does not exist. So the
-// next one is created without them.
+// found again if the controller is killed.
+//
+// If it fails again, one of its ports may be the reason, such as members in a subnet that does not exist. Octavia gives no reason
+// where a create of everything fails, but it does where it refuses a part. So the next load balancer is created without ports.
 func rebuild(f Facts, d Decision) Decision {
 	id := f.loadBalancer().ID
 	again := "created again"
-	d.Record.Cloud.CreateWithoutChildren = f.Record.Cloud.CreatedWithChildren == id
-	if d.Record.Cloud.CreateWithoutChildren {
-		again += ", first without ports, because one of them may be the reason"
+	if f.Record.Cloud.CreatedWithChildren == id && f.Record.Recovery.Deletions.Count > 0 {
+		d.Record.Cloud.CreateWithoutChildren = true
+		again += ", without ports at first, because one of them may be the reason"
 	}
 	d.Action = Rebuild
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed,

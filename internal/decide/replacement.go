@@ -37,7 +37,8 @@ func (f Facts) replacementFacts() replacementFacts {
 	case old == nil:
 		r.obstacle = obstacle(l, []lb.VIP{{PortID: options.PortID}}, f.Owner(), f.Capabilities)
 	case f.Desired.Predecessor != nil && Replaces(l, *old) && !HandedOver(f.Service, o):
-		r.replacing, r.predecessorFits = true, requiresReplacement(*f.Desired.Predecessor) == nil
+		_, err := build.Wanted(*f.Desired.Predecessor)
+		r.replacing, r.predecessorFits = true, err == nil // an error of another kind does not show that it fits
 		r.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
 	}
 	if options.Group != "" {

@@ -66,7 +66,7 @@ type Cloud struct {
 	// one call, or "".
 	CreatedWithChildren string
 	// CreateWithoutChildren is whether the next load balancer is created without children, because Octavia rejected the
-	// create with children, or the load balancer went into ERROR.
+	// create with children, or such load balancers went into ERROR twice.
 	CreateWithoutChildren bool
 	// FreesQuota is whether the change in progress makes room for other Services.
 	FreesQuota bool

@@ -156,7 +156,7 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			id, copied = "", id
 		}
 	}
-	if len(own) == 0 && (!s.Serves(s.service) || lostID(s.service)) {
+	if len(own) == 0 && (!s.Serves(s.service) || hasAddressWithoutID(s.service)) {
 		if own, err = s.tagged(ctx); err != nil {
 			return lb.Observed{}, err
 		}
@@ -211,9 +211,11 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 	return own, all, nil
 }
 
-// lostID reports whether a Service has an address of a load balancer, and not the id of one: another client has removed it.
-func lostID(service *corev1.Service) bool {
-	return strings.TrimSpace(service.Annotations[annotation.LoadBalancerID]) == "" && status.Published(service) != ""
+// hasAddressWithoutID reports whether a Service publishes where a load balancer is, and does not name it: usually another client
+// has removed the id.
+func hasAddressWithoutID(service *corev1.Service) bool {
+	published := status.Published(service) != "" || len(service.Status.LoadBalancer.Ingress) > 0
+	return published && strings.TrimSpace(service.Annotations[annotation.LoadBalancerID]) == ""
 }
 
 // tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one, and

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,12 +73,16 @@ func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error
 	return p.Neutron.SubnetOfAddress(ctx, addresses...)
 }
 
-// dualStackSubnets determines the subnets of both VIPs, if the Service may get two.
-func (p *Planner) dualStackSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+// subnetsOfFamilies determines the subnets of the VIPs, if that of cloud.conf may have another family: for Services with two
+// VIPs, or with IPv6.
+func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
 	n := &in.Networks
+	one := len(in.Families()) == 1 && in.Config.AtClusterIP == nil
 	switch {
 	case !in.WantsSubnets():
 		return nil
+	case one && (observed.LoadBalancer != nil || in.Service.Annotations[annotation.VIPAddress] != ""):
+		return nil // one in place of a failed one is made where that was
 	case options.PortID != "":
 		return p.additionalSubnetOfPort(ctx, in, options.PortID, observed)
 	}
@@ -99,9 +104,9 @@ func (p *Planner) dualStackSubnets(ctx context.Context, in *build.Input, options
 		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
 			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), annotation.NetworkID)}
 	}
-	if named := in.Service.Annotations[annotation.SubnetID]; named != "" && named != first && len(in.Families()) == 1 && in.Config.AtClusterIP == nil {
-		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
-			"annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet", annotation.SubnetID, in.Family(), named, first, in.Family())}
+	if named := strings.TrimSpace(in.Service.Annotations[annotation.SubnetID]) != ""; named && one && options.SubnetID != first {
+		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf("annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet",
+			annotation.SubnetID, in.Family(), options.SubnetID, first, in.Family())}
 	}
 	n.VIPSubnetID, n.AdditionalSubnetID = first, second
 	n.MemberSubnetID = cmp.Or(options.MemberSubnetID, first)

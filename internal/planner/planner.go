@@ -160,7 +160,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 		return next, err
 	}
 	s := p.searchFor(f)
-	if (c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) || lostID(f.Service)) && p.Capabilities.Has(lb.FeatureTags) {
+	if (c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) || hasAddressWithoutID(f.Service)) && p.Capabilities.Has(lb.FeatureTags) {
 		// The previous controller may have been killed before the id was on the Service, or the id was removed since. A
 		// Service that leaves may have lost all annotations, and is not released without its load balancer. One that has an
 		// address gets no second load balancer.
@@ -200,7 +200,7 @@ func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
 		}
-		in.Refused = f.Record.Refused.LeftOut(f.Now)
+		in.Refused, in.Certificate = f.Record.Refused.LeftOut(f.Now), f.Desired.Input.Certificate
 		f.Desired.Predecessor = &in
 	}
 	f.Record.Certificate = f.Desired.Input.Certificate
@@ -221,7 +221,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too
 		p.checkGroup,
 		p.vipSubnets,
-		p.dualStackSubnets,
+		p.subnetsOfFamilies,
 		p.checkServiceSubnet,
 		p.requestedFloatingIP,
 		p.floatingNetwork,

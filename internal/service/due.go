@@ -46,8 +46,8 @@ func (d *due) take(key types.NamespacedName, now time.Time) (is bool, left time.
 	return true, 0
 }
 
-// wait notes that the Service waits for its time under the queue key.
-func (d *due) wait(queueKey, key types.NamespacedName) {
+// noteWaiting notes that the Service waits for its time under the queue key.
+func (d *due) noteWaiting(queueKey, key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waiting == nil {
@@ -56,13 +56,13 @@ func (d *due) wait(queueKey, key types.NamespacedName) {
 	d.waiting[queueKey] = append(d.waiting[queueKey], key)
 }
 
-// strays returns, once, the Services that waited under the queue key and are not among its members any more.
-func (d *due) strays(queueKey types.NamespacedName, members []types.NamespacedName) []types.NamespacedName {
+// movedAway returns, once, the Services that waited under the queue key and are not among its members any more.
+func (d *due) movedAway(queueKey types.NamespacedName, members []types.NamespacedName) []types.NamespacedName {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	strays := slices.DeleteFunc(d.waiting[queueKey], func(key types.NamespacedName) bool { return slices.Contains(members, key) })
+	moved := slices.DeleteFunc(d.waiting[queueKey], func(key types.NamespacedName) bool { return slices.Contains(members, key) })
 	delete(d.waiting, queueKey)
-	return strays
+	return moved
 }
 
 // forget removes a deleted Service.

@@ -40,16 +40,16 @@ func TestAServiceThatWaitsUnderAQueueKeyIsNotLostWhenItGetsAnother(t *testing.T)
 	owner, guest, other := name("owner"), name("guest"), name("other")
 	expect := func(want []types.NamespacedName, members ...types.NamespacedName) {
 		t.Helper()
-		if have := d.strays(owner, members); !slices.Equal(have, want) {
+		if have := d.movedAway(owner, members); !slices.Equal(have, want) {
 			t.Errorf("with %v, the others that wait are %v, want %v", members, have, want)
 		}
 	}
 	expect(nil, owner)
-	d.wait(owner, guest)
-	d.wait(other, other)
+	d.noteWaiting(owner, guest)
+	d.noteWaiting(other, other)
 	expect(nil, owner, guest)
-	d.wait(owner, owner)
-	d.wait(owner, guest)
+	d.noteWaiting(owner, owner)
+	d.noteWaiting(owner, guest)
 	expect([]types.NamespacedName{guest}, owner)
 	expect(nil, owner)
 }

@@ -148,8 +148,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, service *corev1.Service, c
 // annotate writes the load balancer's id and address.
 func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p status.Pass) error {
 	return client.IgnoreNotFound(r.patch(ctx, service, "write the annotations", func() {
-		if p.Done {
-			delete(service.Annotations, annotation.VIPAddress) // the load balancer has the address
+		if p.Done || hasRecordedVIP(service, p.Observed.LoadBalancer) {
+			delete(service.Annotations, annotation.VIPAddress)
 		}
 		// The id of one that the Service does not share yet is the user's request.
 		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) && !p.GaveUp() {
@@ -159,6 +159,13 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 			}
 		}
 	}))
+}
+
+// hasRecordedVIP reports whether a load balancer that works has the address that is recorded on the Service. A Service that is
+// refused in part is never done, and needs the record no more either.
+func hasRecordedVIP(service *corev1.Service, l *lb.LoadBalancer) bool {
+	address, _, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
+	return l != nil && l.ProvisioningStatus == lb.Active && l.VIP.Address == address
 }
 
 // dropNote removes the id of a load balancer that is gone, before another one is created, or that

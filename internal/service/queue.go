@@ -198,8 +198,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	defer done()
 	// A Service may have got another key since it was told to wait, such as a copy whose annotation with the id of the
-	// original's load balancer was removed.
-	for _, key := range r.due.strays(request.NamespacedName, members) {
+	// original's load balancer was removed. It gets a pass at once, under its new key.
+	for _, key := range r.due.movedAway(request.NamespacedName, members) {
 		r.Enqueue(key)
 	}
 	alone := len(members) == 1
@@ -211,7 +211,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			}
 		}
 		if left > 0 && !alone {
-			r.due.wait(request.NamespacedName, key)
+			r.due.noteWaiting(request.NamespacedName, key)
 		}
 		if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
 			result.RequeueAfter = left

@@ -215,8 +215,8 @@ func TestAMemberSubnetThatDoesNotExistIsNamedAndTheLoadBalancerStays(t *testing.
 	if now := web.tree(); now.ID != was.ID {
 		t.Errorf("load balancer %s was replaced by %s", was.ID, now.ID)
 	}
-	if n := s.callCount(http.MethodPost, balancersRoute); n != 2 {
-		t.Errorf("%d load balancers were created; want 2, the first with all children", n)
+	if n := s.callCount(http.MethodPost, balancersRoute); n != 3 {
+		t.Errorf("%d load balancers were created; want 3, the first two with their ports", n)
 	}
 }
 

@@ -128,6 +128,22 @@ func (s *stage) stored() []string {
 	return ids
 }
 
+func TestAServiceWithACertificateGetsALoadBalancerOfAnotherFlavor(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no flavors")
+	program := curious()
+	program.Timing.Drain = time.Second
+	s := newStage(t, settings{program: program, password: true})
+	gold := s.makeFlavor(s.namespace + "-gold")
+	s.renew(time.Hour)
+	s.mayRead("web-tls")
+	web := s.service("web", tcp(8443), annotated(secretKey, "web-tls"))
+	web.waitUntilProgrammed()
+	web.change(annotated(flavorKey, gold), annotated(replaceKey, "true"))
+	web.replacedBy(gold)
+	web.waitForCertificate("TCP/8443")
+	web.requireOneLoadBalancer()
+}
+
 // waitForCertificate waits until the port ends TLS with a certificate that is not among those
 // before, and that is the only one which is stored. It returns its id.
 func (v *service) waitForCertificate(port string, before ...string) string {

@@ -252,11 +252,13 @@ func edit(change func(*stage, *corev1.Service, action) error) func(*stage, actio
 			if err := change(s, v, a); err != nil {
 				return err
 			}
-			s.moved[v.UID] = s.moved[v.UID] || requestOfVIPs(v) != before
+			other := requestOfVIPs(v) != before
 			_, err = s.client.CoreV1().Services(v.Namespace).Update(s.ctx, v, metav1.UpdateOptions{})
-			if !apierrors.IsConflict(err) {
-				return err
+			if apierrors.IsConflict(err) {
+				continue
 			}
+			s.moved[v.UID] = s.moved[v.UID] || err == nil && other
+			return err
 		}
 	}
 }

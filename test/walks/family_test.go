@@ -103,7 +103,7 @@ func (p picture) adapted(want, single picture, kept []string) (now, wanted pictu
 		balancer, service := "load balancer of <"+name+">", "Service "+name
 		lacks := strings.Contains(p[service], "Accepted=False "+build.ReasonSingleStackLoadBalancer)
 		if lacks {
-			wanted = wanted.without([]string{name})
+			maps.DeleteFunc(wanted, func(line, text string) bool { return about(name, line, text) })
 			for line, text := range single {
 				if about(name, line, text) {
 					wanted[line] = text

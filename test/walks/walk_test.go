@@ -155,7 +155,7 @@ func correct(_ *stage, v *corev1.Service, _ action) error {
 func (s *stage) calm() error {
 	s.cloud.Faults().Clear()
 	s.cloud.Octavia().Release("")
-	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.repairDrift(), s.startProcess(), s.waitFor(s.pace.patience, s.checkNamespaces))
+	return errors.Join(s.setQuota(action{Value: absent}), s.startProcess(), s.giveUpAddresses(), s.repairDrift(), s.waitFor(s.pace.patience, s.checkNamespaces))
 }
 
 // checkNamespaces returns an error while a namespace is being deleted.
@@ -187,38 +187,53 @@ func (s *stage) repairDrift() error {
 }
 
 // giveUpAddresses lets only one Service request each of the given addresses, and each port only the Service that it is for: who
-// gets it depends on the order. A Service that has an address keeps it, also if it does not request it any more.
+// gets it depends on the order. It shows after a while.
 func (s *stage) giveUpAddresses() error {
-	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
-	if err != nil {
+	waiting, err := s.waitForOthers()
+	if err != nil || len(waiting) == 0 {
 		return err
 	}
+	if err := s.sleep(s.pace.settle); err != nil {
+		return err
+	}
+	if waiting, err = s.waitForOthers(); err != nil {
+		return err
+	}
+	return s.correctAll(waiting)
+}
+
+// waitForOthers are the Services that request an address or a port that they cannot have: another Service requests it, too, or has
+// it. A Service that has an address keeps it, also if it does not request it any more.
+func (s *stage) waitForOthers() (waiting []string, _ error) {
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	services.Items = slices.DeleteFunc(services.Items, func(v corev1.Service) bool { return v.DeletionTimestamp != nil })
 	has, taken := map[string]string{}, map[string]bool{}
 	for _, v := range services.Items {
 		on := v.Namespace + "/" + v.Name
 		b, err := s.find(on)
 		if err != nil && !errors.Is(err, errNotPossible) {
-			return err
+			return nil, err
 		}
 		has[on] = strings.TrimSuffix(s.symbolic(b.floatingIP), "-id")
 		taken[has[on]] = true
 	}
-	for i := range services.Items {
-		v := &services.Items[i]
+	for _, v := range services.Items {
 		on := v.Namespace + "/" + v.Name
-		gives := false
+		port := s.symbolic(v.Annotations[annotation.PortID])
+		waits := port != "" && port != portFor(on)
 		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[annotation.FloatingIP]} {
 			name := strings.TrimSuffix(s.symbolic(text), "-id")
-			gives = gives || text != "" && name != has[on] && taken[name]
+			waits = waits || text != "" && name != has[on] && taken[name]
 			taken[name] = true
 		}
-		port := s.symbolic(v.Annotations[annotation.PortID])
-		gives = gives || port != "" && port != portFor(on)
-		if gives && v.DeletionTimestamp == nil {
-			err = errors.Join(err, edit(correct)(s, action{On: on}))
+		if waits {
+			waiting = append(waiting, on)
 		}
 	}
-	return err
+	return waiting, nil
 }
 
 // alone is the picture of a new stage in memory with nothing but these requests.
