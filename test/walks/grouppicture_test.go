@@ -23,6 +23,9 @@ const (
 	ofNobody       = "of nobody"
 )
 
+// withoutNode is the text of a line about the port of a server whose Node is gone.
+const withoutNode = "its Node is gone"
+
 // securityGroups adds the security groups of the cluster, their rules, and the groups of the ports of the nodes' servers.
 func (ph *photographer) securityGroups(services []corev1.Service) error {
 	s := ph.s
@@ -62,6 +65,10 @@ func (ph *photographer) securityGroups(services []corev1.Service) error {
 	if err != nil {
 		return err
 	}
+	nodes, err := s.nodeServers()
+	if err != nil {
+		return err
+	}
 	for _, one := range s.servers {
 		var answer struct{ Port groupedPort }
 		if err := s.neutron(http.MethodGet, "ports/"+one.port, nil, &answer); err != nil {
@@ -74,7 +81,11 @@ func (ph *photographer) securityGroups(services []corev1.Service) error {
 			case !ours:
 				names = append(names, s.groupNames[id])
 			case label != "" && !stay:
-				ph.add(label+", port of the server of "+one.node, "")
+				text := ""
+				if !slices.Contains(nodes, one.id) {
+					text = withoutNode
+				}
+				ph.add(label+", port of the server of "+one.node, text)
 			}
 		}
 		if slices.Sort(names); slices.Equal(names, []string{byHand, "default"}) {

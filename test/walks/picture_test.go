@@ -64,6 +64,9 @@ func (p picture) without(services []string) picture {
 		if len(services) > 0 && strings.HasSuffix(line, " "+ofNobody) {
 			continue // a rule for a NodePort that one of them had
 		}
+		if len(services) > 0 && text == withoutNode {
+			continue // as long as it is unknown which members one of them has, the port keeps the group
+		}
 		if !slices.ContainsFunc(services, func(name string) bool { return about(name, line, text) }) {
 			kept[line] = text
 		}
