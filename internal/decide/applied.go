@@ -100,7 +100,7 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 		r.Recovery.RejectedCreates = r.Recovery.RejectedCreates.Again(f.Now, timing.Backoff{First: 2 * f.Timing.SlowRetry, Last: 4 * f.Timing.SlowRetry})
 	}
 	r.Cloud.CreateWithoutChildren = createWithoutChildren(r.Cloud.CreateWithoutChildren, create, err)
-	if vip, recorded := recordedVIP(f.Service); recorded && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
+	if vip, recorded := RecordedVIP(f.Service); recorded && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
 		r.Progress.Reason, r.Progress.Trouble = status.ReasonAddressInUse, fmt.Sprintf("another port took address %s while the failed load balancer was replaced; "+
 			"free the address, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress)
 	}

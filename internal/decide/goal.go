@@ -61,7 +61,7 @@ func (w *GroupWait) Error() string {
 // withRecordedVIP requests the VIP address that is recorded on the Service for a new load
 // balancer, in the recorded subnet: the configuration may name another one now.
 func withRecordedVIP(w lb.Wanted, service *corev1.Service) lb.Wanted {
-	vip, recorded := recordedVIP(service)
+	vip, recorded := RecordedVIP(service)
 	if !recorded || w.LoadBalancer == nil || w.LoadBalancer.VIP.Address != "" || usesGivenPort(w) {
 		return w
 	}
@@ -75,9 +75,9 @@ func withRecordedVIP(w lb.Wanted, service *corev1.Service) lb.Wanted {
 	return w
 }
 
-// recordedVIP returns the VIP address that is recorded on an internal Service while its load
+// RecordedVIP returns the VIP address that is recorded on an internal Service while its load
 // balancer is deleted and created again: in that time nothing in the cloud has the address.
-func recordedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
+func RecordedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
 	if claim.Original(service) != "" {
 		return lb.VIP{}, false // it is the address of another Service
 	}

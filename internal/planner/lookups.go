@@ -25,6 +25,7 @@ import (
 // vipSubnets determines the subnet of the VIP of a new load balancer.
 func (p *Planner) vipSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
 	n := &in.Networks
+	vip, recorded := decide.RecordedVIP(in.Service)
 	switch {
 	case observed.LoadBalancer != nil:
 	case options.PortID != "":
@@ -33,6 +34,8 @@ func (p *Planner) vipSubnets(ctx context.Context, in *build.Input, options annot
 			return err
 		}
 		n.VIPSubnetID, n.MemberSubnetID = subnet, cmp.Or(options.MemberSubnetID, subnet)
+	case recorded && vip.SubnetID != "":
+		n.VIPSubnetID, n.MemberSubnetID = vip.SubnetID, cmp.Or(options.MemberSubnetID, vip.SubnetID)
 	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
 		subnet, err := p.nodeSubnet(ctx, *in)
 		if err != nil {
@@ -78,10 +81,11 @@ func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error
 func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
 	n := &in.Networks
 	one := len(in.Families()) == 1 && in.Config.AtClusterIP == nil
+	_, recorded := decide.RecordedVIP(in.Service)
 	switch {
 	case !in.WantsSubnets():
 		return nil
-	case one && (observed.LoadBalancer != nil || in.Service.Annotations[annotation.VIPAddress] != ""):
+	case one && (observed.LoadBalancer != nil || recorded):
 		return nil // one in place of a failed one is made where that was
 	case options.PortID != "":
 		return p.additionalSubnetOfPort(ctx, in, options.PortID, observed)

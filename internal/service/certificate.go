@@ -66,15 +66,16 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 }
 
 // dropCertificates deletes stored certificates of the Service that its load balancer does not
-// use any more, once the desired state is reached. Octavia may lock a load balancer permanently
+// use any more, and that no port is to use, once the desired state is reached. Octavia may lock a load balancer permanently
 // if its certificate is deleted, so the load balancer is read before.
 func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
 	if !d.Settled() {
 		return nil
 	}
 	l := d.Record.Cloud.Observed.LoadBalancer
+	wanted := d.Goal.Wanted.LoadBalancer.CertificateRefs()
 	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
-		return lb.SameSecret(one.Ref, d.Goal.Input.Certificate.Ref) || one.RefIn(*l) != ""
+		return one.RefIn(*l) != "" || slices.ContainsFunc(wanted, func(ref string) bool { return lb.SameSecret(one.Ref, ref) })
 	})
 	if len(idle) == 0 {
 		return nil

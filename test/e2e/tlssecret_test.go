@@ -144,6 +144,22 @@ func TestAServiceWithACertificateGetsALoadBalancerOfAnotherFlavor(t *testing.T) 
 	web.requireOneLoadBalancer()
 }
 
+func TestACertificateThatNoPortUsesAnyMoreIsDeleted(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	s := newStage(t, settings{program: curious(), password: true})
+	s.renew(time.Hour)
+	s.mayRead("web-tls")
+	web := s.service("web", udp(5300), tcp(8443), annotated(secretKey, "web-tls"))
+	web.waitForCertificate("TCP/8443")
+	web.change(func(v *corev1.Service) { v.Spec.Ports = v.Spec.Ports[:1] })
+	s.eventually(func() error {
+		if left := s.stored(); len(left) > 0 {
+			return fmt.Errorf("certificates %v are left", left)
+		}
+		return nil
+	})
+}
+
 // waitForCertificate waits until the port ends TLS with a certificate that is not among those
 // before, and that is the only one which is stored. It returns its id.
 func (v *service) waitForCertificate(port string, before ...string) string {

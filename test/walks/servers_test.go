@@ -214,22 +214,23 @@ func (s *stage) changeServer(a action) error {
 	return s.addNode(a.On)
 }
 
-// takeServers makes the servers of the nodes of another stage, and gives the Nodes the ids of those.
-func (s *stage) takeServers(servers []server, nodes []corev1.Node) error {
+// takeServers makes the servers of the nodes of another stage, and returns the Nodes with the ids of those.
+func (s *stage) takeServers(servers []server, nodes []corev1.Node) ([]corev1.Node, error) {
 	ids := map[string]string{}
 	for _, one := range servers {
 		id, err := s.serverOf(one.node)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ids[providerID(one.id)] = providerID(id)
 	}
-	for i := range nodes {
-		if id, known := ids[nodes[i].Spec.ProviderID]; known {
-			nodes[i].Spec.ProviderID = id
+	taken := slices.Clone(nodes) // the requests may be made on another stage, too
+	for i := range taken {
+		if id, known := ids[taken[i].Spec.ProviderID]; known {
+			taken[i].Spec.ProviderID = id
 		}
 	}
-	return nil
+	return taken, nil
 }
 
 // securityGroup is one as a person sees it.

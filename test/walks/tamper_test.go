@@ -85,7 +85,7 @@ var tamperings = map[string]func(*stage, balancerOf) error{
 		return s.put("loadbalancers/"+b.ID, "loadbalancer", map[string]any{"name": "by hand"})
 	},
 	"untagged": func(s *stage, b balancerOf) error {
-		if !b.named {
+		if !b.named || len(b.Listeners) == 0 {
 			return errNotPossible // nothing would show any more whose it is, and the Service would say NotOwned
 		}
 		return s.put("loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": []string{}})

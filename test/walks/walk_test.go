@@ -341,7 +341,11 @@ func (s *stage) request(r requests) error {
 		return err
 	}
 	if r.hasServers {
-		if err := errors.Join(s.startServers(), s.takeServers(r.servers, r.nodes)); err != nil {
+		if err := s.startServers(); err != nil {
+			return err
+		}
+		var err error
+		if r.nodes, err = s.takeServers(r.servers, r.nodes); err != nil {
 			return err
 		}
 	}
