@@ -150,6 +150,7 @@ func TestACertificateThatNoPortUsesAnyMoreIsDeleted(t *testing.T) {
 	s.renew(time.Hour)
 	s.mayRead("web-tls")
 	web := s.service("web", udp(5300), tcp(8443), annotated(secretKey, "web-tls"))
+	web.waitUntilProgrammed()
 	web.waitForCertificate("TCP/8443")
 	web.change(func(v *corev1.Service) { v.Spec.Ports = v.Spec.Ports[:1] })
 	s.eventually(func() error {
