@@ -72,10 +72,9 @@ func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d dec
 	if !d.Settled() {
 		return nil
 	}
-	l := d.Record.Cloud.Observed.LoadBalancer
-	wanted := d.Goal.Wanted.LoadBalancer.CertificateRefs()
+	l, wanted := d.Record.Cloud.Observed.LoadBalancer, d.Goal.Wanted.LoadBalancer
 	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
-		return one.RefIn(*l) != "" || slices.ContainsFunc(wanted, func(ref string) bool { return lb.SameSecret(one.Ref, ref) })
+		return one.RefIn(*l) != "" || wanted != nil && one.RefIn(*wanted) != ""
 	})
 	if len(idle) == 0 {
 		return nil
