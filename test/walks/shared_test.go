@@ -280,7 +280,8 @@ func (j *sharedJudge) portsOf(name, reason string) {
 		others := slices.ContainsFunc(j.ports, func(p sharedPort) bool {
 			return p.balancer == label && socket(p.port) == socket(m[2]) && p.service != name
 		})
-		if reason == diff.ReasonPortInUse && others || reason == build.ReasonMetricsUnsupported && strings.HasPrefix(m[2], "PROMETHEUS") {
+		// With several reasons, the condition has the first one, and the others in its message.
+		if reason != "" && others || reason == build.ReasonMetricsUnsupported && strings.HasPrefix(m[2], "PROMETHEUS") {
 			continue
 		}
 		if d := cmp.Diff(comparablePorts(text, j.now[label+", port "+m[2]])); d != "" {
