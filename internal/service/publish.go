@@ -164,8 +164,8 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 // hasRecordedVIP reports whether a load balancer that works has the address that is recorded on the Service. A Service that is
 // refused in part is never done, and needs the record no more either.
 func hasRecordedVIP(service *corev1.Service, l *lb.LoadBalancer) bool {
-	address, _, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
-	return l != nil && l.ProvisioningStatus == lb.Active && l.VIP.Address == address
+	vip, recorded := decide.RecordedVIP(service)
+	return recorded && l != nil && l.ProvisioningStatus == lb.Active && l.VIP.Address == vip.Address
 }
 
 // dropNote removes the id of a load balancer that is gone, before another one is created, or that

@@ -197,7 +197,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	}
 	defer done()
-	// A Service may have got another key since it was told to wait, such as a copy whose annotation with the id of the
+	// A Service may have got another key while it waits, such as a copy whose annotation with the id of the
 	// original's load balancer was removed. It gets a pass at once, under its new key.
 	for _, key := range r.due.movedAway(request.NamespacedName, members) {
 		r.Enqueue(key)

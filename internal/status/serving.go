@@ -95,7 +95,7 @@ func withServing(conditions []metav1.Condition, generation int64, p Pass) []meta
 	}
 	before := meta.FindStatusCondition(conditions, Serving)
 	c := p.serving()
-	if c.Reason == ReasonNoMembers && p.membersFollow() && before != nil && before.Reason == ReasonNoEndpoints {
+	if c.Reason == ReasonNoMembers && p.membersFollow() && before != nil && slices.Contains(withoutMembers, before.Reason) {
 		return conditions // the first endpoint is there, and its member is on the way: that is no event of its own
 	}
 	if c.Reason == ReasonHealthUnknown && before != nil && slices.Contains(checked, before.Reason) {
@@ -105,6 +105,9 @@ func withServing(conditions []metav1.Condition, generation int64, p Pass) []meta
 	meta.SetStatusCondition(&conditions, c)
 	return conditions
 }
+
+// withoutMembers are the reasons that a Service may have before its first member.
+var withoutMembers = []string{ReasonNoEndpoints, ReasonNotProgrammed}
 
 // checked are the reasons that come from the cloud's health checks.
 var checked = []string{ReasonServing, ReasonSomeMembersDown, ReasonAllMembersDown}

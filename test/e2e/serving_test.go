@@ -39,18 +39,6 @@ func (v *service) requireEvents(of []string, want ...string) {
 	})
 }
 
-// requireLastEvents is requireEvents, but other events of these reasons may have come before.
-func (v *service) requireLastEvents(of []string, want ...string) {
-	v.t.Helper()
-	v.eventually(func() error {
-		told := slices.DeleteFunc(v.events(), func(reason string) bool { return !slices.Contains(of, reason) })
-		if len(told) < len(want) || !slices.Equal(told[len(told)-len(want):], want) {
-			return fmt.Errorf("events %q, want %q at the end", told, want)
-		}
-		return nil
-	})
-}
-
 // servingReasons are the reasons of events about condition Serving.
 var servingReasons = []string{"UnAvailableLoadBalancer", "NoMembers", "NoEndpoints", "AllMembersDown", "SomeMembersDown", "Serving"}
 
@@ -148,8 +136,7 @@ func TestTheLastEndpointsNodeLeavesAndComesBack(t *testing.T) {
 	web.waitForCondition(serving, conditionFalse, "NoEndpoints")
 	s.runPod("next", "b")
 	web.waitForCondition(serving, conditionTrue, "NotMonitored")
-	// On a slow machine the Service may be seen with its first endpoint, and still without a member: a warning, too.
-	web.requireLastEvents(servingReasons, "UnAvailableLoadBalancer", "Serving", "NoEndpoints", "Serving")
+	web.requireEvents(servingReasons, "UnAvailableLoadBalancer", "Serving", "NoEndpoints", "Serving")
 }
 
 func TestAServiceWithPodsAsMembersSaysWhetherItServes(t *testing.T) {

@@ -40,9 +40,6 @@ var (
 	shortens = flag.Bool("shorten", true, "shorten the story of a walk that failed")
 )
 
-// withRaceDetector is set in programs that look for data races.
-var withRaceDetector bool
-
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func TestMain(m *testing.M) {

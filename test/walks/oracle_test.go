@@ -1,6 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !race
+
 package walks_test
 
 import (
@@ -144,9 +146,6 @@ func TestTheOracleFindsAKeptAddressThatIsLost(t *testing.T) {
 // contains want, or without an error if want is empty.
 func requireOracleFinds(t *testing.T, st story, behind tamperer, want string) {
 	t.Helper()
-	if withRaceDetector {
-		t.Skip("the oracle is tested without the race detector")
-	}
 	stopped := behind
 	if behind != nil {
 		stopped = func(s *stage) error {

@@ -184,10 +184,11 @@ func (s *stage) addRule(group string, port int) error {
 // changeServer does something to the server of a node, as a person who uses Nova.
 func (s *stage) changeServer(a action) error {
 	i := s.serverIndex(a.On)
-	if !s.hasServers || i < 0 != (a.Value == "create") {
+	exists, creates := i >= 0, a.Value == "create"
+	if !s.hasServers || exists == creates {
 		return errNotPossible
 	}
-	if a.Value == "create" {
+	if creates {
 		// The Node, if it is still there, has the id of the server that was deleted.
 		_, err := s.serverOf(a.On)
 		return err

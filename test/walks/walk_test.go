@@ -81,8 +81,8 @@ func (s *stage) judge(behind tamperer) error {
 	if s.shares {
 		return s.judgeShared(behind)
 	}
-	const patience = 6 // Services are corrected, or created again, once or twice
-	for range patience {
+	const attempts = 6 // Services are corrected, or created again, once or twice
+	for range attempts {
 		r, err := s.requests()
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (s *stage) judge(behind tamperer) error {
 			return err
 		}
 	}
-	return errors.New("Services are refused again and again, though they were corrected")
+	return errors.New("Services are refused again and again, though they were corrected or created again")
 }
 
 func (s *stage) correctAll(services []string) error {
@@ -313,15 +313,15 @@ func (s *stage) requests() (r requests, _ error) {
 		return r, err
 	}
 	r.nodes = nodes.Items
-	endpoints, err := s.client.DiscoveryV1().EndpointSlices("").List(s.ctx, metav1.ListOptions{})
-	if err != nil {
-		return r, err
-	}
 	secrets, err := s.client.CoreV1().Secrets("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return r, err
 	}
 	r.secrets = slices.DeleteFunc(secrets.Items, func(o corev1.Secret) bool { return o.Type != corev1.SecretTypeTLS })
+	endpoints, err := s.client.DiscoveryV1().EndpointSlices("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return r, err
+	}
 	r.slices = slices.DeleteFunc(endpoints.Items, func(e discoveryv1.EndpointSlice) bool { return e.Namespace == "default" })
 	return r, nil
 }
