@@ -6,7 +6,6 @@ package status
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
