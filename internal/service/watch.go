@@ -157,10 +157,16 @@ func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInte
 			// The first pass over a Service that does not exist yet reads its slices.
 			continue
 		}
-		if served || len(names) > 1 || r.followsEndpoints(&service) {
+		if r.followsEndpoints(&service) || (served || len(names) > 1) && !r.awaitsCreate(key) {
 			q.Add(r.ask(ctx, &service))
 		}
 	}
+}
+
+// awaitsCreate reports whether the cloud rejected the create of the Service's load balancer, and the next attempt is not due
+// yet. Condition Serving depends on no endpoint then, and an attempt for each change of them may leave many VIP ports behind.
+func (r *Reconciler) awaitsCreate(key types.NamespacedName) bool {
+	return r.Memory.CreateRejected(key, r.Now()) && len(r.Memory.LoadBalancersOf(key)) == 0
 }
 
 // endpointsServe reports whether an endpoint of the slice takes traffic. The slice may be nil.

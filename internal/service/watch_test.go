@@ -21,8 +21,10 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // asked is a queue that notes what is added.
@@ -155,6 +157,37 @@ func TestAnEventOfASliceRequestsAPassIfMembersOrConditionServingDependOnIt(t *te
 				got = append(got, q.names...)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("passes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnEndpointThatGetsReadyDoesNotRepeatARejectedCreateBeforeItsTime(t *testing.T) {
+	web := served(func(s *corev1.Service) { s.Name = "web" })
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: web.Namespace, Labels: map[string]string{discoveryv1.LabelServiceName: web.Name}},
+		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.244.0.7"}}},
+	}
+	rejected := timing.Tries{}.Again(noon, timing.Backoff{First: time.Minute, Last: time.Minute})
+	for name, c := range map[string]struct {
+		record memory.Record
+		want   []string
+	}{
+		"the next attempt is not due": {memory.Record{Recovery: memory.Recovery{RejectedCreates: rejected}}, nil},
+		"no create was rejected":      {memory.Record{}, []string{web.Name}},
+		"it joined a load balancer since": {memory.Record{
+			Cloud:    memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}},
+			Recovery: memory.Recovery{RejectedCreates: rejected},
+		}, []string{web.Name}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := withServices(web)
+			c.record.ServiceUID = web.UID
+			r.Memory.Put(keyOf(web), c.record)
+			q := &asked{}
+			r.sliceEvents().Create(t.Context(), event.CreateEvent{Object: slice}, q)
+			if diff := cmp.Diff(c.want, q.names); diff != "" {
 				t.Errorf("passes (-want +got):\n%s", diff)
 			}
 		})

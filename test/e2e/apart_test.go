@@ -10,10 +10,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
 // Failures and other people's objects stay apart: what goes wrong with one thing
@@ -47,9 +50,26 @@ func (s *stage) refuse(method, route string) {
 		Status: http.StatusBadRequest, Body: `{"faultcode": "Client", "faultstring": "not like this", "debuginfo": null}`})
 }
 
+// waitForReadyEndpoint waits until an EndpointSlice of the Service has an endpoint that is ready.
+func (v *service) waitForReadyEndpoint() {
+	v.t.Helper()
+	v.eventually(func() error {
+		all, err := v.client.DiscoveryV1().EndpointSlices(v.namespace).List(v.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + v.name})
+		if err != nil {
+			return err
+		}
+		for i := range all.Items {
+			if target.AnyReady(&all.Items[i]) {
+				return nil
+			}
+		}
+		return fmt.Errorf("no endpoint of Service %s is ready", v.name)
+	})
+}
+
 func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
-	s := newStage(t, settings{flags: sweeping})
+	s := newStage(t, settings{flags: sweeping, podless: true})
 	s.refuse(http.MethodPost, "/v2.0/lbaas/loadbalancers")
 	web := s.service("web", tcp(8080))
 	c := web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
@@ -57,6 +77,8 @@ func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
 		t.Errorf("the message hides what the cloud said: %s", c.Message)
 	}
 	s.resetCalls()
+	s.runPod("a", "a") // an endpoint that gets ready is no reason to ask either
+	web.waitForReadyEndpoint()
 	s.waitForSweeps(3)
 	if asked := s.calls(); len(asked) > 0 {
 		t.Errorf("while it had to wait, the Service caused %v", asked)

@@ -62,8 +62,10 @@ func TestRestartedControllerChangesNothingThatIsAsItShouldBe(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
 	address := web.waitUntilProgrammed()
-	object, events := web.now(), len(web.events())
+	web.waitForCondition(serving, conditionTrue, "NotMonitored")
+	web.requireEvents([]string{"Programmed"}, "Programmed")
 	s.stop()
+	object, events := web.now(), len(web.events())
 	s.resetCalls()
 	s.waitForPassAfter(s.start)
 	if writes := s.writes(); len(writes) > 0 {
