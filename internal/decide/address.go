@@ -98,9 +98,17 @@ func untilRetry(f Facts, d Decision) time.Duration {
 
 // Rejected reports whether the failure of the operation is remembered as a rejection: the next pass, which follows at
 // once, reports it and keeps the present address.
-func Rejected(op diff.Op, err error) bool {
-	_, attaches := op.(diff.AssociateFloatingIP)
+func Rejected(op diff.Op, observed lb.Observed, err error) bool {
+	_, attaches := attachment(op, observed)
 	return attaches && err != nil && rejects(err)
+}
+
+// attachment returns the operation if it attaches a floating IP. One that only describes an attached floating IP anew, for
+// the Services that share it, is none: no plan leaves it out because it was rejected.
+func attachment(op diff.Op, observed lb.Observed) (diff.AssociateFloatingIP, bool) {
+	attach, ok := op.(diff.AssociateFloatingIP)
+	there := slices.ContainsFunc(observed.FloatingIPs, func(f lb.FloatingIP) bool { return f.ID == attach.ID && f.PortID == attach.PortID })
+	return attach, ok && !there
 }
 
 // Instead returns the operation to carry out at once after one failed: the same for less if the quota is full, or to

@@ -187,7 +187,7 @@ func (s *addressStage) pass() (Decision, error) {
 		}
 		d.Record = Applied(f, d, op, made, err)
 		switch {
-		case Rejected(op, err):
+		case Rejected(op, d.Record.Cloud.Observed, err):
 			d.Delay = timing.StaleRetry
 		case err != nil:
 			failure = err
@@ -400,5 +400,28 @@ func TestNoPublishedAddressIsLostWhenTheSettingsOfTheAddressChange(t *testing.T)
 				}
 			}
 		}
+	}
+}
+
+func TestOnlyTheAttachmentOfAFloatingIPIsRememberedAsRejected(t *testing.T) {
+	observed := lb.Observed{FloatingIPs: []lb.FloatingIP{{ID: "attached", PortID: "vip"}, {ID: "detached"}}}
+	refused := &openstack.Error{Class: openstack.Invalid}
+	for name, c := range map[string]struct {
+		op   diff.Op
+		err  error
+		want bool
+	}{
+		"an attachment":                      {diff.AssociateFloatingIP{ID: "detached", PortID: "vip"}, refused, true},
+		"one that moves from another port":   {diff.AssociateFloatingIP{ID: "attached", PortID: "other"}, refused, true},
+		"one that failed for another reason": {diff.AssociateFloatingIP{ID: "detached", PortID: "vip"}, &openstack.Error{Class: openstack.Throttled}, false},
+		"one that succeeded":                 {diff.AssociateFloatingIP{ID: "detached", PortID: "vip"}, nil, false},
+		"another description of an attached": {diff.AssociateFloatingIP{ID: "attached", PortID: "vip", Description: "for the others"}, refused, false},
+		"the deletion of a detached one":     {diff.DeleteFloatingIP{ID: "detached"}, refused, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Rejected(c.op, observed, c.err); got != c.want {
+				t.Errorf("Rejected = %v, want %v", got, c.want)
+			}
+		})
 	}
 }

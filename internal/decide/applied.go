@@ -85,7 +85,7 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {
 		LockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
 	}
-	if attach, ok := op.(diff.AssociateFloatingIP); ok && rejects(err) {
+	if attach, ok := attachment(op, r.Cloud.Observed); ok && rejects(err) {
 		r.Rejected = rejectedAgain(f, r.Rejected, attach, err)
 	}
 	create, creates := op.(diff.CreateLoadBalancer)

@@ -70,7 +70,9 @@ func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready
 		a := planFloatingIPs(wanted, rest, owner)
 		if i < 0 && len(a.refused) > 0 {
 			// The present address stays, on the new load balancer.
-			return addresses{attach: move(held[0], observed, ready), refused: a.refused, waits: true}
+			moved := move(wanted, held[0], observed, ready)
+			moved.refused = append(moved.refused, a.refused...)
+			return moved
 		}
 		if i < 0 && ready && hasFloatingIP(rest, observed.LoadBalancer.VIP.PortID, want.Address) {
 			a.release = append(a.release, release(held, wanted, owner)...)
@@ -78,16 +80,23 @@ func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready
 		// Otherwise the predecessor's floating IPs are detached by its deletion, and stay.
 		return a
 	}
-	return addresses{attach: move(held[i], observed, ready), waits: true}
+	return move(wanted, held[i], observed, ready)
 }
 
 // move attaches a floating IP of the predecessor to the new load balancer, with one call, so that it is never
-// unattached.
-func move(f lb.FloatingIP, observed lb.Observed, ready bool) []Op {
+// unattached. After the cloud rejected that, the predecessor keeps it until the next attempt is due.
+func move(wanted lb.Wanted, f lb.FloatingIP, observed lb.Observed, ready bool) addresses {
+	a := addresses{waits: true}
 	if !ready {
-		return nil
+		return a
 	}
-	return []Op{AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: observed.LoadBalancer.VIP.PortID}}
+	port := observed.LoadBalancer.VIP.PortID
+	if rejected, is := wanted.Addresses.RejectionOf(f, port); is {
+		a.refused = []Refusal{{ReasonFloatingIPNotAttachable, rejected.Message}}
+		return a
+	}
+	a.attach = []Op{AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port}}
+	return a
 }
 
 // predecessorFloatingIPs returns the floating IPs of the predecessor.

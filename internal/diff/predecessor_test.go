@@ -92,6 +92,43 @@ func TestTheAddressMovesToTheCompleteLoadBalancerBeforeThePredecessorIsDeleted(t
 	}
 }
 
+func TestAnAddressThatTheCloudDoesNotMoveStaysAndTheReasonIsReported(t *testing.T) {
+	port := successor().LoadBalancer.VIP.PortID
+	rejected := lb.Rejection{FloatingIPID: "f", PortID: port, Message: "floating IP 198.51.100.1 cannot be attached to the VIP: no router"}
+	another := func(o *lb.Observed) {
+		o.FloatingIPs = append(o.FloatingIPs, lb.FloatingIP{ID: "g", Address: "198.51.100.9", Description: "the shop's own", PortID: "port-elsewhere"})
+	}
+	for name, c := range map[string]struct {
+		wanted   lb.Wanted
+		observed lb.Observed
+		port     string
+		ops      []Op
+		refused  []string
+	}{
+		"the present address": {usual(), successor(), port, nil, []string{ReasonFloatingIPNotAttachable}},
+		"the present address, while another one is requested that serves elsewhere": {usual(address("198.51.100.9")), successor(another), port, nil,
+			[]string{ReasonFloatingIPNotAttachable, ReasonFloatingIPInUse}},
+		"rejected at another load balancer": {usual(), successor(), "port-gone", []Op{AssociateFloatingIP{ID: "f", Address: "198.51.100.1", PortID: port}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rejected := rejected
+			rejected.PortID = c.port
+			c.wanted.Addresses.Rejected = []lb.Rejection{rejected}
+			plan := New(c.wanted, c.observed, web)
+			if d := cmp.Diff(written(t, c.ops), written(t, plan.Ops)); d != "" {
+				t.Errorf("ops (-want +have): %s", d)
+			}
+			var reasons []string
+			for _, r := range plan.Refused {
+				reasons = append(reasons, r.Reason)
+			}
+			if d := cmp.Diff(c.refused, reasons); d != "" {
+				t.Errorf("reasons (-want +have): %s", d)
+			}
+		})
+	}
+}
+
 func TestNoAddressMovesToALoadBalancerThatLacksAPort(t *testing.T) {
 	o := successor(func(o *lb.Observed) { o.LoadBalancer.Listeners = o.LoadBalancer.Listeners[:1] })
 	for len(o.FloatingIPs) > 0 && o.FloatingIPs[0].PortID == "port-old" {

@@ -143,7 +143,7 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
 		switch d = next; {
-		case decide.Rejected(op, err):
+		case decide.Rejected(op, d.Record.Cloud.Observed, err):
 			d.Delay = timing.StaleRetry
 		case err != nil:
 			failures = append(failures, err)

@@ -130,6 +130,32 @@ func TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest(t *testing.T)
 	t.Logf("events: %v", web.events())
 }
 
+func TestAnAddressThatCannotMoveToTheReplacementStaysAndTheReasonIsReported(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no flavors")
+	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
+	s := newStage(t, settings{program: impatient()})
+	gold := s.makeFlavor(s.namespace + "-gold")
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	old := web.tree()
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.Network, Method: http.MethodPut, Route: "/v2.0/floatingips/{id}", Kind: wire.FaultStatus,
+		Status: http.StatusForbidden, Body: `{"NeutronError": {"type": "PolicyNotAuthorized", "message": "not to this port", "detail": ""}}`})
+	web.change(annotated(flavorKey, gold), annotated(replaceKey, "true"))
+	if said := web.waitForCondition(accepted, conditionFalse, "FloatingIPNotAttachable").Message; !strings.Contains(said, "not to this port") {
+		t.Errorf("the message hides what the cloud said: %s", said)
+	}
+	if got, on := web.address(), web.loadBalancerBehind(address); got != address || on != old.ID {
+		t.Errorf("%s is published, and %s leads to load balancer %s", got, address, on)
+	}
+	s.cloud.Faults().Clear()
+	web.replacedBy(gold)
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	if got := web.address(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	web.requireOneLoadBalancer()
+}
+
 func TestInternalServiceIsToldOfItsNewAddressBeforeTheOldOneGoes(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
 	skipOnRealOpenStack(t, "another replacement is made there")
