@@ -103,8 +103,9 @@ func Rejected(op diff.Op, observed lb.Observed, err error) bool {
 	return attaches && err != nil && rejects(err)
 }
 
-// attachment returns the operation if it attaches a floating IP. One that only describes an attached floating IP anew, for
-// the Services that share it, is none: no plan leaves it out because it was rejected.
+// attachment returns the operation if it attaches a floating IP. An operation that only changes the description of an attached
+// floating IP, for the Services that share it, is not one: no plan leaves it out after a rejection, so to try it again at once
+// would never end.
 func attachment(op diff.Op, observed lb.Observed) (diff.AssociateFloatingIP, bool) {
 	attach, ok := op.(diff.AssociateFloatingIP)
 	there := slices.ContainsFunc(observed.FloatingIPs, func(f lb.FloatingIP) bool { return f.ID == attach.ID && f.PortID == attach.PortID })

@@ -164,7 +164,7 @@ func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInte
 }
 
 // awaitsCreate reports whether the cloud rejected the create of the Service's load balancer, and the next attempt is not due
-// yet. Condition Serving depends on no endpoint then, and an attempt for each change of them may leave many VIP ports behind.
+// yet. Condition Serving does not depend on endpoints then, and each attempt that they start may leave a VIP port behind.
 func (r *Reconciler) awaitsCreate(key types.NamespacedName) bool {
 	return r.Memory.CreateRejected(key, r.Now()) && len(r.Memory.LoadBalancersOf(key)) == 0
 }

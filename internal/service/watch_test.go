@@ -163,7 +163,7 @@ func TestAnEventOfASliceRequestsAPassIfMembersOrConditionServingDependOnIt(t *te
 	}
 }
 
-func TestAnEndpointThatGetsReadyDoesNotRepeatARejectedCreateBeforeItsTime(t *testing.T) {
+func TestAnEndpointThatBecomesReadyDoesNotRepeatARejectedCreateBeforeItsTime(t *testing.T) {
 	web := served(func(s *corev1.Service) { s.Name = "web" })
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: web.Namespace, Labels: map[string]string{discoveryv1.LabelServiceName: web.Name}},

@@ -77,7 +77,7 @@ func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
 		t.Errorf("the message hides what the cloud said: %s", c.Message)
 	}
 	s.resetCalls()
-	s.runPod("a", "a") // an endpoint that gets ready is no reason to ask either
+	s.runPod("a", "a") // an endpoint that becomes ready is no reason to ask either
 	web.waitForReadyEndpoint()
 	s.waitForSweeps(3)
 	if asked := s.calls(); len(asked) > 0 {
