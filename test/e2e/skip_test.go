@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -63,4 +64,54 @@ func reasonToSkip(f *ast.FuncDecl) string {
 		}
 	}
 	return ""
+}
+
+// Tests about packets skip themselves without packets, so one that the lane with OVN does not choose runs nowhere, and nothing
+// says so.
+func TestEachTestAboutPacketsIsRunWithOVN(t *testing.T) {
+	script, err := os.ReadFile("../../hack/openstack/test.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := regexp.MustCompile(`(?m)^PACKETS='(.*)'$`).FindSubmatch(script)
+	if chosen == nil {
+		t.Fatal("hack/openstack/test.sh does not choose tests")
+	}
+	withOVN := regexp.MustCompile(string(chosen[1]))
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !testName.MatchString(f.Name.Name) || !needsPackets(f) {
+				continue
+			}
+			found++
+			if !withOVN.MatchString(f.Name.Name) {
+				t.Errorf("PACKETS in hack/openstack/test.sh does not choose %s, which needs packets", f.Name.Name)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no test needs packets: they are not found")
+	}
+}
+
+// needsPackets reports whether the test skips itself without packets.
+func needsPackets(f *ast.FuncDecl) (needs bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			selector, ok := call.Fun.(*ast.SelectorExpr)
+			needs = needs || ok && selector.Sel.Name == "needsPackets"
+		}
+		return true
+	})
+	return needs
 }
