@@ -15,22 +15,10 @@ import (
 
 // A short run on a real cloud spares what another test shows there: that one has to run.
 func TestNoTestIsSparedForOneThatIsSparedItself(t *testing.T) {
-	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	// reasons are, by test, why it does not run; empty where it runs.
 	reasons := map[string]string{}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && testName.MatchString(f.Name.Name) {
-				reasons[f.Name.Name] = reasonToSkip(f)
-			}
-		}
+	for _, f := range testsOfThePackage(t) {
+		reasons[f.Name.Name] = reasonToSkip(f)
 	}
 	named := 0
 	for test, reason := range reasons {
@@ -44,6 +32,27 @@ func TestNoTestIsSparedForOneThatIsSparedItself(t *testing.T) {
 	if named == 0 {
 		t.Error("no reason names a test: they are not found")
 	}
+}
+
+// testsOfThePackage returns the test functions of this package.
+func testsOfThePackage(t *testing.T) (tests []*ast.FuncDecl) {
+	t.Helper()
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && testName.MatchString(f.Name.Name) {
+				tests = append(tests, f)
+			}
+		}
+	}
+	return tests
 }
 
 var testName = regexp.MustCompile(`\bTest[A-Z]\w+`)
@@ -78,25 +87,14 @@ func TestEachTestAboutPacketsIsRunWithOVN(t *testing.T) {
 		t.Fatal("hack/openstack/test.sh does not choose tests")
 	}
 	withOVN := regexp.MustCompile(string(chosen[1]))
-	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := 0
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
+	for _, f := range testsOfThePackage(t) {
+		if !needsPackets(f) {
+			continue
 		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || !testName.MatchString(f.Name.Name) || !needsPackets(f) {
-				continue
-			}
-			found++
-			if !withOVN.MatchString(f.Name.Name) {
-				t.Errorf("PACKETS in hack/openstack/test.sh does not choose %s, which needs packets", f.Name.Name)
-			}
+		found++
+		if !withOVN.MatchString(f.Name.Name) {
+			t.Errorf("PACKETS in hack/openstack/test.sh does not choose %s, which needs packets", f.Name.Name)
 		}
 	}
 	if found == 0 {
