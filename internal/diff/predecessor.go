@@ -44,7 +44,11 @@ func complete(l lb.LoadBalancer) bool {
 // planAddresses is planFloatingIPs for a load balancer that may have a predecessor, which keeps the Service's
 // address until the new one is ready, or that is being adopted.
 func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready bool) addresses {
-	if wanted.KeepAddress {
+	switch {
+	case wanted.KeepAddress && owner.Sharer && ready && !wanted.KeepFloatingIP:
+		// Its own load balancer is gone, and it is served at the address of the shared one.
+		return addresses{release: releaseDetached(sortOut(observed.FloatingIPs, observed.LoadBalancer.VIP.PortID, owner).detached, wanted, owner)}
+	case wanted.KeepAddress:
 		return addresses{}
 	}
 	if unmarked(wanted, observed, owner) {

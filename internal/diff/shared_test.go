@@ -103,6 +103,41 @@ func TestASharerGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
 	}
 }
 
+// A Service whose own load balancer was deleted, and that has joined another one since, is served at the address there.
+func TestTheFloatingIPThatASharerHadBeforeIsReleasedWhenItIsServed(t *testing.T) {
+	stray := lb.FloatingIP{Address: "198.51.100.9", Description: web.FloatingIPDescription()}
+	requestedElsewhere := func(w *lb.Wanted) { w.Addresses.Requested = []string{stray.Address} }
+	for name, c := range map[string]struct {
+		edit   edit
+		exists bool
+		is     string // its description
+	}{
+		"released":                 {func(*lb.Wanted) {}, false, ""},
+		"kept as the Service asks": {keepFloatingIP, true, web.FloatingIPDescription()},
+		"kept for another Service": {requestedElsewhere, true, web.KeptFloatingIPDescription()},
+		"left while it is refused": {func(w *lb.Wanted) { keepFloatingIP(w); w.LoadBalancer.Listeners = nil }, true, web.FloatingIPDescription()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := sharedCloud()
+			cloud.addFloating(stray)
+			first := New(usual(sharer, c.edit), cloud.observe(), web)
+			releases := func(op Op) bool { _, is := op.(DeleteFloatingIP); return is }
+			if slices.ContainsFunc(first.Ops, releases) {
+				t.Errorf("it is released before the ports are open: %v", first.Ops)
+			}
+			(&convergence{reporter: t, cloud: cloud, wanted: usual(sharer, c.edit)}).converge()
+			all := cloud.observe().FloatingIPs
+			i := slices.IndexFunc(all, func(f lb.FloatingIP) bool { return f.Address == stray.Address })
+			if exists := i >= 0; exists != c.exists {
+				t.Fatalf("it exists: %v", exists)
+			}
+			if i >= 0 && all[i].Description != c.is {
+				t.Errorf("it is described as %q", all[i].Description)
+			}
+		})
+	}
+}
+
 func TestTheOwnerRemovesItsCustomTagsWhenItLeaves(t *testing.T) {
 	cloud := cloudWith(usual(tagged("a")))
 	cloud.balancer.Tags = append(cloud.balancer.Tags, "kube_service_kubernetes_shop_api", "by-hand")

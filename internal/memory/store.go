@@ -141,12 +141,13 @@ func (m *Store) HasPredecessor(key types.NamespacedName, uid types.UID) bool {
 	return found && r.ServiceUID == uid && r.Cloud.Observed.Predecessor != nil
 }
 
-// LoadBalancerOf returns the id of the Service's load balancer, or "".
+// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "". One that the Service shares, or
+// asked to share and was refused, is not its own.
 func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.records[key].Cloud.Observed.LoadBalancer; l != nil {
-		return l.ID
+	if o := m.records[key].Cloud.Observed; o.LoadBalancer != nil && !o.Sharer {
+		return o.LoadBalancer.ID
 	}
 	return ""
 }

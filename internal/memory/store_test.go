@@ -133,6 +133,9 @@ func TestChangeOfASharedLoadBalancerMakesItsOtherServicesReadIt(t *testing.T) {
 	guest.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	other := types.NamespacedName{Namespace: "default", Name: "other"}
 	m.Put(other, guest)
+	if own, shared := m.LoadBalancerOf(web), m.LoadBalancerOf(other); own != "lb-1" || shared != "" {
+		t.Errorf("the load balancers that were created for them are %q and %q", own, shared)
+	}
 	if got := m.Get(web, "uid-1"); got.Cloud.Known || !got.Progress.Reached.None() || got.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate {
 		t.Errorf("after the change the other Service has record %+v", got)
 	}

@@ -190,6 +190,45 @@ func (r rejected) CreateRejected(key types.NamespacedName, _ time.Time) bool {
 
 func (rejected) MayAppear(types.NamespacedName) bool { return false }
 
+func TestAServiceThatWasRefusedALoadBalancerLooksForAnotherWhenItDoesNotRequestThatOneAnyMore(t *testing.T) {
+	const refusing, other = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+	alone := without(annotation.LoadBalancerGroup)
+	joined := func(l *lb.LoadBalancer) { l.Tags = []string{"kube_service_kubernetes_default_web"} }
+	for name, c := range map[string]struct {
+		web    corev1.Service
+		others []corev1.Service
+		edit   func(*lb.LoadBalancer)
+		want   bool
+	}{
+		"the owner is in the group":               {member("web", 2, claimedNow), []corev1.Service{member("pay", 1, has(refusing))}, nil, false},
+		"the owner has left the group":            {member("web", 2, claimedNow), []corev1.Service{member("pay", 1, has(refusing), alone)}, nil, true},
+		"the owner is deleted":                    {member("web", 2, claimedNow), nil, nil, true},
+		"the group has another one":               {member("web", 2, claimedNow), []corev1.Service{member("pay", 1, has(other))}, nil, true},
+		"the Service joined before":               {member("web", 2, claimedNow), nil, joined, false},
+		"the id on the Service is the same":       {member("web", 2, alone, requests(refusing)), nil, nil, false},
+		"the id on the Service is another":        {member("web", 2, alone, requests(other)), nil, nil, true},
+		"the id was removed from the Service":     {member("web", 2, alone, claimedNow), nil, nil, true},
+		"the Service left the group of the other": {member("web", 2, alone, claimedNow), []corev1.Service{member("pay", 1, has(refusing))}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := cluster("", append(c.others, c.web)...)
+			l := lb.LoadBalancer{ID: refusing}
+			if c.edit != nil {
+				c.edit(&l)
+			}
+			f := decide.Facts{Service: &c.web, Serves: true}.ForOwner(p.Owner(&c.web))
+			f.Record.Cloud.Observed = lb.Observed{LoadBalancer: &l, Sharer: true}
+			if got, err := p.requestsOther(t.Context(), f); got != c.want || err != nil {
+				t.Errorf("%v, %v", got, err)
+			}
+			f.Record.Cloud.Observed.Sharer = false
+			if got, err := p.requestsOther(t.Context(), f); got || err != nil {
+				t.Errorf("its own load balancer: %v, %v", got, err)
+			}
+		})
+	}
+}
+
 func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T) {
 	a, b, c := member("a", 1, claimedNow), member("b", 2), member("c", 3, refusedNow)
 	for name, test := range map[string]struct {

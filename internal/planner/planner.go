@@ -68,7 +68,7 @@ type Planner struct {
 
 // Remembered is what a controller remembers of Services that the cache may not show yet.
 type Remembered interface {
-	// LoadBalancerOf returns the id of the load balancer that the Service uses, or "".
+	// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "".
 	LoadBalancerOf(types.NamespacedName) string
 	// MayAppear reports whether a create without an answer may still produce a load balancer.
 	MayAppear(types.NamespacedName) bool
@@ -152,6 +152,13 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	}
 	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
 		c.Known = false // another Service of the group may have created it since
+	}
+	other, err := p.requestsOther(ctx, f)
+	if err != nil {
+		return f, err
+	}
+	if other {
+		c.Known = false
 	}
 	if c.Known {
 		return f, nil

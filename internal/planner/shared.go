@@ -7,12 +7,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -41,6 +43,20 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 		return shared, err
 	}
 	return nil, nil
+}
+
+// requestsOther reports whether the load balancer that is remembered is one that the Service did not join, and does not
+// request any more: it was refused there, and since then its annotations were changed, or the owner left the group.
+func (p *Planner) requestsOther(ctx context.Context, f decide.Facts) (bool, error) {
+	o := f.Record.Cloud.Observed
+	if !o.Sharer || o.LoadBalancer == nil || f.Owner().Joined(*o.LoadBalancer) {
+		return false, nil
+	}
+	if p.GroupOf(f.Service) == "" {
+		return strings.TrimSpace(f.Service.Annotations[annotation.LoadBalancerID]) != o.LoadBalancer.ID, nil
+	}
+	group, err := p.Group(ctx, f.Service)
+	return !slices.Contains(loadBalancersOf(group, p.knownLoadBalancer), o.LoadBalancer.ID), err
 }
 
 // joinedBefore returns a load balancer of another owner on which the Service left its name, a

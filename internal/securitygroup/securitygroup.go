@@ -98,6 +98,9 @@ func (n Need) Rules(known map[string]Subnet) (rules []Rule, ok bool) {
 	if !n.Placed() {
 		return nil, false
 	}
+	if len(n.Ports) == 0 {
+		return nil, true // the subnets of members that are Pods are not read
+	}
 	sources := slices.Clone(n.Sources)
 	if n.FromSubnets {
 		networks := map[string]bool{}
@@ -114,7 +117,7 @@ func (n Need) Rules(known map[string]Subnet) (rules []Rule, ok bool) {
 		case found && (networks[vip.NetworkID] || len(n.MemberSubnetIDs) == 0):
 			sources = append(sources, vip.CIDR)
 		case !found && len(n.MemberSubnetIDs) == 0:
-			return nil, len(n.Ports) == 0
+			return nil, false
 		}
 	}
 	for _, port := range n.Ports {

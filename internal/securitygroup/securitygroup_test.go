@@ -43,6 +43,7 @@ func TestRulesLetTheLoadBalancerReachThePortsOfTheNodes(t *testing.T) {
 			[]Rule{rule(tcp(1), nodeNet), rule(tcp(1), netip.MustParsePrefix("192.0.2.0/24"))}, true},
 		{"of the family of the members only", Need{Ports: []PortKey{tcp(1)}, IPv6: true, FromSubnets: true, MemberSubnetIDs: []string{"nodes", "six"}},
 			[]Rule{rule(tcp(1), subnets["six"].CIDR)}, true},
+		{"none for members that are Pods, whose subnets are not read", Need{FromSubnets: true, MemberSubnetIDs: []string{"hidden"}, VIPSubnetID: "hidden"}, nil, true},
 		{"none for a Service that has nothing", Need{}, nil, true},
 	} {
 		got, ok := test.need.Rules(subnets)

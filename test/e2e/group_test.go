@@ -159,8 +159,22 @@ func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 	web.waitUntilGone()
 	bad.delete()
 	bad.waitUntilGone()
-	for _, f := range s.cloud.floatingIPs() {
-		s.cloud.neutron("DELETE", "floatingips/"+f.ID, nil, nil) // it lost its load balancer before, and is an orphan
+	s.requireNothingLeft() // also not the floating IP of the load balancer that was deleted
+}
+
+func TestAServiceThatItsGroupRefusesIsServedWhenTheOtherOneLeavesIt(t *testing.T) {
+	skipOnRealOpenStack(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	pay := s.service("pay", tcp(8080), grouped("shop"))
+	pay.waitUntilProgrammed()
+	web := s.service("web", tcp(8081), grouped("shop"), annotated(internalKey, "true"))
+	if said := web.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "give it a separate load balancer") {
+		t.Errorf("what the user can do is not told: %q", said)
+	}
+	pay.change(notAnnotated(groupKey))
+	web.waitUntilProgrammed()
+	if of, paid := web.tree().ID, pay.tree().ID; of == paid {
+		t.Errorf("the internal Service is on load balancer %s, which has a floating IP", of)
 	}
 }
 

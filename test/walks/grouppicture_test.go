@@ -142,7 +142,8 @@ func (ph *photographer) rule(group string, rule anything, services []corev1.Serv
 	}
 	of := ofNobody
 	for _, v := range services {
-		if hasNodePort(&v, fmt.Sprint(rule["protocol"]), fmt.Sprint(rule["port_range_min"])) {
+		// A Service that is refused may still use a NodePort that it closed, and that another one has since.
+		if hasFamily(&v, fmt.Sprint(rule["ethertype"])) && hasNodePort(&v, fmt.Sprint(rule["protocol"]), fmt.Sprint(rule["port_range_min"])) {
 			of = "of <" + v.Namespace + "/" + v.Name + ">"
 		}
 	}
@@ -155,6 +156,11 @@ func (ph *photographer) rule(group string, rule anything, services []corev1.Serv
 	}
 	line := fmt.Sprintf("%s, rule %v %v %v-%v from %v %s", group, rule["direction"], rule["protocol"], rule["port_range_min"], rule["port_range_max"], rule["remote_ip_prefix"], of)
 	ph.p[line] = ph.text(rule)
+}
+
+// hasFamily reports whether a Service has the IP family.
+func hasFamily(v *corev1.Service, ethertype string) bool {
+	return slices.Contains(v.Spec.IPFamilies, corev1.IPFamily(ethertype))
 }
 
 // hasNodePort reports whether a Service has the port on the nodes.

@@ -171,7 +171,8 @@ func (ph *photographer) text(o anything) string {
 					texts = append(texts, text)
 				}
 			}
-			sort.Strings(texts)
+			// Ids would be in another order in each picture.
+			slices.SortFunc(texts, func(a, b string) int { return strings.Compare(ph.replaced(a), ph.replaced(b)) })
 			value = texts
 		}
 		kept[field] = value

@@ -190,7 +190,7 @@ var (
 	serviceName = regexp.MustCompile(`kube-octavia\.service=<([^>]+)>`)
 	givenAt     = regexp.MustCompile(`floating IP \$given-[ab] at`)
 	notCompared = regexp.MustCompile(`"(name|description)":"[^"]*",?|"tags":\[[^\]]*\],?`)
-	ofMember    = regexp.MustCompile(`"address":"[^"]*",?`)
+	ofMember    = regexp.MustCompile(`"(address|subnet_id)":"[^"]*",?`)
 	acceptance  = regexp.MustCompile(`kube-octavia\.io/(?:Accepted=False (\w+)|Programmed=False (NotOwned))`)
 )
 
