@@ -112,10 +112,11 @@ func TestTheFloatingIPThatASharerHadBeforeIsReleasedWhenItIsServed(t *testing.T)
 		exists bool
 		is     string // its description
 	}{
-		"released":                 {func(*lb.Wanted) {}, false, ""},
-		"kept as the Service asks": {keepFloatingIP, true, web.FloatingIPDescription()},
-		"kept for another Service": {requestedElsewhere, true, web.KeptFloatingIPDescription()},
-		"left while it is refused": {func(w *lb.Wanted) { keepFloatingIP(w); w.LoadBalancer.Listeners = nil }, true, web.FloatingIPDescription()},
+		"released": {func(*lb.Wanted) {}, false, ""},
+		"left to the project if it was published": {func(w *lb.Wanted) { w.Addresses.Published = stray.Address }, true, web.KeptFloatingIPDescription()},
+		"kept as the Service asks":                {keepFloatingIP, true, web.FloatingIPDescription()},
+		"kept for another Service":                {requestedElsewhere, true, web.KeptFloatingIPDescription()},
+		"left while it is refused":                {func(w *lb.Wanted) { keepFloatingIP(w); w.LoadBalancer.Listeners = nil }, true, web.FloatingIPDescription()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := sharedCloud()

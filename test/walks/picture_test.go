@@ -272,8 +272,8 @@ func (ph *photographer) cloud() error {
 		text := ph.replaced(fmt.Sprint(f["floating_network_id"], " ", f["description"], " ", string(tags)))
 		given := s.symbolic(address)
 		switch {
-		case s.keeps && strings.Contains(text, "(kept kube-octavia.cluster=") && where == "nowhere":
-			continue // nobody uses it
+		case (s.keeps || s.shares) && strings.Contains(text, "(kept kube-octavia.cluster=") && where == "nowhere":
+			continue // nobody uses it; a Service may have published it before it shared a load balancer
 		case given == address:
 		case where == "nowhere":
 			continue // one of a person's that nobody uses
