@@ -33,7 +33,8 @@ func choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb
 	l := own[current]
 	o := lb.Observed{LoadBalancer: &l, FloatingIPs: floating}
 	for _, other := range slices.Delete(own, current, current+1) {
-		if lb.ServiceUIDOf(other.Tags) != owner.ServiceUID || owner.SharedBy(other) != "" {
+		ours := lb.ServiceUIDOf(other.Tags) == owner.ServiceUID || other.ID == replaced && owner.Claims(other).Adopted
+		if !ours || owner.SharedBy(other) != "" {
 			continue
 		}
 		predecessor := (attached(other) || other.ID == replaced) && o.Predecessor == nil

@@ -26,6 +26,13 @@ func replacing(id, old string, status lb.ProvisioningStatus) lb.LoadBalancer {
 	return l
 }
 
+// untagged is a load balancer of the Service whose tags another client has removed.
+func untagged(id string) lb.LoadBalancer {
+	l := one(id, lb.Active)
+	l.Tags, l.Name, l.Description = nil, chooser.LoadBalancerName(), chooser.Description()
+	return l
+}
+
 // choice is a row of the tables of TestChoose.
 type choice struct {
 	own []lb.LoadBalancer
@@ -63,8 +70,6 @@ func checkChoices(t *testing.T, tests map[string]choice) {
 }
 
 func TestChoose(t *testing.T) {
-	untagged := one("b", lb.Active)
-	untagged.Tags = nil
 	checkChoices(t, map[string]choice{
 		"none":                 {want: chosen{}},
 		"one":                  {own: []lb.LoadBalancer{one("a", lb.Error)}, want: chosen{Current: "a"}},
@@ -73,7 +78,7 @@ func TestChoose(t *testing.T) {
 		"PENDING_DELETE":       {own: []lb.LoadBalancer{one("a", lb.PendingDelete), one("b", lb.Active)}, id: "a", want: chosen{Current: "b", Unsettled: []string{"a"}}},
 		"a PENDING duplicate": {
 			own: []lb.LoadBalancer{one("a", lb.Active), one("b", lb.PendingCreate)}, id: "a", want: chosen{Current: "a", Unsettled: []string{"b"}}},
-		"one without tags": {own: []lb.LoadBalancer{one("a", lb.Active), untagged}, id: "a", want: chosen{Current: "a"}},
+		"one without tags": {own: []lb.LoadBalancer{one("a", lb.Active), untagged("b")}, id: "a", want: chosen{Current: "a"}},
 		"the one with the id has failed, internal": {
 			own: []lb.LoadBalancer{one("a", lb.Active), one("b", lb.Error)}, id: "b", want: chosen{Current: "b", Duplicates: []string{"a"}}},
 	})
@@ -117,6 +122,10 @@ func TestChooseDuringTheReplacementOfAWorkingLoadBalancer(t *testing.T) {
 			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.PendingDelete)}, on: "a", id: "b", want: chosen{Current: "a", Unsettled: []string{"b"}}},
 		"the predecessor is PENDING_DELETE": {
 			own: []lb.LoadBalancer{one("a", lb.PendingDelete), replacing("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
+		"the predecessor lost its tags, and keeps name and description": {
+			own: []lb.LoadBalancer{untagged("a"), replacing("b", "a", lb.Active)}, id: "b", want: chosen{Current: "b", Predecessor: "a"}},
+		"another one without tags beside a replacement": {
+			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.Active), untagged("c")}, on: "a", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
 		"the predecessor is deleted": {own: []lb.LoadBalancer{replacing("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b"}},
 		"the predecessor is shared": {
 			own: []lb.LoadBalancer{shared, replacing("b", "a", lb.Active)}, on: "a", id: "a", want: chosen{Current: "a", Duplicates: []string{"b"}}},

@@ -208,6 +208,13 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 			own = append(own, l)
 		}
 	}
+	for _, l := range all {
+		// The tag of a replacement says whose the replaced one is, also when another client has removed the tags of that.
+		replaced := slices.ContainsFunc(own, func(o lb.LoadBalancer) bool { return lb.Replaces(o.Tags) == l.ID })
+		if replaced && !contains(own, l.ID) && s.owner.Claims(l).Adopted {
+			own = append(own, l)
+		}
+	}
 	return own, all, nil
 }
 

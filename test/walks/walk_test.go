@@ -51,7 +51,7 @@ func walk(s *stage, st story, behind tamperer) (log string, err error) {
 	defer func() {
 		s.process.kill()
 		log = s.process.log()
-		err = errors.Join(err, s.end())
+		err = errors.Join(err, panicked(log), s.end())
 	}()
 	if err := s.startProcess(); err != nil {
 		return "", err
@@ -73,6 +73,16 @@ func walk(s *stage, st story, behind tamperer) (log string, err error) {
 		return "", err
 	}
 	return "", errors.Join(errors.Join(s.ledger.violations...), s.finish())
+}
+
+// panicked returns an error if the controller has panicked: its library catches that and tries again, and the last requests
+// alone may panic too.
+func panicked(log string) error {
+	if _, after, found := strings.Cut(log, "Observed a panic"); found {
+		message, _, _ := strings.Cut(after, "\n")
+		return fmt.Errorf("the controller panicked: %s", message)
+	}
+	return nil
 }
 
 // judge compares the stage with one that has only the last requests. Services that are refused keep what they have; so they
