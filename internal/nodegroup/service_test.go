@@ -305,6 +305,27 @@ func TestGroupOfTheClusterIsDeletedWhenEachServiceHasItsOwn(t *testing.T) {
 	}
 }
 
+func TestAServiceThatIsRefusedAndHasNothingDoesNotKeepTheGroupOfTheCluster(t *testing.T) {
+	s := newStage(t)
+	refused := s.addService("refused", 30500)
+	s.cluster.services[len(s.cluster.services)-1].Annotations = map[string]string{annotation.NodeSelector: "=="}
+	s.pass()
+	s.restart()
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.setNeed("web")
+	s.setNeed("shop")
+	s.setNeed("refused")
+	s.pass()
+	if names := s.names(); !slices.Contains(names, "group-1") {
+		t.Errorf("it is not known which nodes a load balancer uses, and the groups are %v", names)
+	}
+	s.requirements.Set(refused, uidOf("refused"), securitygroup.Need{}, false) // it never had one, or it is deleted
+	s.pass()
+	if names := s.names(); len(names) != 2 || slices.Contains(names, "group-1") {
+		t.Errorf("in the end there are groups %v", names)
+	}
+}
+
 func TestTheGroupOfDefaultKubernetesIsThatOfItsUIDInTheCloud(t *testing.T) {
 	policy := claim.Policy{ClusterUID: "c"}
 	api := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kubernetes", UID: "uid-2"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.1"}}

@@ -141,9 +141,12 @@ func wantOfService(f facts, s service) (w securitygroup.WantedGroup, known bool)
 }
 
 // sure reports whether the Service's needs are known, and, if it has its own group, the nodes
-// that it selects.
+// that it selects. They do not matter for a Service that needs nothing.
 func (f facts) sure(s service) bool {
-	return s.Sure(f.subnets) && !(s.invalidSelector && f.perService)
+	if !s.Sure(f.subnets) {
+		return false
+	}
+	return !f.perService || !s.invalidSelector || len(s.Need.Ports) == 0
 }
 
 // groupOf returns the use of the group that has the Service's rules.
