@@ -91,6 +91,25 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 	return addresses{attach: inPlaceOf(have.attached, attach, observed.FloatingIPs)}
 }
 
+// formerAddresses is the plan for the floating IPs of a sharer whose own load balancer is gone. One that it published stays,
+// because people may have written it down: it is left to the project before another address is published. Others are released
+// when the sharer is served.
+func formerAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready bool) (a addresses) {
+	if wanted.KeepFloatingIP {
+		return a // it keeps what it has, or is refused
+	}
+	for _, f := range sortOut(observed.FloatingIPs, observed.LoadBalancer.VIP.PortID, owner).detached {
+		published := f.Address == wanted.Addresses.Published
+		if !published && !ready {
+			continue
+		}
+		now := wanted
+		now.KeepFloatingIP = published
+		a.release = append(a.release, releaseDetached([]lb.FloatingIP{f}, now, owner)...)
+	}
+	return a
+}
+
 // inherited describes, in the plan only, floating IPs as the owner's that are deleted with the load balancer.
 func inherited(l lb.LoadBalancer, attached []lb.FloatingIP, owner lb.Owner) []lb.FloatingIP {
 	attached = slices.Clone(attached)

@@ -42,7 +42,7 @@ func complete(l lb.LoadBalancer) bool {
 }
 
 // planAddresses is planFloatingIPs for a load balancer that may have a predecessor, which keeps the Service's
-// address until the new one is ready, or that is being adopted.
+// address until the new one is ready, that is being adopted, or that belongs to another owner.
 func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready bool) addresses {
 	switch {
 	case wanted.KeepAddress && owner.Sharer && observed.LoadBalancer != nil:
@@ -84,26 +84,6 @@ func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready
 		return a
 	}
 	return move(wanted, held[i], observed, ready)
-}
-
-// formerAddresses is the plan for the floating IPs of a sharer whose own load balancer is gone. One that it published stays,
-// because people may have written it down: it is left to the project before another address is published. Others are released
-// when the sharer is served.
-func formerAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready bool) (a addresses) {
-	if wanted.KeepFloatingIP {
-		return a // it keeps what it has, or is refused
-	}
-	for _, f := range sortOut(observed.FloatingIPs, observed.LoadBalancer.VIP.PortID, owner).detached {
-		switch {
-		case f.Address == wanted.Addresses.Published:
-			kept := wanted
-			kept.KeepFloatingIP = true
-			a.release = append(a.release, releaseDetached([]lb.FloatingIP{f}, kept, owner)...)
-		case ready:
-			a.release = append(a.release, releaseDetached([]lb.FloatingIP{f}, wanted, owner)...)
-		}
-	}
-	return a
 }
 
 // move attaches a floating IP of the predecessor to the new load balancer, with one call, so that it is never
