@@ -19,6 +19,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -82,7 +83,7 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	}
 	switch {
 	case err != nil:
-		i.report(node, status.ReasonInvalidProviderID, fmt.Sprintf("%v. It is not known which server the Node is; a provider id cannot be changed: correct --provider-id of kubelet, "+
+		i.report(node, nil, status.ReasonInvalidProviderID, fmt.Sprintf("%v. It is not known which server the Node is; a provider id cannot be changed: correct --provider-id of kubelet, "+
 			"delete the Node with kubectl delete node %s, and restart kubelet there", err, node.Name))
 		return nil, err
 	case id == nil && isNew:
@@ -92,7 +93,8 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	case !isNew:
 		inventory, server, err := i.server(ctx, *id, node.Name, i.recent(i.ListAge))
 		if errors.Is(err, cloudprovider.InstanceNotFound) && isReady(node) {
-			i.report(node, status.ReasonServerNotFound, inventory.lost(node.Name, *id, server))
+			note, successor := inventory.lost(node.Name, *id, server)
+			i.report(node, successor, status.ReasonServerNotFound, note)
 		}
 		if err != nil {
 			return nil, err
@@ -110,9 +112,10 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	return metadata, err
 }
 
-// report records why a Node that is initialized is not updated.
-func (i *Instances) report(node *corev1.Node, reason, text string) {
-	i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, reason, "Update", "%s", status.Note(text))
+// report records why a Node that is initialized is not updated. Kubernetes counts events with equal objects as one, with the
+// text of the first, as long as they repeat. So a text that depends on another object needs that object.
+func (i *Instances) report(node *corev1.Node, related runtime.Object, reason, text string) {
+	i.Recorder.Eventf(node, related, corev1.EventTypeWarning, reason, "Update", "%s", status.Note(text))
 }
 
 // isReady reports whether kubelet reports that the Node is ready.

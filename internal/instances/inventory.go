@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Inventory is what a project has.
@@ -130,20 +131,22 @@ func (inv Inventory) ByName(name string) (Server, error) {
 		len(found), name, strings.Join(ids, ", "))
 }
 
-// lost says what a person has to do about a Node that is ready and whose server does not exist any more. The server is that of
-// its id, if Nova still shows it as deleted.
-func (inv Inventory) lost(name string, id ProviderID, server Server) string {
+// lost says what a person has to do about a Node that is ready and whose server does not exist any more, and returns the server
+// that has its name now, if there is one. The server is that of the Node's id, if Nova still shows it as deleted.
+func (inv Inventory) lost(name string, id ProviderID, server Server) (note string, successor runtime.Object) {
 	what := fmt.Sprintf("Nova has no server %s, the one of the Node's provider id", id.Server)
 	if server.IsDeleted() {
 		what = fmt.Sprintf("server %s of the Node's provider id is deleted (%s)", id.Server, server.Status)
 	}
 	if others := inv.Named(name); len(others) > 0 {
-		return fmt.Sprintf("%s, and server %s has the name of the Node: it was probably created again. The Node keeps the provider id, addresses and labels of the old one, "+
+		note = fmt.Sprintf("%s, and server %s has the name of the Node: it was probably created again. The Node keeps the provider id, addresses and labels of the old one, "+
 			"which Kubernetes does not change, so load balancers may not reach the new one. Delete the Node with kubectl delete node %s, and restart kubelet on the server, which registers it again",
 			what, others[0].ID, name)
+		return note, &corev1.ObjectReference{Kind: "Server", Name: others[0].ID}
 	}
-	return fmt.Sprintf("%s, but the Node is ready. Controller node-lifecycle deletes it as soon as it is not ready. If the server is in another project, correct [Global] of cloud.conf; "+
+	note = fmt.Sprintf("%s, but the Node is ready. Controller node-lifecycle deletes it as soon as it is not ready. If the server is in another project, correct [Global] of cloud.conf; "+
 		"if it was created again under another name, delete the Node with kubectl delete node %s", what, name)
+	return note, nil
 }
 
 // HasServerOfAny reports whether a server belongs to one of the Nodes by its provider id.

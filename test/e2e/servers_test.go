@@ -454,6 +454,8 @@ func TestAPersonIsToldThatAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing
 	s.register(name, nil)
 	s.waitUntilInitialized(name)
 	s.removeServer(old)
+	s.eventually(func() error { return s.hasNodeEvent(name, "ServerNotFound", "Nova has no server "+old) })
+	// The new text is an event of its own, although Kubernetes counts events of the same reason.
 	again := s.addServer(name)
 	s.eventually(func() error {
 		return errors.Join(s.hasNodeEvent(name, "ServerNotFound", "server "+again+" has the name of the Node"),
