@@ -20,7 +20,6 @@ func TestServiceBecomesInternalAndExternalAgain(t *testing.T) {
 	if got := web.waitForOtherAddress(floating); got != vip {
 		t.Errorf("the internal Service is at %s, its VIP is %s", got, vip)
 	}
-	web.waitUntilProgrammed()
 	s.waitUntilSilent(floating, 8080)
 	if f := s.cloud.floatingIPs(); len(f) > 0 {
 		t.Errorf("floating IPs are left: %+v", f)
@@ -28,7 +27,6 @@ func TestServiceBecomesInternalAndExternalAgain(t *testing.T) {
 
 	web.change(annotated(internalKey, "false"))
 	again := web.waitForOtherAddress(vip)
-	web.waitUntilProgrammed()
 	s.waitForAnswersThrough(again, 8080, s.addresses("a", "b")...)
 	if web.tree().VIP != vip {
 		t.Errorf("the VIP changed from %s to %s", vip, web.tree().VIP)
@@ -77,7 +75,6 @@ func TestGivenFloatingIPIsAdoptedAndKept(t *testing.T) {
 	if got := web.waitForOtherAddress(one.Address); got != two.Address {
 		t.Errorf("the Service asked for %s and is at %s", two.Address, got)
 	}
-	web.waitUntilProgrammed()
 	s.answers(two.Address, 8080)
 	s.waitUntilSilent(one.Address, 8080)
 	for _, f := range []floatingIP{one, two} {
@@ -115,7 +112,7 @@ func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
 	web.change(touched("again"))
 	web.waitForOtherAddress(address)
 	web.waitForCondition(accepted, conditionTrue, "Accepted")
-	if got := web.waitUntilProgrammed(); got != other.Address {
+	if got := web.address(); got != other.Address {
 		t.Errorf("the Service is at %s", got)
 	}
 	s.answers(other.Address, 8080)
@@ -140,7 +137,6 @@ func TestFloatingIPIsKeptWhenTheServiceAsksForIt(t *testing.T) {
 
 	web.change(annotated(internalKey, "false"), at(address))
 	web.waitForOtherAddress(web.tree().VIP)
-	web.waitUntilProgrammed()
 	web.delete()
 	web.waitUntilGone()
 	if have := s.cloud.floatingIP(address); have.ID != made.ID || have.PortID != "" {
@@ -170,7 +166,6 @@ func TestFloatingIPIsChosenByAnnotationAndChangedLive(t *testing.T) {
 	if got := web.waitForOtherAddress(first.Address); got != second.Address {
 		t.Errorf("the Service moved to %s, asked for was %s", got, second.Address)
 	}
-	web.waitUntilProgrammed()
 	s.waitForAnswersThrough(second.Address, 8080, s.addresses("a", "b")...)
 	if f := s.cloud.floatingIP(first.Address); f.ID != first.ID {
 		t.Errorf("the first one is %+v", f)

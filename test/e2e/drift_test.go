@@ -253,7 +253,6 @@ func TestFloatingIPThatSomebodyMovedIsNotTakenBackUntilItIsFree(t *testing.T) {
 	s.cloud.neutron("PUT", "floatingips/"+moved.ID, map[string]any{"floatingip": map[string]any{"description": "the shop's"}}, nil)
 	s.given = []string{address}
 	s.waitForAnswersThrough(web.waitForOtherAddress(address), 8080, s.addresses("a", "b")...)
-	web.waitUntilProgrammed()
 	if now := s.cloud.floatingIP(address); now.PortID != elsewhere.ID {
 		t.Errorf("it leads to port %q now", now.PortID)
 	}

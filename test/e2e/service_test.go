@@ -252,16 +252,19 @@ func (v *service) address() string {
 	return address
 }
 
-// waitForOtherAddress waits until another address than the one given is published.
+// waitForOtherAddress waits until the Service is programmed at another address than the one given, and returns it. A
+// published address is withdrawn before it is released, so the cloud may still be at work when only the address differs.
 func (v *service) waitForOtherAddress(from string) string {
 	v.t.Helper()
 	var address string
 	v.eventually(func() error {
-		if address = v.address(); address == from {
+		address = v.address()
+		if address == from {
 			return fmt.Errorf("Service %s is still at %s", v.name, from)
 		}
 		return nil
 	})
+	v.waitForCondition(programmed, conditionTrue, "Programmed")
 	return address
 }
 

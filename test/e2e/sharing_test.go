@@ -131,7 +131,6 @@ func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testin
 	third.waitUntilGone()
 	api.change(annotated(internalKey, "false"))
 	open := web.waitForOtherAddress(address)
-	web.waitUntilProgrammed()
 	api.eventually(func() error {
 		if at := api.address(); at != open {
 			return fmt.Errorf("one is at %s and the other at %s", open, at)

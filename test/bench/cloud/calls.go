@@ -13,7 +13,7 @@ import (
 // Calls are the calls that the controller made.
 type Calls struct {
 	Total, Writes int
-	// Connect are those of Total that log in, or ask for versions and extensions.
+	// Connect are those of Total that log in, or ask for versions, extensions and quotas.
 	Connect int
 	// Routes has them by "METHOD route".
 	Routes map[string]int
@@ -55,7 +55,7 @@ func count(routes map[string]int) Calls {
 	for operation, n := range routes {
 		calls.Total += n
 		method, route, _ := strings.Cut(operation, " ")
-		if strings.HasPrefix(route, "/v3") || strings.Count(route, "/") < 2 || strings.HasSuffix(route, "/extensions") {
+		if connects(route) {
 			calls.Connect += n
 		}
 		if method != http.MethodGet && method != http.MethodHead && !strings.HasPrefix(route, "/v3/auth/") {
@@ -63,4 +63,10 @@ func count(routes map[string]int) Calls {
 		}
 	}
 	return calls
+}
+
+// connects reports whether the controller makes the call once, when it connects.
+func connects(route string) bool {
+	return strings.HasPrefix(route, "/v3") || strings.Count(route, "/") < 2 ||
+		strings.HasSuffix(route, "/extensions") || strings.Contains(route, "/quotas/")
 }

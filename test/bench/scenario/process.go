@@ -70,8 +70,8 @@ func restartOf(ctx context.Context, r *Run, name string) error {
 	}
 	row := r.add(name, m, m.LastCall, listsOfRestart*r.Limits.Call, 0)
 	objects := r.Services * (1 + 2*r.Ports)
-	row.AddFigure("calls to log in and for versions", float64(m.Calls.Connect), "")
-	row.AddGoal("calls without login and versions", float64(m.Calls.Total-m.Calls.Connect), float64(listsOfRestart*(1+objects/1000)))
+	row.AddFigure("calls to log in, for versions and quotas", float64(m.Calls.Connect), "")
+	row.AddGoal("calls without login, versions and quotas", float64(m.Calls.Total-m.Calls.Connect), float64(listsOfRestart*(1+objects/1000)))
 	return nil
 }
 
