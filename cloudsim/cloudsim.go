@@ -9,6 +9,7 @@
 package cloudsim
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -148,9 +149,11 @@ type services struct {
 	plane    *dataplane.Plane // nil without a data plane
 }
 
-// addresses guards what is done with addresses in one go.
+// addresses guards what is done with addresses in one go, and what load balancers present there.
 type addresses struct {
-	forwarding   sync.Mutex // see forward
+	forwarding sync.Mutex // see forward
+	// certificates are those that the data plane has, by load balancer and reference; guarded by forwarding.
+	certificates map[string]map[string]tls.Certificate
 	addingServer sync.Mutex // an address is chosen and used
 }
 
@@ -169,7 +172,8 @@ func Start(o Options) (*Cloud, error) {
 	if ip, err := netip.ParseAddr(o.Listen); err != nil || !ip.IsLoopback() {
 		return nil, fmt.Errorf("the simulator listens on loopback addresses only, not on %q", o.Listen)
 	}
-	c := &Cloud{options: o, logger: o.Logger, servers: map[string]*server{}, credentials: map[string]Credentials{}}
+	c := &Cloud{options: o, logger: o.Logger, servers: map[string]*server{}, credentials: map[string]Credentials{},
+		addresses: addresses{certificates: map[string]map[string]tls.Certificate{}}}
 	if c.logger.GetSink() == nil {
 		c.logger = logr.Discard()
 	}

@@ -72,10 +72,7 @@ func create(t *testing.T, octavia *gophercloud.ServiceClient, subnet string, bac
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the load balancer ACTIVE", func() bool {
-		got, err := loadbalancers.Get(t.Context(), octavia, lb.ID).Extract()
-		return err == nil && got.ProvisioningStatus == "ACTIVE"
-	})
+	becomesActive(t, octavia, lb.ID)
 	return lb
 }
 

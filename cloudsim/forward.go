@@ -4,6 +4,7 @@
 package cloudsim
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/netip"
 
@@ -46,6 +47,7 @@ func (c *Cloud) forward(loadBalancerID string) {
 	lb, ok := c.octavia.DataPlane(loadBalancerID)
 	if !ok {
 		c.plane.Remove(loadBalancerID)
+		delete(c.certificates, loadBalancerID)
 		return
 	}
 	if port, ok := c.octavia.VIPPortID(loadBalancerID); ok {
@@ -65,6 +67,7 @@ func (c *Cloud) forward(loadBalancerID string) {
 	}
 	lb.Addresses = loopback
 	c.findMembers(lb)
+	c.findCertificates(lb)
 	err := c.plane.Set(lb)
 	if err != nil {
 		c.logger.Error(err, "the data plane cannot do all that the load balancer asks for", "loadbalancer", loadBalancerID)
@@ -87,6 +90,39 @@ func (c *Cloud) findMembers(lb dataplane.LoadBalancer) {
 			}
 		}
 	}
+}
+
+// findCertificates reads the certificates of listeners. One that a load balancer has once is not read again, so
+// that it stays when its secret is deleted, as in an amphora. What a secret holds never changes.
+func (c *Cloud) findCertificates(lb dataplane.LoadBalancer) {
+	had, has := c.certificates[lb.ID], map[string]tls.Certificate{}
+	for i := range lb.Listeners {
+		l := &lb.Listeners[i]
+		if l.TLS == nil {
+			continue
+		}
+		terminate := *l.TLS
+		terminate.Certificates = nil
+		for _, certificate := range l.TLS.Certificates {
+			certificate.Pair = c.certificate(had, certificate.Ref)
+			terminate.Certificates, has[certificate.Ref] = append(terminate.Certificates, certificate), certificate.Pair
+		}
+		l.TLS = &terminate
+	}
+	c.certificates[lb.ID] = has
+}
+
+// certificate returns the certificate of a reference, one without content if it cannot be read.
+func (c *Cloud) certificate(had map[string]tls.Certificate, ref string) tls.Certificate {
+	if pair := had[ref]; len(pair.Certificate) > 0 {
+		return pair
+	}
+	pair, err := c.barbican.ReaderFor(c.octaviaUser).KeyPair(ref)
+	if err != nil {
+		c.logger.Error(err, "the data plane cannot read a certificate", "reference", ref)
+		return tls.Certificate{}
+	}
+	return pair
 }
 
 // closedListeners are the ids of the listeners that do not take connections.

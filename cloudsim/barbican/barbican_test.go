@@ -4,12 +4,19 @@
 package barbican
 
 import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -116,6 +123,55 @@ func TestBundleIsReadUnlessItHasAPassword(t *testing.T) {
 		}
 		if err := checkPKCS12(bundle[:len(bundle)-1]); !errors.Is(err, ErrUnreadablePKCS12) {
 			t.Errorf("%s cut short: %v", name, err)
+		}
+	}
+}
+
+// part is a secret of alice's with bytes.
+func (v *vault) part(t *testing.T, payload []byte) string {
+	t.Helper()
+	return v.secret(t, `{"payload": "`+base64.StdEncoding.EncodeToString(payload)+`", "payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"}`)
+}
+
+func TestACertificateIsReadWithItsChainByWhoIsOnTheListOfAccess(t *testing.T) {
+	bundle, err := os.ReadFile("../../test/contract/testdata/certificate/chain.p12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := pairOfPKCS12(bundle)
+	if err != nil || len(pair.Certificate) < 2 {
+		t.Fatalf("the bundle has %d certificates, %v", len(pair.Certificate), err)
+	}
+	encode := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newVault()
+	var between []byte
+	for _, der := range pair.Certificate[1:] {
+		between = append(between, encode("CERTIFICATE", der)...)
+	}
+	status, answer := v.do(t, alice, "POST", "/v1/containers", fmt.Sprintf(`{"type": "certificate", "secret_refs": [
+		{"name": "certificate", "secret_ref": %q}, {"name": "private_key", "secret_ref": %q}, {"name": "intermediates", "secret_ref": %q}]}`,
+		v.part(t, encode("CERTIFICATE", pair.Certificate[0])), v.part(t, encode("PRIVATE KEY", key)), v.part(t, between)))
+	if status != http.StatusCreated {
+		t.Fatalf("got %d %v", status, answer)
+	}
+	reader := v.ReaderFor("octavia")
+	for name, ref := range map[string]string{"bundle": v.part(t, bundle), "container": answer["container_ref"].(string)} {
+		if got, err := reader.KeyPair(ref); err == nil {
+			t.Errorf("%s: a certificate of %d parts is read without a right", name, len(got.Certificate))
+		}
+		if err := reader.Certificate(alice, ref); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := reader.KeyPair(ref)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(pair.Certificate, got.Certificate); diff != "" || !got.PrivateKey.(*ecdsa.PrivateKey).Equal(pair.PrivateKey) {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

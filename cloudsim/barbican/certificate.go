@@ -66,6 +66,55 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	return named(pair.Leaf)
 }
 
+// KeyPair returns the certificate and the key that a reference leads to, as the reader's own user reads them
+// when it carries a change out.
+func (r *Reader) KeyPair(reference string) (tls.Certificate, error) {
+	r.service.mu.Lock()
+	defer r.service.mu.Unlock()
+	objects, err := r.objects(reference)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	for _, o := range objects {
+		if !o.mayRead(wire.Identity{UserID: r.userID}, true) {
+			return tls.Certificate{}, notAllowed("Secret payload retrieval")
+		}
+	}
+	if x := r.service.secret(idOf(reference)); x != nil {
+		return pairOfPKCS12(x.payload)
+	}
+	return r.pairOfContainer(r.service.container(idOf(reference)))
+}
+
+// pairOfPKCS12 returns what a bundle without a password holds.
+func pairOfPKCS12(bundle []byte) (pair tls.Certificate, err error) {
+	key, leaf, chain, err := pkcs12.DecodeChain(bundle, "")
+	if err != nil {
+		return pair, fmt.Errorf("%w: %w", ErrUnreadablePKCS12, err)
+	}
+	pair.PrivateKey, pair.Leaf = key, leaf
+	for _, certificate := range append([]*x509.Certificate{leaf}, chain...) {
+		pair.Certificate = append(pair.Certificate, certificate.Raw)
+	}
+	return pair, nil
+}
+
+// pairOfContainer returns what a certificate container holds.
+func (r *Reader) pairOfContainer(x *container) (tls.Certificate, error) {
+	certificate, key := r.held(x, "certificate"), r.held(x, "private_key")
+	if certificate == nil || key == nil {
+		return tls.Certificate{}, notFound("the container holds no certificate and key")
+	}
+	if r.held(x, "private_key_passphrase") != nil {
+		return tls.Certificate{}, errors.New("the simulator does not open keys with a passphrase")
+	}
+	chain := slices.Clone(certificate.payload)
+	if between := r.held(x, "intermediates"); between != nil {
+		chain = append(append(chain, '\n'), between.payload...)
+	}
+	return tls.X509KeyPair(chain, key.payload)
+}
+
 // named refuses a certificate without a common name, which Octavia reads.
 func named(leaf *x509.Certificate) error {
 	if leaf.Subject.CommonName == "" {

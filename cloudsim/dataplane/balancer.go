@@ -159,7 +159,9 @@ func (b *balancer) setListener(conf Listener, addrs []netip.Addr) error {
 	if conf.Pool != nil {
 		p = b.pools[conf.Pool.ID]
 	}
-	l.update(conf, p)
+	if err := l.update(conf, p); err != nil {
+		return err
+	}
 	return l.open(addrs)
 }
 

@@ -5,6 +5,7 @@ package dataplane
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"net/http/httputil"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +44,7 @@ func newWebServer(l *listener, clientTimeout time.Duration) *webServer {
 		IdleTimeout:       clientTimeout,
 		ErrorLog:          log.New(logWriter{l}, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, clientConnKey{}, c)
+			return context.WithValue(ctx, clientConnKey{}, clientConn(c))
 		},
 		ConnState: func(_ net.Conn, s http.ConnState) {
 			if s == http.StateClosed || s == http.StateHijacked {
@@ -71,8 +73,12 @@ func (w *webServer) stop() {
 }
 
 // serveHTTP hands the connection to the listener's present server.
-func (l *listener) serveHTTP(c *conn) {
+func (l *listener) serveHTTP(client *conn) {
 	l.plane.running.Add(1) // until the server says that the connection is closed
+	var c net.Conn = client
+	if terminate := l.tls.Load(); terminate != nil {
+		c = tls.Server(client, terminate) // the server waits for the handshake, as long as for a header
+	}
 	for {
 		w := l.web.Load()
 		select {
@@ -147,11 +153,12 @@ func (l *listener) httpHandler() http.Handler {
 		return http.HandlerFunc(tellMetrics)
 	}
 	proxy := &httputil.ReverseProxy{
-		Transport:     l.plane.transport,
-		FlushInterval: -1,
-		ErrorLog:      log.New(logWriter{l}, "", 0),
-		Rewrite:       func(r *httputil.ProxyRequest) { l.rewrite(r) },
-		ErrorHandler:  l.httpError,
+		Transport:      l.plane.transport,
+		FlushInterval:  -1,
+		ErrorLog:       log.New(logWriter{l}, "", 0),
+		Rewrite:        func(r *httputil.ProxyRequest) { l.rewrite(r) },
+		ModifyResponse: l.demandTLS,
+		ErrorHandler:   l.httpError,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.plane.running.Add(1) // a hijacked connection outlives its server's count
@@ -162,8 +169,15 @@ func (l *listener) httpHandler() http.Handler {
 	})
 }
 
-// rewrite passes the request on as it came, with the client's address added if
-// the listener inserts it.
+// demandTLS adds the header of HSTS.
+func (l *listener) demandTLS(r *http.Response) error {
+	if t := l.conf.Load().TLS; t != nil && t.HSTS != "" {
+		r.Header.Set("Strict-Transport-Security", t.HSTS)
+	}
+	return nil
+}
+
+// rewrite passes the request on as it came, with the headers that the listener inserts.
 func (l *listener) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme = "http"
 	r.Out.URL.Host = "member" // the pool decides which, when the transport dials
@@ -174,9 +188,20 @@ func (l *listener) rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header[h] = slices.Clone(v)
 		}
 	}
-	if l.conf.Load().XForwardedFor {
+	conf := l.conf.Load()
+	if conf.XForwardedFor {
 		c := r.In.Context().Value(clientConnKey{}).(*conn)
 		r.Out.Header.Add("X-Forwarded-For", c.remote().Addr().String())
+	}
+	if conf.XForwardedPort {
+		r.Out.Header.Set("X-Forwarded-Port", strconv.Itoa(l.port))
+	}
+	if conf.XForwardedProto {
+		scheme := "http"
+		if r.In.TLS != nil {
+			scheme = "https"
+		}
+		r.Out.Header.Set("X-Forwarded-Proto", scheme)
 	}
 }
 

@@ -5,6 +5,7 @@ package dataplane
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -36,6 +37,8 @@ type listener struct {
 	pool atomic.Pointer[pool]
 	// web serves the connections of an HTTP listener; nil for the others.
 	web atomic.Pointer[webServer]
+	// tls is how new connections terminate TLS; nil for a listener without.
+	tls atomic.Pointer[tls.Config]
 
 	// sockets is guarded by the plane's mutex.
 	sockets map[netip.Addr]socket
@@ -49,9 +52,9 @@ type socket interface {
 
 func newListener(b *balancer, conf Listener) (*listener, error) {
 	switch conf.Protocol {
-	case "TCP", "UDP", "HTTP", "HTTPS", "PROMETHEUS":
+	case "TCP", "UDP", "HTTP", "HTTPS", "TERMINATED_HTTPS", "PROMETHEUS":
 	default:
-		return nil, fmt.Errorf("protocol %s is not forwarded by the simulator: it knows TCP, UDP, HTTP, HTTPS and PROMETHEUS", conf.Protocol)
+		return nil, fmt.Errorf("protocol %s is not forwarded by the simulator: it knows TCP, UDP, HTTP, HTTPS, TERMINATED_HTTPS and PROMETHEUS", conf.Protocol)
 	}
 	if conf.Port < 1 || conf.Port > 65535 {
 		return nil, errors.New("the port is not in 1..65535")
@@ -64,8 +67,14 @@ func newListener(b *balancer, conf Listener) (*listener, error) {
 	}, nil
 }
 
-// update changes what new connections meet, without touching the sockets.
-func (l *listener) update(conf Listener, p *pool) {
+// update changes what new connections meet, without touching the sockets. If TLS cannot be terminated as
+// described, all stays as it was.
+func (l *listener) update(conf Listener, p *pool) error {
+	terminate, err := conf.terminate()
+	if err != nil {
+		return err
+	}
+	l.tls.Store(terminate)
 	conf.ClientTimeout = orDefault(conf.ClientTimeout, defaultClientTimeout)
 	conf.MemberTimeout = orDefault(conf.MemberTimeout, defaultMemberTimeout)
 	conf.ConnectTimeout = orDefault(conf.ConnectTimeout, defaultConnectTimeout)
@@ -73,15 +82,29 @@ func (l *listener) update(conf Listener, p *pool) {
 	l.pool.Store(p)
 	l.gate.setLimit(conf.ConnectionLimit)
 	if !l.speaksHTTP() {
-		return
+		return nil
 	}
 	if old := l.web.Load(); old == nil || old.clientTimeout != conf.ClientTimeout {
 		l.web.Store(newWebServer(l, conf.ClientTimeout))
 		old.retire()
 	}
+	return nil
 }
 
-func (l *listener) speaksHTTP() bool { return l.protocol == "HTTP" || l.protocol == "PROMETHEUS" }
+// terminate is how the listener terminates TLS, nil if it does not.
+func (conf Listener) terminate() (*tls.Config, error) {
+	switch {
+	case conf.TLS != nil:
+		return conf.TLS.config()
+	case conf.Protocol == "TERMINATED_HTTPS":
+		return nil, errors.New("there is no certificate")
+	}
+	return nil, nil
+}
+
+func (l *listener) speaksHTTP() bool {
+	return l.protocol == "HTTP" || l.protocol == "TERMINATED_HTTPS" || l.protocol == "PROMETHEUS"
+}
 
 func orDefault(d, otherwise time.Duration) time.Duration {
 	if d > 0 {

@@ -48,7 +48,7 @@ type LoadBalancer struct {
 type Listener struct {
 	ID string
 	// Protocol is Octavia's listener protocol: TCP, UDP, HTTP, HTTPS (passed
-	// through as TCP), PROMETHEUS (which has no pool).
+	// through as TCP), TERMINATED_HTTPS (with TLS), PROMETHEUS (which has no pool).
 	Protocol string
 	Port     int
 	// ConnectionLimit is the number of connections served at once; -1 is no
@@ -56,8 +56,11 @@ type Listener struct {
 	ConnectionLimit int
 	// AllowedCIDRs lists the sources that are served; empty means everybody.
 	AllowedCIDRs []netip.Prefix
-	// XForwardedFor inserts the client's address into HTTP requests.
-	XForwardedFor bool
+	// XForwardedFor inserts the client's address into HTTP requests, XForwardedPort the listener's
+	// port and XForwardedProto http or https.
+	XForwardedFor, XForwardedPort, XForwardedProto bool
+	// TLS is nil for a listener that does not terminate TLS.
+	TLS *TLS
 	// ClientTimeout and MemberTimeout end connections idle on that side, and
 	// ConnectTimeout bounds the dialling of a member. Zero means 50 s, 50 s
 	// and 5 s, Octavia's defaults.

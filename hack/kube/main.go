@@ -6,7 +6,7 @@
 // versions of this folder's go.mod. The result goes to
 // .cache/kube/<Kubernetes version> and is made only when it is not there.
 //
-// Usage: `make kube`, or `go run .` in this folder. With -program it builds a program of this
+// Usage: `make kube`, or `go run .` in this folder. With -programs it builds programs of this
 // repository instead, with the same flags and the same display of progress: packages that the
 // control plane has, too, are not compiled again. It uses the standard library only.
 package main
@@ -20,20 +20,22 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
 
 func main() {
 	cache := flag.String("cache", filepath.Join("..", "..", ".cache", "kube"), "the `directory` that gets one directory a version")
-	program := flag.String("program", "", "a `package` of the repository to build instead")
-	output := flag.String("o", "", "the `file` for that")
+	programs := flag.String("programs", "", "`packages` of the repository to build instead, separated by spaces")
+	output := flag.String("o", "", "the `directory` for them, in the repository")
+	linkerFlags := flag.String("ldflags", "", "`flags` of the linker for them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := error(nil)
-	if *program != "" {
-		err = compileTo(ctx, filepath.Join("..", ".."), *output, "", []string{*program})
+	if *programs != "" {
+		err = compileTo(ctx, filepath.Join("..", ".."), *output+string(filepath.Separator), *linkerFlags, strings.Fields(*programs))
 	} else {
 		err = run(ctx, *cache)
 	}

@@ -13,9 +13,10 @@ import (
 )
 
 // How often the state is shown: on a terminal in one line that is written
-// over, elsewhere as a line of its own.
+// over, elsewhere as a line of its own, after the first ten seconds less often.
 const (
 	terminalPeriod = time.Second
+	firstPeriod    = 2 * time.Second
 	plainPeriod    = 10 * time.Second
 )
 
@@ -91,15 +92,12 @@ func (p *progress) line(text string) bool {
 // show writes the state from time to time.
 func (p *progress) show() {
 	defer close(p.stopped)
-	period := plainPeriod
-	if p.terminal {
-		period = terminalPeriod
-	}
-	tick := time.NewTicker(period)
+	tick := time.NewTimer(p.period())
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			tick.Reset(p.period())
 			p.write(p.state(time.Since(p.start)))
 		case <-p.stop:
 			p.write(p.state(time.Since(p.start)))
@@ -109,6 +107,17 @@ func (p *progress) show() {
 			return
 		}
 	}
+}
+
+// period is how long the present state is shown.
+func (p *progress) period() time.Duration {
+	switch {
+	case p.terminal:
+		return terminalPeriod
+	case time.Since(p.start) < plainPeriod:
+		return firstPeriod
+	}
+	return plainPeriod
 }
 
 func (p *progress) write(state string) {

@@ -82,6 +82,8 @@ type Options struct {
 	Audited []string
 	// StartTimeout bounds Start. Zero: DefaultStartTimeout.
 	StartTimeout time.Duration
+	// Progress gets what Start does next, such as "kube-apiserver starts". Nil: nobody is told.
+	Progress func(what string)
 }
 
 // Cluster is a running Kubernetes API. It is safe for concurrent use.
@@ -123,6 +125,9 @@ func newCluster(opts *Options) (*Cluster, error) {
 	setDefault(&opts.StartTimeout, DefaultStartTimeout)
 	if opts.Controllers == nil {
 		opts.Controllers = DefaultControllers()
+	}
+	if opts.Progress == nil {
+		opts.Progress = func(string) {}
 	}
 	c := &Cluster{assets: opts.AssetsDir, dir: opts.Dir}
 	var err error

@@ -40,6 +40,7 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 	if err := c.writeKeys(); err != nil {
 		return err
 	}
+	opts.Progress("etcd and kube-apiserver start")
 	if err := c.startEtcd(); err != nil {
 		return err
 	}
@@ -50,6 +51,7 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 	if err := c.waitForAPI(ctx, apiserver); err != nil {
 		return err
 	}
+	opts.Progress("kube-controller-manager starts")
 	return c.startControllers(ctx, opts)
 }
 

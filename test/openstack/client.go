@@ -85,17 +85,17 @@ func (c *Client) Do(ctx context.Context, service, method, path string, body []by
 	if root == "" {
 		return Response{}, fmt.Errorf("%s %s: the catalogue has no service %s", method, path, service)
 	}
-	answer, err := send(ctx, method, root+path, c.valid(), body)
+	answer, err := send(ctx, method, root+path, c.Token(), body)
 	if err == nil && answer.Status == http.StatusUnauthorized {
 		if err = c.authenticate(ctx); err == nil {
-			answer, err = send(ctx, method, root+path, c.valid(), body)
+			answer, err = send(ctx, method, root+path, c.Token(), body)
 		}
 	}
 	return answer, err
 }
 
-// valid is the token as it was granted.
-func (c *Client) valid() string {
+// Token is the token as it was granted.
+func (c *Client) Token() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.token

@@ -4,7 +4,7 @@
 // Package kubernetes is a small Kubernetes API in memory, for tests that need thousands of clusters, or virtual time
 // (testing/synctest). It has what the controller and the tests use: the objects that resources lists; get, list, watch with
 // resource versions and initial events, create, update, delete, and patches of all kinds; the subresource status;
-// finalizers, conflicts, and the defaults and rules of Services. There is no authorization. Namespaces are deleted with
+// finalizers, conflicts, and the defaults and rules of Services; one user, with a token and rights if a test sets them. Namespaces are deleted with
 // their contents. Where it differs from a real kube-apiserver, it is wrong.
 package kubernetes
 
@@ -49,6 +49,12 @@ type change struct {
 type API struct {
 	// Wrote is called after each write that changed something, without a lock. It may be nil.
 	Wrote func(kind watch.EventType, o *unstructured.Unstructured)
+	// Access says who may do what. The zero value lets everybody do everything. It is not to be changed while requests are
+	// answered.
+	Access Access
+
+	// uid makes the uid of a new object.
+	uid func(kind, namespace, name string) types.UID
 
 	mu        sync.Mutex
 	version   int
@@ -61,7 +67,12 @@ type API struct {
 
 // New returns an API with the namespaces default and kube-system, and with its own Service, default/kubernetes.
 func New() *API {
-	a := &API{version: 1, objects: map[key]object{}, changed: make(chan struct{}), nodePorts: map[int64]bool{}, addresses: map[string]bool{}}
+	return NewWithUIDs(func(string, string, string) types.UID { return types.UID(uuid.NewString()) })
+}
+
+// NewWithUIDs is New with another function that makes the uids of new objects, so that the objects of two APIs can have the same.
+func NewWithUIDs(uid func(kind, namespace, name string) types.UID) *API {
+	a := &API{uid: uid, version: 1, objects: map[key]object{}, changed: make(chan struct{}), nodePorts: map[int64]bool{}, addresses: map[string]bool{}}
 	for _, name := range []string{"default", "kube-system"} {
 		t, _ := parse("/api/v1/namespaces")
 		if _, err := a.create(t, object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name}}); err != nil {
@@ -164,7 +175,7 @@ func (a *API) create(t target, o object) (object, error) {
 	if m.GetName() == "" {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: t.resource.kind}, "", nil)
 	}
-	m.SetUID(types.UID(uuid.NewString()))
+	m.SetUID(a.uid(t.resource.kind, m.GetNamespace(), m.GetName()))
 	m.SetCreationTimestamp(metav1.Time{Time: time.Now().UTC().Truncate(time.Second)})
 	m.SetDeletionTimestamp(nil)
 	m.SetResourceVersion("")
@@ -365,6 +376,10 @@ func (a *API) deleteNamespace(k key, o object) object {
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !a.Access.admits(r) {
+		fail(w, apierrors.NewUnauthorized("Unauthorized"))
+		return
+	}
 	t, found := parse(r.URL.Path)
 	if !found {
 		if answer := discover(r.URL.Path); answer != nil && r.Method == http.MethodGet {
@@ -372,6 +387,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		fail(w, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "", "", 0, false))
+		return
+	}
+	if t.resource.kind == reviewOfSelf || t.resource.kind == reviewOfAccess {
+		a.review(w, r, t)
+		return
+	}
+	if err := a.Access.authorize(r, t); err != nil {
+		fail(w, err)
 		return
 	}
 	answer, status, err := a.answer(w, r, t)

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 )
 
 // resource is a kind of objects that the API has.
@@ -23,6 +24,7 @@ var resources = []resource{
 	{"", "v1", "nodes", "Node", false, true},
 	{"", "v1", "namespaces", "Namespace", false, true},
 	{"", "v1", "secrets", "Secret", true, false},
+	{"", "v1", "configmaps", "ConfigMap", true, false},
 	{"", "v1", "pods", "Pod", true, true},
 	{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true, false},
 	{"coordination.k8s.io", "v1", "leases", "Lease", true, false},
@@ -30,6 +32,8 @@ var resources = []resource{
 	{"apps", "v1", "deployments", "Deployment", true, true},
 	{"events.k8s.io", "v1", "events", "Event", true, false},
 	{"networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false, true},
+	{"authentication.k8s.io", "v1", "selfsubjectreviews", reviewOfSelf, false, false},
+	{"authorization.k8s.io", "v1", "selfsubjectaccessreviews", reviewOfAccess, false, false},
 }
 
 func (r resource) groupVersion() schema.GroupVersion {
@@ -79,6 +83,8 @@ func parse(path string) (t target, found bool) {
 func discover(path string) any {
 	path = strings.Trim(path, "/")
 	switch path {
+	case "version":
+		return version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.0"}
 	case "api":
 		return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}}
 	case "apis":

@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -38,7 +39,8 @@ func beingCreated(lb *model.LoadBalancer, o *model.Object) bool {
 func listenerPlane(l *model.Listener) dataplane.Listener {
 	plane := dataplane.Listener{
 		ID: l.ID.String(), Protocol: l.Protocol, Port: l.Port, ConnectionLimit: l.Limit,
-		XForwardedFor:  l.Headers["X-Forwarded-For"] == "true",
+		XForwardedFor: l.Headers["X-Forwarded-For"] == "true", XForwardedPort: l.Headers["X-Forwarded-Port"] == "true",
+		XForwardedProto: l.Headers["X-Forwarded-Proto"] == "true", TLS: tlsPlane(l.TLS),
 		ClientTimeout:  time.Duration(l.Timeouts.ClientData) * time.Millisecond,
 		MemberTimeout:  time.Duration(l.Timeouts.MemberData) * time.Millisecond,
 		ConnectTimeout: time.Duration(l.Timeouts.MemberConnect) * time.Millisecond,
@@ -52,6 +54,36 @@ func listenerPlane(l *model.Listener) dataplane.Listener {
 		plane.Pool = poolPlane(l.Pool)
 	}
 	return plane
+}
+
+// tlsPlane is how a listener terminates TLS. Its certificates are known by reference only.
+func tlsPlane(t *model.ListenerTLS) *dataplane.TLS {
+	if t == nil || len(t.Refs()) == 0 {
+		return nil
+	}
+	plane := &dataplane.TLS{Versions: t.Versions, ALPN: t.ALPN, ClientAuthentication: t.ClientAuth != "NONE", HSTS: hsts(t)}
+	if t.Certificate != "" {
+		plane.Certificates = append(plane.Certificates, dataplane.Certificate{Ref: t.Certificate})
+	}
+	for _, ref := range t.SNI {
+		plane.Certificates = append(plane.Certificates, dataplane.Certificate{Ref: ref})
+	}
+	return plane
+}
+
+// hsts is the value of the header Strict-Transport-Security, empty for none.
+func hsts(t *model.ListenerTLS) string {
+	if t.HSTSMaxAge < 0 {
+		return ""
+	}
+	value := fmt.Sprintf("max-age=%d;", t.HSTSMaxAge)
+	if t.HSTSSubdomains {
+		value += " includeSubDomains;"
+	}
+	if t.HSTSPreload {
+		value += " preload;"
+	}
+	return value
 }
 
 func poolPlane(p *model.Pool) *dataplane.Pool {
