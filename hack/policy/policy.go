@@ -24,7 +24,12 @@ type policy struct {
 	Kinds       []*kind
 	Comparisons []comparison
 	Tries       []try
+	// Aliases are the keys that are understood under two prefixes.
+	Aliases []alias
 }
+
+// alias is a key of the table with the other key for the same.
+type alias struct{ Key, Other string }
 
 // kind is a rule with the annotations that it is for.
 type kind struct {
@@ -35,7 +40,9 @@ type kind struct {
 
 // comparison is a rule about two annotations, with what each has to be for it.
 type comparison struct {
-	Name, Right, Value, First, Second string
+	Name, Right, Value string
+	// First and Second are the keys of the two.
+	First, Second                     []string
 	FirstWellFormed, SecondWellFormed string
 }
 
@@ -73,7 +80,11 @@ func newPolicy(table []annotation.Annotation, comparisons []annotation.Compariso
 		if a.Rule.Kind == "" || a.Rule.Right == "" || a.Rule.Value == "" && a.Rule.Part == "" {
 			return p, fmt.Errorf("annotation %s has no rule", a.Key)
 		}
-		p.Keys = append(p.Keys, a.Key)
+		keys := a.Keys()
+		p.Keys = append(p.Keys, keys...)
+		if len(keys) > 1 {
+			p.Aliases = append(p.Aliases, alias{keys[0], keys[1]})
+		}
 		if err := p.add(a); err != nil {
 			return p, err
 		}
@@ -88,12 +99,23 @@ func newPolicy(table []annotation.Annotation, comparisons []annotation.Compariso
 		if first == nil || second == nil {
 			return p, fmt.Errorf("%v are compared and not in the table", c.Keys)
 		}
+		_, of := annotation.Split(c.Keys[0])
 		p.Comparisons = append(p.Comparisons, comparison{
-			Name: name("compared", c.Keys[0][strings.LastIndex(c.Keys[0], "/")+1:]), Right: c.Right, Value: c.Value, First: c.Keys[0], Second: c.Keys[1],
+			Name: name("compared", of), Right: c.Right, Value: c.Value, First: p.keysOf(c.Keys[0]), Second: p.keysOf(c.Keys[1]),
 			FirstWellFormed: first.WellFormed(), SecondWellFormed: second.WellFormed(),
 		})
 	}
 	return p, nil
+}
+
+// keysOf returns the keys under which an annotation is understood.
+func (p *policy) keysOf(key string) []string {
+	for _, a := range p.Aliases {
+		if a.Key == key {
+			return []string{a.Key, a.Other}
+		}
+	}
+	return []string{key}
 }
 
 // add takes an annotation to those of its kind.
@@ -102,11 +124,11 @@ func (p *policy) add(a annotation.Annotation) error {
 	i := slices.IndexFunc(p.Kinds, func(k *kind) bool { return k.Name == id })
 	switch {
 	case i < 0:
-		p.Kinds = append(p.Kinds, &kind{Rule: a.Rule, Name: id, Keys: []string{a.Key}})
+		p.Kinds = append(p.Kinds, &kind{Rule: a.Rule, Name: id, Keys: a.Keys()})
 	case p.Kinds[i].Rule != a.Rule:
 		return fmt.Errorf("annotations %s and %s are of one kind, %q, and have two rules", p.Kinds[i].Keys[0], a.Key, a.Rule.Kind)
 	default:
-		p.Kinds[i].Keys = append(p.Kinds[i].Keys, a.Key)
+		p.Kinds[i].Keys = append(p.Kinds[i].Keys, a.Keys()...)
 	}
 	return nil
 }

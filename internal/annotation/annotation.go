@@ -5,7 +5,7 @@
 // of value, default, meaning. The parser works from the table, and so does
 // whatever explains annotations to people.
 //
-// It is pure and imports only internal/config, for the defaults, and internal/lb.
+// It is pure and imports only internal/config, for the defaults, internal/lb and internal/spelling.
 package annotation
 
 import (
@@ -29,6 +29,8 @@ const OwnPrefix = "kube-octavia.io/"
 
 // Keys that are named elsewhere.
 const (
+	// Internal leaves the load balancer without a floating IP, and SourceRanges say who may connect.
+	Internal, SourceRanges = kubernetesPrefix + "openstack-internal-load-balancer", kubernetesPrefix + "load-balancer-source-ranges"
 	// DriftPolicy says how changes of other clients in the cloud are handled.
 	DriftPolicy = OwnPrefix + "drift-policy"
 	// Managed holds the uid of a Service that has something in the cloud, and the
@@ -76,6 +78,10 @@ const (
 	SNIContainers = OwnPrefix + "sni-container-refs"
 	// TimeoutPrefix is what the keys of the four timeouts begin with.
 	TimeoutPrefix = Prefix + "timeout-"
+	// Method is how pools choose a member.
+	Method = Prefix + "lb-method"
+	// EnableMonitor gives each pool a health monitor.
+	EnableMonitor = Prefix + "enable-health-monitor"
 	// MetricsPort is where the load balancer tells Prometheus about itself, and
 	// MetricsAllowedCIDRs say whom.
 	MetricsPort, MetricsAllowedCIDRs = OwnPrefix + "metrics-port", OwnPrefix + "metrics-allowed-cidrs"
@@ -91,6 +97,9 @@ const (
 	// LoadBalancerAddress holds the address at which clients reach it.
 	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
+
+// Timeouts are the keys of the four timeouts.
+var Timeouts = []string{TimeoutPrefix + "client-data", TimeoutPrefix + "member-connect", TimeoutPrefix + "member-data", TimeoutPrefix + "tcp-inspect"}
 
 // Drift says how changes of other clients in the cloud are handled.
 type Drift string
@@ -213,9 +222,20 @@ const NoLimit = -1
 
 // Problem is an annotation that cannot be applied.
 type Problem struct {
+	// Key is as the user typed it.
 	Key, Value string
+	// Canonical is the key of the table that it stands for, or, if it is misspelt, is nearest to. It is "" for one of too many
+	// unknown keys.
+	Canonical string
 	// Text says what is wrong and what is right.
 	Text string
+	// Misspelt reports whether the key is unknown and was probably meant for something that protects.
+	Misspelt bool
+}
+
+// Concerns reports whether the problem lies with one of these keys of the table, or may do so.
+func (p Problem) Concerns(keys ...string) bool {
+	return p.Canonical == "" || slices.Contains(keys, p.Canonical)
 }
 
 // Error makes a Problem an error that names key and value.
@@ -223,10 +243,22 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("annotation %s=%q: %s", p.Key, p.Value, p.Text)
 }
 
-// Parse reads a Service's annotations. Annotations that are not set leave the
+// Parse reads a Service's annotations, under whichever of Prefixes. Annotations that are not set leave the
 // operator's default in place, that of the class which the Service names. Problems come
 // back sorted by key, and then the options are not to be acted on.
-func Parse(annotations map[string]string, operator config.LoadBalancer) (Options, []Problem) {
+func Parse(raw map[string]string, operator config.LoadBalancer) (Options, []Problem) {
+	annotations := Canonical(raw)
+	options, problems := parse(raw, annotations, operator)
+	for i, p := range problems {
+		problems[i].Canonical, problems[i].Key = p.Key, TypedKey(raw, p.Key)
+	}
+	problems = slices.Concat(problems, conflicts(raw), misspelt(raw))
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
+	return options, problems
+}
+
+// parse reads annotations by the keys of the table; raw are those that the user typed.
+func parse(raw, annotations map[string]string, operator config.LoadBalancer) (Options, []Problem) {
 	var problems []Problem
 	defaults, there := operator.Of(classOf(annotations))
 	if !there {
@@ -248,7 +280,7 @@ func Parse(annotations map[string]string, operator config.LoadBalancer) (Options
 		problems = append(problems, overlap(annotations, options))
 	}
 	if len(problems) == 0 {
-		problems = append(problems, protocolProblems(annotations, options, operator)...)
+		problems = append(problems, protocolProblems(raw, annotations, options, operator)...)
 	}
 	if options.TLSSecret != "" {
 		options.TLSContainer = ""
@@ -264,7 +296,6 @@ func Parse(annotations map[string]string, operator config.LoadBalancer) (Options
 	}
 	// An operator who allows internal load balancers only cannot be overruled.
 	options.Internal = options.Internal || defaults.Internal
-	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
 	return options, problems
 }
 
@@ -336,7 +367,13 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 
 // Selector returns which nodes become members, whatever else is wrong with the
 // annotations. The error is that of a selector that cannot be read.
-func Selector(annotations map[string]string, operator config.LoadBalancer) (setting.NodeSelector, error) {
+func Selector(raw map[string]string, operator config.LoadBalancer) (setting.NodeSelector, error) {
+	for _, p := range slices.Concat(conflicts(raw), misspelt(raw)) {
+		if p.Concerns(ClassKey, NodeSelector) {
+			return nil, p
+		}
+	}
+	annotations := Canonical(raw)
 	text, there := annotations[NodeSelector]
 	if !there {
 		defaults, known := operator.Of(classOf(annotations))
@@ -348,12 +385,17 @@ func Selector(annotations map[string]string, operator config.LoadBalancer) (sett
 	return setting.ParseNodeSelector(text)
 }
 
-// KeepsFloatingIP reads the one annotation that matters at the end. A value that cannot be
-// read keeps the floating IP: it can still be deleted by hand, and could not be got back.
+// KeepsFloatingIP reads the one annotation that matters at the end. These keep the floating IP, too: a value that cannot
+// be read, two that contradict each other, a misspelt key of this annotation or of FloatingIP, and so many unknown keys that
+// one of these may be among them. The floating IP can still be deleted by hand, and could not be got back.
 func KeepsFloatingIP(annotations map[string]string, operator config.LoadBalancer) bool {
 	options, problems := Parse(annotations, operator)
-	unreadable := func(p Problem) bool { return p.Key == KeepFloatingIP }
-	return options.KeepFloatingIP || slices.ContainsFunc(problems, unreadable)
+	unreadable := func(p Problem) bool {
+		return p.Concerns(KeepFloatingIP) || p.Misspelt && p.Canonical == FloatingIP
+	}
+	// A key without a prefix is no problem.
+	misspelt := func(u Unknown) bool { return u.Nearest == KeepFloatingIP }
+	return options.KeepFloatingIP || slices.ContainsFunc(problems, unreadable) || slices.ContainsFunc(FindUnknown(annotations), misspelt)
 }
 
 // overlap is the problem of a look of the health monitor that may not have ended
@@ -365,18 +407,4 @@ func overlap(annotations map[string]string, o Options) Problem {
 	}
 	return Problem{Key: key, Value: annotations[key], Text: fmt.Sprintf(
 		"the timeout of %v must not be above the delay of %v, or probes would overlap", o.MonitorTimeout, o.MonitorDelay)}
-}
-
-// Unknown returns the keys that look like ours and are not in the table, sorted:
-// misspelt, or another version's.
-func Unknown(annotations map[string]string) []string {
-	var unknown []string
-	for key := range annotations {
-		known := slices.ContainsFunc(Table, func(a Annotation) bool { return a.Key == key })
-		if (strings.HasPrefix(key, Prefix) || strings.HasPrefix(key, OwnPrefix)) && !known {
-			unknown = append(unknown, key)
-		}
-	}
-	slices.Sort(unknown)
-	return unknown
 }

@@ -432,17 +432,21 @@ func TestAllProblemsComeAtOnceSortedByKey(t *testing.T) {
 	}
 }
 
-func TestMisspeltKeysOfOursAreUnknownAndOthersAreNot(t *testing.T) {
-	got := Unknown(map[string]string{
+func TestUnknownKeysComeSortedWithWhatTheyWereMeantToBe(t *testing.T) {
+	got := FindUnknown(map[string]string{
 		Prefix + "keep-floating-ip": "true", Prefix + "Class": "x", Prefix: "", keyDelay: "5", LoadBalancerID: "x",
 		"example.com/class": "x", "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
 	})
-	want := []string{Prefix, Prefix + "Class", Prefix + "keep-floating-ip"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Unknown (-want +got):\n%s", diff)
+	want := []Unknown{
+		{Key: Prefix},
+		{Key: Prefix + "Class", Value: "x", Nearest: ClassKey, Protects: RestrictsAccess},
+		{Key: Prefix + "keep-floating-ip", Value: "true", Nearest: KeepFloatingIP, Protects: Keeps},
 	}
-	if got := Unknown(nil); got != nil {
-		t.Errorf("Unknown(nil) = %v", got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unknown annotations (-want +got):\n%s", diff)
+	}
+	if got := FindUnknown(nil); got != nil {
+		t.Errorf("FindUnknown(nil) = %v", got)
 	}
 }
 
@@ -462,8 +466,8 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("problem of %s=%q, which was not set", p.Key, p.Value)
 			}
 		}
-		for _, u := range Unknown(annotations) {
-			if slices.Contains(cloudControllerKeys, u) {
+		for _, u := range FindUnknown(annotations) {
+			if slices.Contains(cloudControllerKeys, u.Key) {
 				t.Errorf("%s is unknown", u)
 			}
 		}

@@ -156,11 +156,13 @@ var secretRefs = valueType[[]string]{
 
 // protocolProblems are those of annotations that are right by themselves: together, or
 // with where the operator says that certificates are kept.
-func protocolProblems(annotations map[string]string, o Options, operator config.LoadBalancer) []Problem {
+func protocolProblems(raw, annotations map[string]string, o Options, operator config.LoadBalancer) []Problem {
 	var problems []Problem
-	add := func(key, text string) { problems = append(problems, Problem{key, annotations[key], text}) }
+	add := func(key, text string) {
+		problems = append(problems, Problem{Key: key, Value: annotations[key], Text: text})
+	}
 	if o.XForwardedFor && o.ProxyProtocol != "" {
-		add(XForwardedFor, eitherProxyOrHeader)
+		add(XForwardedFor, eitherProxyOrHeader(TypedKey(raw, ProxyProtocol)))
 	}
 	if operator.ExternalContainers() {
 		return problems
@@ -180,46 +182,55 @@ func protocolProblems(annotations map[string]string, o Options, operator config.
 	return problems
 }
 
-const eitherProxyOrHeader = "cannot be combined with annotation " + ProxyProtocol + "; remove one of them, or set the protocol of each port in " + ProtocolsKey
+// eitherProxyOrHeader says what is wrong with two settings of all ports, of which the other one has the key.
+func eitherProxyOrHeader(proxyKey string) string {
+	return "cannot be combined with annotation " + proxyKey + "; remove one of them, or set the protocol of each port in " + ProtocolsKey
+}
 
 // protocolLines say what ports speak.
 var protocolLines = []Annotation{
 	set(protocols, func(o *Options) *Protocols { return &o.Protocols }, Annotation{
-		Key:     ProtocolsKey,
-		Default: "the next four annotations, or else the transport protocol of each port",
+		Key:      ProtocolsKey,
+		Protects: RestrictsAccess,
+		Default:  "the next four annotations, or else the transport protocol of each port",
 		Doc: "The protocol of individual ports; see [protocols](../service-authors.md#protocols). For these ports it takes precedence over proxy-protocol, x-forwarded-for, default-tls-container-ref and tls-secret. " +
 			"With appProtocol in the list, spec.ports[].appProtocol applies to ports that nothing else sets. " +
 			"HTTP, TERMINATED_HTTPS, PROXY and PROXYV2 need a provider other than ovn; otherwise the Service is refused.",
 	}),
 	set(proxyProtocol, func(o *Options) *lb.PoolProtocol { return &o.ProxyProtocol }, Annotation{
-		Key:     ProxyProtocol,
-		Default: "false",
-		Doc:     "All TCP ports send the client's address to the nodes by the PROXY protocol: true or v1 for version 1, v2 for version 2 (Octavia API version 2.22). The Pods must expect it. UDP and SCTP ports are not affected.",
-		Needs:   []lb.Feature{lb.FeatureProxy},
+		Key:      ProxyProtocol,
+		Protects: RestrictsAccess,
+		Default:  "false",
+		Doc:      "All TCP ports send the client's address to the nodes by the PROXY protocol: true or v1 for version 1, v2 for version 2 (Octavia API version 2.22). The Pods must expect it. UDP and SCTP ports are not affected.",
+		Needs:    []lb.Feature{lb.FeatureProxy},
 	}),
 	set(boolean, func(o *Options) *bool { return &o.XForwardedFor }, Annotation{
-		Key:     XForwardedFor,
-		Default: "false",
-		Doc:     "All TCP ports use HTTP and add header X-Forwarded-For. Cannot be combined with proxy-protocol. UDP and SCTP ports are not affected.",
-		Needs:   []lb.Feature{lb.FeatureHTTP},
+		Key:      XForwardedFor,
+		Protects: RestrictsAccess,
+		Default:  "false",
+		Doc:      "All TCP ports use HTTP and add header X-Forwarded-For. Cannot be combined with proxy-protocol. UDP and SCTP ports are not affected.",
+		Needs:    []lb.Feature{lb.FeatureHTTP},
 	}),
 	set(secretRef, func(o *Options) *string { return &o.TLSContainer }, Annotation{
-		Key:     TLSContainer,
-		Default: "[LoadBalancer] default-tls-container-ref",
-		Doc:     "All TCP ports terminate TLS with this certificate and use HTTP to the nodes. An empty value disables that. UDP and SCTP ports are not affected.",
-		Needs:   []lb.Feature{lb.FeatureTLS},
+		Key:      TLSContainer,
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] default-tls-container-ref",
+		Doc:      "All TCP ports terminate TLS with this certificate and use HTTP to the nodes. An empty value disables that. UDP and SCTP ports are not affected.",
+		Needs:    []lb.Feature{lb.FeatureTLS},
 	}),
 	set(secretName, func(o *Options) *string { return &o.TLSSecret }, Annotation{
-		Key:     TLSSecret,
-		Default: "none",
+		Key:      TLSSecret,
+		Protects: RestrictsAccess,
+		Default:  "none",
 		Doc: "All TCP ports terminate TLS with the certificate of this Secret of type kubernetes.io/tls in the Service's namespace. kube-octavia stores it in Barbican and updates it when the Secret changes; see [certificates](../service-authors.md#certificates). " +
 			"It takes precedence over default-tls-container-ref.",
 		Needs: []lb.Feature{lb.FeatureTLS},
 	}),
 	set(secretRefs, func(o *Options) *[]string { return &o.SNIContainers }, Annotation{
-		Key:     SNIContainers,
-		Default: "none",
-		Doc:     "Additional certificates for ports that terminate TLS, selected by the host name that the client requests (SNI).",
-		Needs:   []lb.Feature{lb.FeatureTLS},
+		Key:      SNIContainers,
+		Protects: RestrictsAccess,
+		Default:  "none",
+		Doc:      "Additional certificates for ports that terminate TLS, selected by the host name that the client requests (SNI).",
+		Needs:    []lb.Feature{lb.FeatureTLS},
 	}),
 }

@@ -42,6 +42,6 @@ var Comparisons = []Comparison{{
 	Value: "int(a) <= int(b)",
 }, {
 	Keys:  [2]string{XForwardedFor, ProxyProtocol},
-	Right: eitherProxyOrHeader,
+	Right: eitherProxyOrHeader(ProxyProtocol),
 	Value: `a != "true" || b == "false"`,
 }}

@@ -29,6 +29,8 @@ type Annotation struct {
 	// the Service is refused, or, with WithoutIt, served and told.
 	Needs     []lb.Feature
 	WithoutIt bool
+	// Protects is what would be open or lost without it, so that a misspelt key refuses the Service, or "".
+	Protects Protection
 	// Output is set for annotations that are written for the user to read.
 	Output bool
 	// Rule is for kube-apiserver, to refuse what the parser would. Those with Output have none.
@@ -58,25 +60,29 @@ var Table = slices.Concat(addressLines, placementLines, protocolLines, trafficLi
 // addressLines say where clients reach the Service, and who may.
 var addressLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.Internal }, Annotation{
-		Key:     "service.beta.kubernetes.io/openstack-internal-load-balancer",
-		Default: "[LoadBalancer] internal-lb",
-		Doc:     "true: the load balancer gets no floating IP. The VIP stays when the value changes. If the operator sets internal-lb = true, false has no effect.",
+		Key:      Internal,
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] internal-lb",
+		Doc:      "true: the load balancer gets no floating IP. The VIP stays when the value changes. If the operator sets internal-lb = true, false has no effect.",
 	}),
 	set(sourceRanges, func(o *Options) *[]string { return &o.SourceRanges }, Annotation{
-		Key:     "service.beta.kubernetes.io/load-balancer-source-ranges",
-		Default: "[LoadBalancer] source-ranges",
+		Key:      SourceRanges,
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] source-ranges",
 		Doc: "The clients that may connect, if spec.loadBalancerSourceRanges is empty. An empty value allows every client. " +
 			"Needs Octavia API version 2.12, or with provider ovn manage-security-groups = true; otherwise the Service is refused.",
 	}),
 	set(boolean, func(o *Options) *bool { return &o.KeepFloatingIP }, Annotation{
-		Key:     KeepFloatingIP,
-		Default: "false",
-		Doc:     "When the Service is deleted or becomes internal, the floating IP is detached and stays in the project.",
+		Key:      KeepFloatingIP,
+		Protects: Keeps,
+		Default:  "false",
+		Doc:      "When the Service is deleted or becomes internal, the floating IP is detached and stays in the project.",
 	}),
 	set(floatingIP, func(o *Options) *string { return &o.FloatingIP }, Annotation{
-		Key:     FloatingIP,
-		Default: "spec.loadBalancerIP, or any",
-		Doc:     "The floating IP of an external Service, by address or id. A floating IP of the project is attached if it is unused, and kept when the Service is deleted. For an address without a floating IP a new one is created, if the cloud allows that. After a change the Service moves to the other address. Replaces spec.loadBalancerIP, which Kubernetes has deprecated.",
+		Key:      FloatingIP,
+		Protects: Keeps,
+		Default:  "spec.loadBalancerIP, or any",
+		Doc:      "The floating IP of an external Service, by address or id. A floating IP of the project is attached if it is unused, and kept when the Service is deleted. For an address without a floating IP a new one is created, if the cloud allows that. After a change the Service moves to the other address. Replaces spec.loadBalancerIP, which Kubernetes has deprecated.",
 	}),
 	set(oneOf(StatusFloating, StatusVIP, StatusBoth), func(o *Options) *StatusAddresses { return &o.StatusAddresses }, Annotation{
 		Key:     OwnPrefix + "status-addresses",
@@ -84,28 +90,32 @@ var addressLines = []Annotation{
 		Doc:     "Which addresses of an external Service its status shows: the floating IP, the VIP, or both, the floating IP first. The status of an internal Service shows the VIP.",
 	}),
 	set(id(setting.Network), func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
-		Key:     Prefix + "floating-network-id",
-		Default: "[LoadBalancer] floating-network-id",
-		Doc:     "The external network of the floating IP. Without one, or with an empty value: with several external networks that have IPv4, the one that the router of the VIP's subnet leads to, or the first by name if the project does not see that router.",
-		Change:  NextFloatingIP,
+		Key:      Prefix + "floating-network-id",
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] floating-network-id",
+		Doc:      "The external network of the floating IP. Without one, or with an empty value: with several external networks that have IPv4, the one that the router of the VIP's subnet leads to, or the first by name if the project does not see that router.",
+		Change:   NextFloatingIP,
 	}),
 	set(id(setting.FloatingSubnet), func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
-		Key:     Prefix + "floating-subnet-id",
-		Default: "[LoadBalancer] floating-subnet-id",
-		Doc:     "The subnet of that network for the floating IP.",
-		Change:  NextFloatingIP,
+		Key:      Prefix + "floating-subnet-id",
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] floating-subnet-id",
+		Doc:      "The subnet of that network for the floating IP.",
+		Change:   NextFloatingIP,
 	}),
 	set(subnetName, func(o *Options) *string { return &o.FloatingSubnets.Name }, Annotation{
-		Key:     Prefix + "floating-subnet",
-		Default: "[LoadBalancer] floating-subnet",
-		Doc:     "The subnets of that network to try in turn, if floating-subnet-id is not set: a name, a pattern with * and ?, or ~ and a regular expression (RE2) that matches any part of the name. A leading ! selects all other subnets.",
-		Change:  NextFloatingIP,
+		Key:      Prefix + "floating-subnet",
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] floating-subnet",
+		Doc:      "The subnets of that network to try in turn, if floating-subnet-id is not set: a name, a pattern with * and ?, or ~ and a regular expression (RE2) that matches any part of the name. A leading ! selects all other subnets.",
+		Change:   NextFloatingIP,
 	}),
 	set(subnetTags, func(o *Options) *string { return &o.FloatingSubnets.Tags }, Annotation{
-		Key:     Prefix + "floating-subnet-tags",
-		Default: "[LoadBalancer] floating-subnet-tags",
-		Doc:     "The tags of the subnets to try: any tag of the list, or with a leading & all of them. A leading ! selects all other subnets. If floating-subnet is set too, both must match.",
-		Change:  NextFloatingIP,
+		Key:      Prefix + "floating-subnet-tags",
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] floating-subnet-tags",
+		Doc:      "The tags of the subnets to try: any tag of the list, or with a leading & all of them. A leading ! selects all other subnets. If floating-subnet is set too, both must match.",
+		Change:   NextFloatingIP,
 	}),
 	set(hostname, func(o *Options) *string { return &o.Hostname }, Annotation{
 		Key:     Prefix + "hostname",
@@ -117,40 +127,46 @@ var addressLines = []Annotation{
 // placementLines say where and how the load balancer is made.
 var placementLines = []Annotation{
 	set(name, func(o *Options) *string { return &o.Class }, Annotation{
-		Key:     ClassKey,
-		Values:  "name of a [LoadBalancerClass]",
-		Default: "none",
-		Doc:     "Selects a section [LoadBalancerClass] of cloud.conf. After a change, settings that Octavia can change in place are applied; the others apply only to load balancers that are created later.",
+		Key:      ClassKey,
+		Protects: RestrictsAccess,
+		Values:   "name of a [LoadBalancerClass]",
+		Default:  "none",
+		Doc:      "Selects a section [LoadBalancerClass] of cloud.conf. After a change, settings that Octavia can change in place are applied; the others apply only to load balancers that are created later.",
 	}),
 	set(name, func(o *Options) *string { return &o.Group }, Annotation{
-		Key:     LoadBalancerGroup,
-		Default: "none",
-		Doc:     "Services of a namespace with the same group [share one load balancer](../service-authors.md#share-a-load-balancer). With [LoadBalancer] shared-lb-scope = cluster or any, groups span all namespaces. A Service that already has a load balancer keeps it, even when it leaves the group.",
-		Change:  NeedsNewService,
+		Key:      LoadBalancerGroup,
+		Protects: ChoosesBalancer,
+		Default:  "none",
+		Doc:      "Services of a namespace with the same group [share one load balancer](../service-authors.md#share-a-load-balancer). With [LoadBalancer] shared-lb-scope = cluster or any, groups span all namespaces. A Service that already has a load balancer keeps it, even when it leaves the group.",
+		Change:   NeedsNewService,
 	}),
 	set(id(setting.Subnet), func(o *Options) *string { return &o.SubnetID }, Annotation{
-		Key:     SubnetID,
-		Default: "[LoadBalancer] subnet-id",
-		Doc:     "The subnet of the VIP, and of the members if member-subnet-id is not set. With empty subnet-id and network-id, the subnet of the nodes.",
-		Change:  NeedsReplacement,
+		Key:      SubnetID,
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] subnet-id",
+		Doc:      "The subnet of the VIP, and of the members if member-subnet-id is not set. With empty subnet-id and network-id, the subnet of the nodes.",
+		Change:   NeedsReplacement,
 	}),
 	set(id(setting.Network), func(o *Options) *string { return &o.NetworkID }, Annotation{
-		Key:     NetworkID,
-		Default: "[LoadBalancer] network-id",
-		Doc:     "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet. For a Service with IPv6 it is the first by name of each family.",
-		Change:  NeedsReplacement,
+		Key:      NetworkID,
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] network-id",
+		Doc:      "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet. For a Service with IPv6 it is the first by name of each family.",
+		Change:   NeedsReplacement,
 	}),
 	set(id(setting.Port), func(o *Options) *string { return &o.PortID }, Annotation{
-		Key:     PortID,
-		Default: "none",
-		Doc:     "An existing Neutron port that becomes the VIP port. subnet-id, network-id and, for an internal Service, spec.loadBalancerIP are then ignored. The port is kept when the load balancer is deleted. A port that another load balancer uses is refused.",
-		Change:  NeedsReplacement,
+		Key:      PortID,
+		Protects: RestrictsAccess,
+		Default:  "none",
+		Doc:      "An existing Neutron port that becomes the VIP port. subnet-id, network-id and, for an internal Service, spec.loadBalancerIP are then ignored. The port is kept when the load balancer is deleted. A port that another load balancer uses is refused.",
+		Change:   NeedsReplacement,
 	}),
 	set(id(setting.Subnet), func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
-		Key:     AdditionalSubnetID,
-		Default: "[LoadBalancer] additional-subnet-id, or the first by name in the VIP's network",
-		Doc:     "For dual-stack Services: the subnet of the second VIP, of the other IP family than subnet-id. It must be in the same network.",
-		Change:  NeedsReplacement,
+		Key:      AdditionalSubnetID,
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] additional-subnet-id, or the first by name in the VIP's network",
+		Doc:      "For dual-stack Services: the subnet of the second VIP, of the other IP family than subnet-id. It must be in the same network.",
+		Change:   NeedsReplacement,
 	}),
 	set(id(setting.Subnet), func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
 		Key:     MemberSubnetID,
@@ -203,7 +219,7 @@ var trafficLines = []Annotation{
 		Doc:     "Which of [a node's addresses](../service-authors.md#which-address-of-a-node) becomes the member: the first of this type, or else of the other type. An address in member-subnet-id comes first.",
 	}),
 	set(oneOf(config.Methods...), func(o *Options) *string { return &o.Method }, Annotation{
-		Key:     Prefix + "lb-method",
+		Key:     Method,
 		Default: "[LoadBalancer] lb-method",
 		Doc:     "The balancing method of each pool. Provider ovn supports only SOURCE_IP_PORT, which is its default.",
 	}),
@@ -229,7 +245,7 @@ func timeoutLine(name, value, doc string, field func(*Options) *int) Annotation 
 // monitorLines are about health monitors.
 var monitorLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.Monitor }, Annotation{
-		Key:       Prefix + "enable-health-monitor",
+		Key:       EnableMonitor,
 		Default:   "[LoadBalancer] create-monitor",
 		Doc:       "true: each pool gets a health monitor. With externalTrafficPolicy Local it probes the health check node port, and traffic goes to the nodes that pass. Without a monitor, the members are the nodes with ready endpoints.",
 		Needs:     []lb.Feature{lb.FeatureMonitor},
@@ -261,11 +277,12 @@ var monitorLines = []Annotation{
 // metricsLines are about the load balancer's own metrics.
 var metricsLines = []Annotation{
 	set(sourceRanges, func(o *Options) *[]string { return &o.MetricsAllowedCIDRs }, Annotation{
-		Key:     MetricsAllowedCIDRs,
-		Default: "[LoadBalancer] metrics-allowed-cidrs",
-		Doc:     "The clients that may read the metrics at metrics-port. An empty value allows none.",
+		Key:      MetricsAllowedCIDRs,
+		Protects: RestrictsAccess,
+		Default:  "[LoadBalancer] metrics-allowed-cidrs",
+		Doc:      "The clients that may read the metrics at metrics-port. An empty value allows none.",
 	}),
-	set(number(1, 65535), func(o *Options) *int { return &o.MetricsPort }, Annotation{
+	set(number(1, 65535, ""), func(o *Options) *int { return &o.MetricsPort }, Annotation{
 		Key:       MetricsPort,
 		Default:   "none",
 		Doc:       "The port at which the load balancer serves [its own metrics](../service-authors.md#metrics) to Prometheus. It must not be one of the Service's TCP ports. Refused if no client may read it.",
@@ -291,19 +308,21 @@ func tagLine(key, of string, field func(*Options) *[]string, needs ...lb.Feature
 
 var otherLines = []Annotation{
 	set(oneOf(DriftRepair, DriftReport, DriftIgnore), func(o *Options) *Drift { return &o.Drift }, Annotation{
-		Key:     DriftPolicy,
-		Default: "repair",
-		Doc:     "What happens to changes that other clients make in the cloud. repair: undo them at the next sweep. report: keep them until the Service or its nodes change, and report them in condition Programmed and an event. ignore: keep them, without a report.",
+		Key:      DriftPolicy,
+		Protects: Keeps,
+		Default:  "repair",
+		Doc:      "What happens to changes that other clients make in the cloud. repair: undo them at the next sweep. report: keep them until the Service or its nodes change, and report them in condition Programmed and an event. ignore: keep them, without a report.",
 	}),
 }
 
 // outputLines are written for the user to read, and for the controller after this one.
 var outputLines = []Annotation{
 	{
-		Key:    LoadBalancerID,
-		Values: "UUID",
-		Output: true,
-		Doc:    "The Octavia id of the Service's load balancer. A Service that is created with the id of another Service's load balancer [shares](../service-authors.md#share-a-load-balancer) it, if [LoadBalancer] shared-lb-scope allows that. Do not change it later.",
+		Key:      LoadBalancerID,
+		Protects: ChoosesBalancer,
+		Values:   "UUID",
+		Output:   true,
+		Doc:      "The Octavia id of the Service's load balancer. A Service that is created with the id of another Service's load balancer [shares](../service-authors.md#share-a-load-balancer) it, if [LoadBalancer] shared-lb-scope allows that. Do not change it later.",
 		apply: func(o *Options, value string) error {
 			o.LoadBalancerID = strings.TrimSpace(value)
 			return nil

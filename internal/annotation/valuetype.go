@@ -61,9 +61,12 @@ var boolean = valueType[bool]{
 	},
 }
 
-// number is a whole number between low and high.
-func number(low, high int) valueType[int] {
+// number is a whole number between low and high. unit is what it counts, "" if that is the key itself.
+func number(low, high int, unit string) valueType[int] {
 	right := fmt.Sprintf("must be a whole number from %d to %d", low, high)
+	if unit != "" {
+		right = fmt.Sprintf("must be a whole number of %s from %d to %d", unit, low, high)
+	}
 	return valueType[int]{
 		values: fmt.Sprintf("%d to %d", low, high),
 		rule: Rule{Kind: fmt.Sprintf("number from %d to %d", low, high), Right: right, Value: fmt.Sprintf(
@@ -79,14 +82,14 @@ func number(low, high int) valueType[int] {
 }
 
 // connections is a limit of connections, as Octavia takes it.
-var connections = number(NoLimit, math.MaxInt32)
+var connections = number(NoLimit, math.MaxInt32, "connections")
 
 // members is how many nodes become members, or 0 for all.
-var members = number(0, math.MaxInt32)
+var members = number(0, math.MaxInt32, "nodes")
 
-var retries = number(1, 10)
+var retries = number(1, 10, "health checks")
 
-var secondsOfADay = number(1, 24*60*60)
+var secondsOfADay = number(1, 24*60*60, "seconds")
 
 var seconds = valueType[time.Duration]{values: "seconds, 1 or more", rule: secondsOfADay.rule, parse: func(text string) (time.Duration, error) {
 	n, err := secondsOfADay.parse(text)
@@ -96,7 +99,7 @@ var seconds = valueType[time.Duration]{values: "seconds, 1 or more", rule: secon
 // longestTimeout is the longest that Octavia takes, 24 days.
 const longestTimeout = 24 * 24 * 60 * 60 * 1000
 
-var milliseconds = number(0, longestTimeout)
+var milliseconds = number(0, longestTimeout, "milliseconds")
 
 var timeout = valueType[int]{values: "milliseconds, up to 24 days", rule: milliseconds.rule, parse: milliseconds.parse}
 

@@ -144,7 +144,9 @@ func invalid(reason, format string, args ...any) *Invalid {
 
 // The reasons to refuse a Service.
 const (
-	ReasonInvalidAnnotation   = "InvalidAnnotation"
+	ReasonInvalidAnnotation = "InvalidAnnotation"
+	// ReasonMisspeltAnnotation: an unknown key was probably meant for an annotation that restricts access or keeps something.
+	ReasonMisspeltAnnotation  = "MisspeltAnnotation"
 	ReasonInvalidAddress      = "InvalidAddress"
 	ReasonInvalidSourceRanges = "InvalidSourceRanges"
 	ReasonUnsupported         = "Unsupported"
@@ -165,7 +167,7 @@ const (
 // Refuses reports whether the reason refuses a whole Service, rather than a part of its request.
 func Refuses(reason string) bool {
 	return slices.Contains([]string{
-		ReasonInvalidAnnotation, ReasonInvalidAddress, ReasonInvalidSourceRanges, ReasonUnsupported, ReasonNoNodePort, ReasonNoSubnet, ReasonServiceSubnetUnusable,
+		ReasonInvalidAnnotation, ReasonMisspeltAnnotation, ReasonInvalidAddress, ReasonInvalidSourceRanges, ReasonUnsupported, ReasonNoNodePort, ReasonNoSubnet, ReasonServiceSubnetUnusable,
 		ReasonSharingRefused, ReasonCertificateUnusable, ReasonRequiresReplacement, ReasonDualStackUnsupported,
 	}, reason)
 }
@@ -214,7 +216,11 @@ func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.
 	for i, p := range problems {
 		texts[i] = p.Error()
 	}
-	return options, &Invalid{Reason: ReasonInvalidAnnotation, Message: strings.Join(texts, "; ")}
+	reason := ReasonInvalidAnnotation
+	if !slices.ContainsFunc(problems, func(p annotation.Problem) bool { return !p.Misspelt }) {
+		reason = ReasonMisspeltAnnotation
+	}
+	return options, &Invalid{Reason: reason, Message: strings.Join(texts, "; ")}
 }
 
 // Wanted returns what the Service should have. The error is an *Invalid.
@@ -266,7 +272,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	balancer.Listeners = append(balancer.Listeners, metrics...)
 	wanted := lb.Wanted{
 		LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners),
-		MoveMembers:  in.Service.Annotations[annotation.MemberSubnetID] != "",
+		MoveMembers:  annotation.Canonical(in.Service.Annotations)[annotation.MemberSubnetID] != "",
 		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
 	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable())
@@ -338,7 +344,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
 	in.chooseMembers(options)
 	valid := func(keys []string) bool {
-		return !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool { return slices.Contains(keys, p.Key) })
+		return !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool { return p.Concerns(keys...) })
 	}
 	sure, podsSure := err == nil && valid(choosesMembers), valid(choosesPods)
 	if !sure {
@@ -444,7 +450,7 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 	if options.FloatingIP != "" {
 		if floating = in.Networks.FloatingIPAddress; !external {
 			return "", vip, invalid(ReasonInvalidAddress,
-				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", annotation.FloatingIP)
+				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", in.key(annotation.FloatingIP))
 		}
 	}
 	value := in.Service.Spec.LoadBalancerIP
@@ -462,7 +468,7 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 		return floating, address, nil
 	case floating != "" && value != floating:
 		return "", vip, invalid(ReasonInvalidAddress, "annotation %s requests %s, but spec.loadBalancerIP requests %s; remove one of them",
-			annotation.FloatingIP, floating, value)
+			in.key(annotation.FloatingIP), floating, value)
 	}
 	return address.String(), vip, nil
 }

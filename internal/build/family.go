@@ -93,7 +93,7 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 			"delete the Service and create it again, in a network with an %s subnet", found.ID, second, second)
 	case in.Networks.AdditionalSubnetID == "":
 		return invalid(ReasonDualStackUnsupported, "the VIP's network has no %s subnet that the project can see, or the given port "+
-			"has no such address; add a subnet, or name one in annotation %s", second, annotation.AdditionalSubnetID)
+			"has no such address; add a subnet, or name one in annotation %s", second, in.key(annotation.AdditionalSubnetID))
 	}
 	return nil
 }

@@ -79,8 +79,8 @@ func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 func (in Input) checkAlgorithm(options annotation.Options) error {
 	algorithm := in.algorithm(options)
 	if in.Capabilities.OVN() && algorithm != lb.SourceIPPort {
-		return invalid(ReasonUnsupported, "provider %s does not support balancing method %s, only %s; remove annotation %slb-method",
-			in.Capabilities.Provider, algorithm, lb.SourceIPPort, annotation.Prefix)
+		return invalid(ReasonUnsupported, "provider %s does not support balancing method %s, only %s; remove annotation %s",
+			in.Capabilities.Provider, algorithm, lb.SourceIPPort, in.key(annotation.Method))
 	}
 	if algorithm != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
 		return nil
@@ -244,7 +244,7 @@ func (in Input) checkPorts() error {
 		switch other, found := taken[p.Port]; {
 		case p.NodePort == 0 && !in.members.pods:
 			return invalid(ReasonNoNodePort, "port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true, "+
-				"or annotation %s to %s", p.Port, annotation.TargetType, config.PodTargets)
+				"or annotation %s to %s", p.Port, in.key(annotation.TargetType), config.PodTargets)
 		case found && !can.Has(lb.FeatureTransportsShareAPort):
 			return invalid(ReasonUnsupported, "port %d for %s and %s needs %s; this cloud has version %s",
 				p.Port, other, p.Protocol, lb.FeatureTransportsShareAPort.Needs(), can.APIVersion)

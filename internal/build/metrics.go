@@ -22,11 +22,11 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 		return nil, nil, nil
 	}
 	wrong := func(format string, args ...any) error {
-		return invalid(ReasonInvalidAnnotation, "annotation %s=%d: %s", annotation.MetricsPort, port, fmt.Sprintf(format, args...))
+		return invalid(ReasonInvalidAnnotation, "annotation %s=%d: %s", in.key(annotation.MetricsPort), port, fmt.Sprintf(format, args...))
 	}
 	withheld := func(format string, args ...any) []lb.Withheld {
 		return []lb.Withheld{{Reason: ReasonMetricsUnsupported, Message: fmt.Sprintf(format, args...) +
-			fmt.Sprintf(". The Service is served without metrics; to accept that, remove annotation %s", annotation.MetricsPort)}}
+			fmt.Sprintf(". The Service is served without metrics; to accept that, remove annotation %s", in.key(annotation.MetricsPort))}}
 	}
 	taken := slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool {
 		return int(p.Port) == port && (p.Protocol == corev1.ProtocolTCP || !can.Has(lb.FeatureTransportsShareAPort))
@@ -36,15 +36,15 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 		return nil, nil, wrong("it is a port of the Service; choose another")
 	case in.Sharer && in.Found != nil:
 		return nil, nil, invalid(ReasonSharingRefused,
-			"load balancer %s was not created for this Service, and its metrics include other Services; remove annotation %s", in.Found.ID, annotation.MetricsPort)
+			"load balancer %s was not created for this Service, and its metrics include other Services; remove annotation %s", in.Found.ID, in.key(annotation.MetricsPort))
 	case len(options.MetricsAllowedCIDRs) == 0:
-		return nil, nil, wrong("no client may read the metrics; list the allowed CIDRs in annotation %s (0.0.0.0/0 and ::/0 allow every client)", annotation.MetricsAllowedCIDRs)
+		return nil, nil, wrong("no client may read the metrics; list the allowed CIDRs in annotation %s (0.0.0.0/0 and ::/0 allow every client)", in.key(annotation.MetricsAllowedCIDRs))
 	case !can.Has(lb.FeaturePrometheus):
 		return nil, withheld("metrics need %s", in.needs(lb.FeaturePrometheus)), nil
 	}
 	sources, restricted, err := in.reachable(options.MetricsAllowedCIDRs)
 	if err != nil {
-		return nil, nil, wrong("%v; see annotation %s", err, annotation.MetricsAllowedCIDRs)
+		return nil, nil, wrong("%v; see annotation %s", err, in.key(annotation.MetricsAllowedCIDRs))
 	}
 	switch enforced := can.Has(lb.FeatureAllowedCIDRs); {
 	case restricted && in.hasBoth():

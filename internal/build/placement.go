@@ -57,7 +57,7 @@ func (in Input) checkPlacement(options annotation.Options) error {
 		{annotation.AvailabilityZone, "availability zone", options.AvailabilityZone, have.AvailabilityZone},
 	} {
 		if len(in.annotated(p.key)) > 0 && !sameID(p.want, p.have) && !in.overruled(p.key, options) {
-			others = append(others, fmt.Sprintf("%s %s instead of %s (annotation %s)", p.what, p.want, cmp.Or(p.have, "none"), p.key))
+			others = append(others, fmt.Sprintf("%s %s instead of %s (annotation %s)", p.what, p.want, cmp.Or(p.have, "none"), in.key(p.key)))
 		}
 	}
 	others = append(others, in.otherVIPs()...)

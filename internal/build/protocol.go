@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -48,7 +49,7 @@ func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 	if len(o.SNIContainers) > 0 && !terminates {
 		return nil, invalid(ReasonInvalidAnnotation,
 			"annotation %s lists certificates but no port terminates TLS; set a port to %s in annotation %s, set annotation %s, or remove this one",
-			annotation.SNIContainers, annotation.PortTerminatedHTTPS, annotation.ProtocolsKey, annotation.TLSContainer)
+			in.key(annotation.SNIContainers), annotation.PortTerminatedHTTPS, in.key(annotation.ProtocolsKey), in.key(annotation.TLSContainer))
 	}
 	return all, nil
 }
@@ -59,7 +60,7 @@ func (in Input) namedPorts(asked annotation.Protocols) ([]annotation.PortProtoco
 	ports := in.Service.Spec.Ports
 	named := make([]annotation.PortProtocol, len(ports))
 	refuse := func(entry annotation.NamedPort, format string, args ...any) error {
-		return invalid(ReasonInvalidAnnotation, "annotation %s: %s: %s", annotation.ProtocolsKey, entry, fmt.Sprintf(format, args...))
+		return invalid(ReasonInvalidAnnotation, "annotation %s: %s: %s", in.key(annotation.ProtocolsKey), entry, fmt.Sprintf(format, args...))
 	}
 	for _, entry := range asked.Ports {
 		found := portsCalled(ports, entry.Port)
@@ -153,6 +154,41 @@ func byService(port corev1.ServicePort, o annotation.Options) protocol {
 	return p
 }
 
+// StaysPlain says which ports go without what annotations for the whole Service request, because load balancers have it only
+// for TCP. It returns "" for none. What only the operator's settings say, nobody requested for these ports.
+func StaysPlain(service *corev1.Service, c config.LoadBalancer) string {
+	if service == nil {
+		return ""
+	}
+	o, _ := annotation.Parse(service.Annotations, c)
+	hasCertificate := o.TLSSecret != "" || annotation.Value(service.Annotations, annotation.TLSContainer) != ""
+	var lacking []string
+	for _, one := range []struct {
+		on   bool
+		what string
+	}{{o.ProxyProtocol != "", "the PROXY protocol"}, {o.XForwardedFor, "header X-Forwarded-For"}, {hasCertificate, "TLS"}} {
+		if one.on {
+			lacking = append(lacking, one.what)
+		}
+	}
+	named := map[int]bool{}
+	for _, n := range o.Protocols.Ports {
+		for _, i := range portsCalled(service.Spec.Ports, n.Port) {
+			named[i] = true
+		}
+	}
+	var plain []corev1.ServicePort
+	for i, p := range service.Spec.Ports {
+		if p.Protocol != corev1.ProtocolTCP && p.Protocol != "" && !named[i] {
+			plain = append(plain, p)
+		}
+	}
+	if len(lacking) == 0 || len(plain) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("without %s, which load balancers have only for TCP: ports %s", strings.Join(lacking, " and "), portNames(plain))
+}
+
 // speaksHTTP reports whether a listener of protocol HTTP supports the appProtocol. It supports neither those over
 // TLS nor HTTP/2 without TLS.
 func speaksHTTP(appProtocol *string) bool {
@@ -196,7 +232,7 @@ func (in Input) checkProtocol(port corev1.ServicePort, p protocol) error {
 	}
 	if p.listener == lb.ListenerTerminatedHTTPS && p.tls == nil {
 		return invalid(ReasonInvalidAnnotation, "annotation %s: port %d terminates TLS but has no certificate; name one in annotation %s or %s",
-			annotation.ProtocolsKey, port.Port, annotation.TLSSecret, annotation.TLSContainer)
+			in.key(annotation.ProtocolsKey), port.Port, in.key(annotation.TLSSecret), in.key(annotation.TLSContainer))
 	}
 	return nil
 }

@@ -181,3 +181,28 @@ func TestOnlyTrafficThatServersWouldMisreadMustPassTheLoadBalancer(t *testing.T)
 		}
 	}
 }
+
+func TestPortsThatStayPlainAreNamed(t *testing.T) {
+	named := func(p corev1.ServicePort, name string) corev1.ServicePort { p.Name = name; return p }
+	both := ports(port(corev1.ProtocolTCP, 80, 30080), named(port(corev1.ProtocolUDP, 53, 30053), "dns"))
+	operators := func(in *Input) { in.Config.TLSContainer = someRef }
+	for name, c := range map[string]struct {
+		changes []change
+		want    string
+	}{
+		"PROXY with UDP":                      {[]change{both, annotate(annotation.ProxyProtocol, "v1")}, "without the PROXY protocol, which load balancers have only for TCP: ports 53 (dns)"},
+		"X-Forwarded-For with UDP":            {[]change{both, annotate(annotation.XForwardedFor, "true")}, "without header X-Forwarded-For, which load balancers have only for TCP: ports 53 (dns)"},
+		"PROXY with TCP only":                 {[]change{annotate(annotation.ProxyProtocol, "true")}, ""},
+		"a certificate with UDP":              {[]change{both, annotate(annotation.TLSContainer, someRef)}, "without TLS, which load balancers have only for TCP: ports 53 (dns)"},
+		"a Secret under the other prefix":     {[]change{both, annotate("kube-octavia.io/tls-secret", "web")}, "without TLS, which load balancers have only for TCP: ports 53 (dns)"},
+		"the operator's certificate":          {[]change{both, operators}, ""},
+		"that, and the Service wants none":    {[]change{both, operators, annotate(annotation.TLSContainer, "")}, ""},
+		"UDP without anything":                {[]change{both}, ""},
+		"UDP that an annotation names itself": {[]change{both, annotate(annotation.ProxyProtocol, "true"), annotate(annotation.ProtocolsKey, "53=UDP")}, ""},
+	} {
+		in := input(c.changes...)
+		if got := StaysPlain(in.Service, in.Config); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 			harm = ", whose monitors lock load balancers and drop traffic"
 		}
 		add(ReasonHealthMonitorUnsupported, "health monitors need %s%s. No new ones are created; to accept that, set annotation "+
-			"loadbalancer.openstack.org/enable-health-monitor, or create-monitor in cloud.conf, to false", in.needs(lb.FeatureMonitor), harm)
+			"%s, or create-monitor in cloud.conf, to false", in.needs(lb.FeatureMonitor), harm, in.key(annotation.EnableMonitor))
 	}
 	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && lacks(lb.FeatureSessionAffinity) {
 		add(ReasonSessionAffinityUnsupported, "sessionAffinity ClientIP needs %s. The Service is served without affinity; to accept that, "+
@@ -42,15 +42,15 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 	sctp := slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolSCTP })
 	if sctp && options.Monitor && !wanted.KeepMonitors && lacks(lb.FeatureSCTPMonitor) {
 		add(ReasonHealthMonitorUnsupported, "health monitors of SCTP ports need %s. These ports have none; to accept that, for all ports, "+
-			"set annotation loadbalancer.openstack.org/enable-health-monitor to false", in.needs(lb.FeatureSCTPMonitor))
+			"set annotation %s to false", in.needs(lb.FeatureSCTPMonitor), in.key(annotation.EnableMonitor))
 	}
 	if options.Timeouts != lb.DefaultTimeouts && lacks(lb.FeatureTimeouts) {
-		add(ReasonTimeoutsUnsupported, "timeouts need %s. The Service is served without them; to accept that, remove the annotations %s…",
-			in.needs(lb.FeatureTimeouts), annotation.TimeoutPrefix)
+		add(ReasonTimeoutsUnsupported, "timeouts need %s. The Service is served without them; to accept that, remove annotation %s",
+			in.needs(lb.FeatureTimeouts), strings.Join(in.annotated(annotation.Timeouts...), " and "))
 	}
 	if options.ConnectionLimit != annotation.NoLimit && lacks(lb.FeatureConnectionLimit) {
 		add(ReasonConnectionLimitUnsupported, "a connection limit needs %s. The Service is served without a limit; to accept that, remove annotation %s",
-			in.needs(lb.FeatureConnectionLimit), annotation.ConnectionLimit)
+			in.needs(lb.FeatureConnectionLimit), in.key(annotation.ConnectionLimit))
 	}
 	if keys := in.annotated(annotation.LoadBalancerTags, annotation.ListenerTags, annotation.PoolTags); len(keys) > 0 && lacks(lb.FeatureTags) {
 		add(ReasonTagsUnsupported, "tags need %s. The Service is served without them; to accept that, remove annotation %s",
@@ -62,11 +62,11 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 	}
 	const unplaced = "%s %s needs %s. The Service is served without it; to accept that, set annotation %s to an empty value"
 	if options.FlavorID != "" && lacks(lb.FeatureFlavors) {
-		add(ReasonFlavorUnsupported, unplaced, "flavor", options.FlavorID, in.needs(lb.FeatureFlavors), annotation.FlavorID)
+		add(ReasonFlavorUnsupported, unplaced, "flavor", options.FlavorID, in.needs(lb.FeatureFlavors), in.key(annotation.FlavorID))
 	}
 	if options.AvailabilityZone != "" && lacks(lb.FeatureAvailabilityZones) {
 		add(ReasonAvailabilityZoneUnsupported, unplaced, "availability zone", options.AvailabilityZone, in.needs(lb.FeatureAvailabilityZones),
-			annotation.AvailabilityZone)
+			in.key(annotation.AvailabilityZone))
 	}
 	return all
 }
@@ -155,10 +155,18 @@ func some(texts []string) string {
 	return strings.Join(first, ", ")
 }
 
-// annotated returns those of the annotations that the Service has.
-func (in Input) annotated(keys ...string) []string {
-	return slices.DeleteFunc(keys, func(key string) bool { return strings.TrimSpace(in.Service.Annotations[key]) == "" })
+// annotated returns those of the annotations that the Service has, with the keys that the user typed.
+func (in Input) annotated(keys ...string) (typed []string) {
+	for _, key := range keys {
+		if annotation.Value(in.Service.Annotations, key) != "" {
+			typed = append(typed, in.key(key))
+		}
+	}
+	return typed
 }
+
+// key returns the key of an annotation as the user typed it, or that of the table.
+func (in Input) key(key string) string { return annotation.TypedKey(in.Service.Annotations, key) }
 
 // allMonitored reports whether all ports already have health monitors, which stay as they are. A PENDING monitor does
 // not count: Octavia left it unfinished, and its pool will be replaced by one without a monitor.

@@ -46,7 +46,7 @@ func allOwnFields() []field {
 			return []any{value, set}
 		}})
 	}
-	for _, kind := range []string{status.Accepted, status.Programmed, status.Serving} {
+	for _, kind := range status.Types {
 		fields = append(fields, field{"condition " + kind, fmt.Sprintf(`k:{"type":%q}`, kind), func(s *corev1.Service) any {
 			if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
 				return []any{c.Status, c.Reason, c.Message}

@@ -42,7 +42,7 @@ func rebuild(f Facts, d Decision) Decision {
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed,
 		fmt.Sprintf("load balancer %s went into ERROR before it served; it is deleted and %s", id, again)
 	wanted := lb.Wanted{KeepFloatingIP: annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}
-	if f.Service.Spec.LoadBalancerIP != "" || f.Service.Annotations[annotation.FloatingIP] != "" {
+	if f.Service.Spec.LoadBalancerIP != "" || annotation.Value(f.Service.Annotations, annotation.FloatingIP) != "" {
 		wanted = lb.Wanted{KeepAddress: true}
 	}
 	d.Plan = diff.New(wanted, f.observed(), f.Owner())

@@ -42,7 +42,7 @@ func (f Facts) replacementFacts() replacementFacts {
 		r.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
 	}
 	if options.Group != "" {
-		r.obstacle = fmt.Sprintf("other Services of group %q may share it; remove the Service from the group first (annotation %s)", options.Group, annotation.LoadBalancerGroup)
+		r.obstacle = fmt.Sprintf("other Services of group %q may share it; remove the Service from the group first (annotation %s)", options.Group, annotation.TypedKey(f.Service.Annotations, annotation.LoadBalancerGroup))
 	}
 	return r
 }

@@ -90,7 +90,7 @@ func (p *passes) decide(observed lb.Observed) lb.Wanted {
 func (p *passes) see(plan diff.Plan, observed lb.Observed) {
 	confirmed := p.confirm(observed)
 	pass := status.Pass{
-		Acceptance:  status.Acceptance{Invalid: p.invalid, Unknown: annotation.Unknown(p.in.Service.Annotations)},
+		Acceptance:  status.Acceptance{Invalid: p.invalid, Unknown: annotation.FindUnknown(p.in.Service.Annotations)},
 		Publication: status.Publication{External: p.wanted.FloatingIP != nil}, Observed: confirmed,
 		Left: plan.Ops, Refused: plan.Refused, Done: len(plan.Ops) == 0 && len(plan.Refused) == 0 && observed.LoadBalancer != nil,
 	}

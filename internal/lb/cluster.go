@@ -201,6 +201,15 @@ func FloatingIPClusterUID(name string, f FloatingIP) string {
 	return mark.ClusterUID
 }
 
+// ClusterUIDOfNodesGroup returns the uid of the cluster for whose nodes a security group was created, by its description, or
+// "".
+func ClusterUIDOfNodesGroup(description string) string {
+	if mark := nodesGroupMark.FindStringSubmatch(description); mark != nil {
+		return mark[1]
+	}
+	return ""
+}
+
 // NodesGroupClusterUID returns the uid of the cluster with the name for whose nodes a security group was created, by its
 // description, or "".
 func NodesGroupClusterUID(name, description string) string {

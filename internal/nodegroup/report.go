@@ -64,7 +64,7 @@ func (f facts) missingSubnet(s service) string {
 	}
 	for _, id := range s.Need.SubnetIDs() {
 		if err := f.unread[id]; err != nil {
-			return err.Error() + "; from there load balancers reach the nodes: set [LoadBalancer] member-subnet-id in cloud.conf, or annotation member-subnet-id, to a subnet that the project sees"
+			return err.Error() + "; from there load balancers reach the nodes: set [LoadBalancer] member-subnet-id in cloud.conf, or annotation loadbalancer.openstack.org/member-subnet-id, to a subnet that the project sees"
 		}
 	}
 	return ""

@@ -72,9 +72,9 @@ func (p *Planner) findCertificate(ctx context.Context, in *build.Input, options 
 	}
 	if !p.Barbican.Available() {
 		return &build.Invalid{Reason: build.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
-			"the cloud's service catalogue has no key-manager service (Barbican)", annotation.TLSSecret)}
+			"the cloud's service catalogue has no key-manager service (Barbican)", annotation.TypedKey(in.Service.Annotations, annotation.TLSSecret))}
 	}
-	cert, err := p.ReadCertificate(ctx, in.Service.Namespace, options.TLSSecret)
+	cert, err := p.ReadCertificate(ctx, in.Service, options.TLSSecret)
 	if _, refused := errors.AsType[*build.Invalid](err); err != nil && !refused && in.Certificate.Secret == options.TLSSecret {
 		return nil
 	}
@@ -124,18 +124,19 @@ func CertificateError(secret string, err error) error {
 		"the certificate in Secret %s cannot be used: %s", secret, openstack.Reason(err))}
 }
 
-// ReadCertificate reads a Secret with a certificate, from the API server: a cache would list
+// ReadCertificate reads the Secret with the certificate of a Service, from the API server: a cache would list
 // all Secrets.
-func (p *Planner) ReadCertificate(ctx context.Context, namespace, name string) (*certificate.Certificate, error) {
+func (p *Planner) ReadCertificate(ctx context.Context, service *corev1.Service, name string) (*certificate.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, secretLimit)
 	defer cancel()
 	var secret corev1.Secret
+	namespace := service.Namespace
 	switch err := p.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); {
 	case apierrors.IsForbidden(err):
 		return nil, &build.Invalid{Reason: build.ReasonSecretForbidden, Message: howToAllow(namespace, name, err)}
 	case apierrors.IsNotFound(err):
 		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
-			"there is no Secret %s in namespace %s; create it, or change annotation %s", name, namespace, annotation.TLSSecret)}
+			"there is no Secret %s in namespace %s; create it, or change annotation %s", name, namespace, annotation.TypedKey(service.Annotations, annotation.TLSSecret))}
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}

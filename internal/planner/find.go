@@ -308,7 +308,7 @@ func (s search) copied(l lb.LoadBalancer) bool {
 		return false
 	case original == "" && !s.Serves(s.service):
 		return false // its status may be empty because its type was changed: do not release it without the load balancer
-	case s.service.Annotations[annotation.LoadBalancerGroup] != "":
+	case annotation.Value(s.service.Annotations, annotation.LoadBalancerGroup) != "":
 		return true // a group is what a person requested
 	case original != "" && uid != "":
 		return original == uid
@@ -350,8 +350,8 @@ func (p *Planner) ofAnotherProject(l lb.LoadBalancer) bool {
 // refusal is the error for a load balancer that the Service must not use.
 func (s search) refusal(id, why string) error {
 	source, key := "annotation "+annotation.LoadBalancerID, annotation.LoadBalancerID
-	if group := s.service.Annotations[annotation.LoadBalancerGroup]; group != "" {
-		source, key = fmt.Sprintf("group %q", group), annotation.LoadBalancerGroup
+	if group := annotation.Value(s.service.Annotations, annotation.LoadBalancerGroup); group != "" {
+		source, key = fmt.Sprintf("group %q", group), annotation.TypedKey(s.service.Annotations, annotation.LoadBalancerGroup)
 	}
 	return openstack.NewForeign(fmt.Sprintf("use load balancer %s of %s", id, source),
 		fmt.Sprintf("%s; remove annotation %s to get a separate load balancer", why, key))

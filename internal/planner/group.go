@@ -33,7 +33,7 @@ import (
 // GroupOf returns the name of the Service's group, or "". It contains the namespace unless
 // Services of several namespaces may share a load balancer.
 func (p *Planner) GroupOf(s *corev1.Service) string {
-	name := strings.TrimSpace(s.Annotations[annotation.LoadBalancerGroup])
+	name := annotation.Value(s.Annotations, annotation.LoadBalancerGroup)
 	switch {
 	case name == "" || !p.Serves(s):
 		return ""
@@ -101,7 +101,7 @@ func (p *Planner) checkGroup(ctx context.Context, in *build.Input, _ annotation.
 	service := in.Service
 	if p.namesIDAndGroup(service) {
 		return &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: fmt.Sprintf(
-			"annotations %s and %s both name a load balancer to share; remove one of them", annotation.LoadBalancerGroup, annotation.LoadBalancerID)}
+			"annotations %s and %s both name a load balancer to share; remove one of them", annotation.TypedKey(service.Annotations, annotation.LoadBalancerGroup), annotation.LoadBalancerID)}
 	}
 	if observed.LoadBalancer == nil {
 		return nil
@@ -128,7 +128,7 @@ func (p *Planner) checkGroup(ctx context.Context, in *build.Input, _ annotation.
 		}
 		return &build.Invalid{Reason: build.ReasonRequiresReplacement, Message: fmt.Sprintf(
 			"the Service has load balancer %s, but group %q of annotation %s has %s; remove the annotation, or delete the Service and create it again",
-			observed.LoadBalancer.ID, service.Annotations[annotation.LoadBalancerGroup], annotation.LoadBalancerGroup, id)}
+			observed.LoadBalancer.ID, annotation.Value(service.Annotations, annotation.LoadBalancerGroup), annotation.TypedKey(service.Annotations, annotation.LoadBalancerGroup), id)}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,7 +96,7 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, option
 	for _, given := range []struct{ key, id string }{{annotation.SubnetID, n.VIPSubnetID}, {annotation.AdditionalSubnetID, n.AdditionalSubnetID}} {
 		if given.id != "" && given.id != ipv4 && given.id != ipv6 {
 			return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
-				"subnet %s of annotation %s or of cloud.conf is in another network than the other VIP, or has the same family; name another subnet", given.id, given.key)}
+				"subnet %s of annotation %s or of cloud.conf is in another network than the other VIP, or has the same family; name another subnet", given.id, annotation.TypedKey(in.Service.Annotations, given.key))}
 		}
 	}
 	first, second := ipv4, ipv6
@@ -106,11 +105,11 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, option
 	}
 	if first == "" {
 		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
-			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), annotation.NetworkID)}
+			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), annotation.TypedKey(in.Service.Annotations, annotation.NetworkID))}
 	}
-	if named := strings.TrimSpace(in.Service.Annotations[annotation.SubnetID]) != ""; named && one && options.SubnetID != first {
+	if named := annotation.Value(in.Service.Annotations, annotation.SubnetID) != ""; named && one && options.SubnetID != first {
 		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf("annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet",
-			annotation.SubnetID, in.Family(), options.SubnetID, first, in.Family())}
+			annotation.TypedKey(in.Service.Annotations, annotation.SubnetID), in.Family(), options.SubnetID, first, in.Family())}
 	}
 	n.VIPSubnetID, n.AdditionalSubnetID = first, second
 	n.MemberSubnetID = cmp.Or(options.MemberSubnetID, first)
@@ -141,7 +140,7 @@ func (p *Planner) requestedFloatingIP(ctx context.Context, in *build.Input, opti
 	address, err := p.Neutron.AddressOfFloatingIP(ctx, options.FloatingIP)
 	if openstack.Classify(err) == openstack.Gone {
 		return &build.Invalid{Reason: build.ReasonInvalidAddress, Message: fmt.Sprintf(
-			"annotation %s: the project has no floating IP with the id %s", annotation.FloatingIP, options.FloatingIP)}
+			"annotation %s: the project has no floating IP with the id %s", annotation.TypedKey(in.Service.Annotations, annotation.FloatingIP), options.FloatingIP)}
 	}
 	in.Networks.FloatingIPAddress = address
 	return err

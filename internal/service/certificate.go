@@ -46,7 +46,7 @@ func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name 
 // certificate.
 func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb.Certificate, error) {
 	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
-	one, err := r.ReadCertificate(ctx, f.Service.Namespace, options.TLSSecret)
+	one, err := r.ReadCertificate(ctx, f.Service, options.TLSSecret)
 	if err != nil {
 		return lb.Certificate{}, err
 	}
@@ -100,7 +100,7 @@ func (r *Reconciler) dropCertificate(ctx context.Context, one lb.Certificate) er
 // deleted, and checks that they are gone. A certificate that a listener of any load balancer
 // uses is kept, see dropCertificates.
 func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) error {
-	_, asked := f.Service.Annotations[annotation.TLSSecret]
+	_, asked := annotation.Canonical(f.Service.Annotations)[annotation.TLSSecret]
 	if !r.Barbican.MayHaveStored() || !asked && len(r.Barbican.CertificatesOf(markOf(f))) == 0 {
 		return nil
 	}

@@ -219,7 +219,7 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 		for _, key := range []string{annotation.Managed, annotation.VIPAddress, annotation.Programmed, annotation.LoadBalancerAddress} {
 			delete(service.Annotations, key)
 		}
-		if !f.Record.Cloud.Observed.Sharer || service.Annotations[annotation.LoadBalancerGroup] != "" {
+		if !f.Record.Cloud.Observed.Sharer || annotation.Value(service.Annotations, annotation.LoadBalancerGroup) != "" {
 			// Otherwise a user wrote the id, to share another Service's load balancer.
 			delete(service.Annotations, annotation.LoadBalancerID)
 		}
@@ -240,6 +240,6 @@ func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error
 
 func removeConditions(s *corev1.ServiceStatus) {
 	s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
-		return c.Type == status.Accepted || c.Type == status.Programmed || c.Type == status.Serving
+		return slices.Contains(status.Types, c.Type)
 	})
 }

@@ -136,8 +136,9 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 		Acceptance: status.Acceptance{
 			Invalid:            d.Goal.Refused,
 			CertificateProblem: d.Goal.Input.Certificate.Problem,
-			Unknown:            annotation.Unknown(f.Service.Annotations),
+			Unknown:            annotation.FindUnknown(f.Service.Annotations),
 			LeftOut:            build.LeftOut(d.Goal.Input),
+			Plain:              build.StaysPlain(f.Service, f.Config),
 			Undecided:          failure != nil && (!d.Goal.Known || d.Goal.MembersOnly),
 		},
 		Publication: status.Publication{

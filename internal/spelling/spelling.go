@@ -14,16 +14,17 @@ func Nearest(name string, candidates []string) (best string, near bool) {
 	name = strings.ToLower(name)
 	least := -1
 	for _, c := range candidates {
-		if d := distance([]rune(name), []rune(strings.ToLower(c))); least < 0 || d < least {
+		if d := Distance(name, strings.ToLower(c)); least < 0 || d < least {
 			best, least = c, d
 		}
 	}
 	return best, least >= 0 && least <= min(3, len(best)/3)
 }
 
-// distance returns the number of insertions, deletions, substitutions and swaps of neighbours that
-// turn a into b.
-func distance(a, b []rune) int {
+// Distance returns the number of insertions, deletions, substitutions and swaps of neighbours that
+// turn one text into the other.
+func Distance(from, to string) int {
+	a, b := []rune(from), []rune(to)
 	// The rows of a[:i-2], a[:i-1] and a[:i].
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -9,11 +9,11 @@ func TestDistanceCountsSlips(t *testing.T) {
 	for pair, want := range map[[2]string]int{
 		{"", ""}: 0, {"a", ""}: 1, {"ab", "ba"}: 1, {"flaoting", "floating"}: 1, {"kitten", "sitting"}: 3, {"äb", "ab"}: 1,
 	} {
-		if got := distance([]rune(pair[0]), []rune(pair[1])); got != want {
-			t.Errorf("distance(%q, %q) = %d, want %d", pair[0], pair[1], got, want)
+		if got := Distance(pair[0], pair[1]); got != want {
+			t.Errorf("Distance(%q, %q) = %d, want %d", pair[0], pair[1], got, want)
 		}
-		if got := distance([]rune(pair[1]), []rune(pair[0])); got != want {
-			t.Errorf("distance(%q, %q) = %d, want %d", pair[1], pair[0], got, want)
+		if got := Distance(pair[1], pair[0]); got != want {
+			t.Errorf("Distance(%q, %q) = %d, want %d", pair[1], pair[0], got, want)
 		}
 	}
 }

@@ -129,8 +129,8 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again"),
 		},
 		"a misspelt annotation": {
-			Pass{Acceptance: Acceptance{Unknown: []string{"a/b", "a/c"}}, Observed: observed(lb.PendingCreate, 1)},
-			said{metav1.ConditionTrue, ReasonAccepted, fine + "; unknown annotations without effect: a/b, a/c"},
+			Pass{Acceptance: Acceptance{Unknown: unknown("a/b", "a/c")}, Observed: observed(lb.PendingCreate, 1)},
+			ok,
 			no(ReasonCreating, "Octavia is creating load balancer lb-1"),
 		},
 	}
@@ -357,5 +357,38 @@ func TestMessagesAreCutAtWholeCharacters(t *testing.T) {
 	failure := errors.New(strings.Repeat("x", longestMessage+1))
 	if got := find(t, after(Pass{Err: failure}), Programmed).Message; len(got) != longestMessage {
 		t.Errorf("%d bytes", len(got))
+	}
+}
+
+func TestAcceptedNamesThePortsThatStayPlain(t *testing.T) {
+	const plain = "without the PROXY protocol, which load balancers have only for TCP: ports 53"
+	p := done()
+	p.Plain = plain
+	if c := find(t, after(p), Accepted); c.Status != metav1.ConditionTrue || c.Message != "the Service can be served, but "+plain {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestWhyAServiceIsNotProgrammed(t *testing.T) {
+	refused := metav1.Condition{Type: Accepted, Status: metav1.ConditionFalse, Reason: "InvalidAnnotation", Message: "a"}
+	referring := metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse, Reason: ReasonNotAccepted, Message: "see condition Accepted"}
+	failing := metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse, Reason: ReasonRejected, Message: "b"}
+	for name, c := range map[string]struct {
+		conditions []metav1.Condition
+		want       string
+	}{
+		"it is refused":                         {[]metav1.Condition{refused, referring}, "a"},
+		"it is refused and the cloud rejects":   {[]metav1.Condition{refused, failing}, "b"},
+		"nothing says why it is refused":        {[]metav1.Condition{referring}, "see condition Accepted"},
+		"it is programmed":                      {[]metav1.Condition{{Type: Programmed, Status: metav1.ConditionTrue}}, ""},
+		"no controller has said anything of it": {nil, ""},
+	} {
+		got := ""
+		if why := WhyNotProgrammed(c.conditions); why != nil {
+			got = why.Message
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -22,9 +22,12 @@ type Event struct {
 func Note(text string) string { return shorten(text, longestEvent) }
 
 // Events returns one event for each condition that changed its status or its
-// reason, and none for a pass that changed nothing.
+// reason, one for a change of the annotations that are unknown, and none for a pass that changed nothing.
 func Events(before, after []metav1.Condition) []Event {
 	var events []Event
+	if e, tells := annotationsEvent(before, after); tells {
+		events = append(events, e)
+	}
 	for _, kind := range []string{Accepted, Programmed} {
 		old, now := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
 		if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason && !moreDrift(*old, *now) {

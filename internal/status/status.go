@@ -34,7 +34,13 @@ const (
 	Programmed = "kube-octavia.io/Programmed"
 	// Serving reports whether connections to the Service reach something that answers, as far as is known.
 	Serving = "kube-octavia.io/Serving"
+	// AnnotationsKnown reports whether all annotations are known that are meant for kube-octavia. A Service that never had an
+	// unknown one lacks it.
+	AnnotationsKnown = "kube-octavia.io/AnnotationsKnown"
 )
+
+// Types are all types of conditions that the controller writes.
+var Types = []string{Accepted, Programmed, Serving, AnnotationsKnown}
 
 // The reasons of conditions that are not refusals of the Service itself; those
 // are build's and diff's.
@@ -72,6 +78,9 @@ const (
 	ReasonUnavailable     = "CloudUnavailable"
 	// ReasonSecurityGroupNotReady: the security group of the nodes does not admit the traffic yet.
 	ReasonSecurityGroupNotReady = "SecurityGroupNotReady"
+	// ReasonUnknownAnnotation: annotations that are meant for kube-octavia are not known.
+	ReasonUnknownAnnotation = "UnknownAnnotation"
+	ReasonAnnotationsKnown  = "AnnotationsKnown"
 )
 
 // The maximum message lengths in bytes: the API's limit for an event, a readable length for a condition.
@@ -138,10 +147,12 @@ type Acceptance struct {
 	Invalid *build.Invalid
 	// CertificateProblem is the reason why clients may reject the Service's certificate, or "".
 	CertificateProblem string
-	// Unknown are annotations with a prefix of ours that this version does not know.
-	Unknown []string
+	// Unknown are annotations that are meant for kube-octavia and that this version does not know.
+	Unknown []annotation.Unknown
 	// LeftOut names the nodes that are not members because of their addresses, or is "".
 	LeftOut string
+	// Plain names the ports that go without what the Service requests for all of them, because it is only for TCP, or is "".
+	Plain string
 	// Undecided reports whether the pass failed before it decided about the condition, which
 	// then stays as it was.
 	Undecided bool
@@ -197,7 +208,7 @@ type SecurityGroup struct {
 // Conditions returns the conditions of a Service after the pass. Conditions of other
 // controllers are kept. It does not modify old.
 func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
-	return withServing(withProgrammed(old, generation, p), generation, p)
+	return withServing(withProgrammed(withAnnotationsKnown(old, generation, p), generation, p), generation, p)
 }
 
 // withProgrammed adds the conditions Accepted and Programmed.
@@ -240,8 +251,8 @@ func sameFailure(a, b metav1.Condition) bool {
 func (p Pass) accepted() metav1.Condition {
 	c := metav1.Condition{Type: Accepted, Status: metav1.ConditionTrue, Reason: ReasonAccepted,
 		Message: "the Service can be served as specified"}
-	if len(p.Unknown) > 0 {
-		c.Message += "; unknown annotations without effect: " + strings.Join(p.Unknown, ", ")
+	if p.Plain != "" {
+		c.Message = "the Service can be served, but " + p.Plain
 	}
 	if p.LeftOut != "" {
 		c.Message += "; " + p.LeftOut

@@ -17,7 +17,7 @@ import (
 // refused reports whether the controller refuses the annotations for what they are, and why. The cloud.conf is
 // one that cannot contradict a single annotation.
 func refused(annotations map[string]string) []annotation.Problem {
-	class := strings.TrimSpace(annotations[annotation.ClassKey])
+	class := annotation.Value(annotations, annotation.ClassKey)
 	settings := config.LoadBalancer{ContainerStore: "external", MonitorDelay: 24 * time.Hour, MonitorTimeout: time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 1}
 	operator := settings
 	operator.Classes = map[string]config.LoadBalancer{class: settings}
@@ -44,16 +44,27 @@ func (u user) agree(t testingT, annotations map[string]string) {
 	}
 }
 
-// kinds are one annotation for each rule.
+// kinds are one annotation for each rule, under each prefix in turn.
 func kinds() []string {
 	var keys []string
 	known := map[annotation.Rule]bool{}
 	for _, a := range annotation.Table {
 		if !a.Output && !known[a.Rule] {
-			keys, known[a.Rule] = append(keys, a.Key), true
+			under := a.Keys()
+			keys, known[a.Rule] = append(keys, under[len(keys)%len(under)]), true
 		}
 	}
 	return keys
+}
+
+// under returns the last key under which an annotation is understood.
+func under(key string) string {
+	for _, a := range annotation.Table {
+		if keys := a.Keys(); a.Key == key {
+			return keys[len(keys)-1]
+		}
+	}
+	return key
 }
 
 func TestKubeAPIServerRefusesJustWhatTheControllerWould(t *testing.T) {
@@ -103,7 +114,24 @@ func TestKubeAPIServerComparesAnnotationsAsTheControllerDoes(t *testing.T) {
 		for _, first := range []string{"", " ", "true", "false", "1", "5", " 05", "10", "x", "86401"} {
 			for _, second := range []string{"", "true", "v2 ", " false", "v3", "1", "5", "+10 ", "0", "y"} {
 				u.agree(t, map[string]string{c.Keys[0]: first, c.Keys[1]: second})
+				u.agree(t, map[string]string{c.Keys[0]: first, under(c.Keys[1]): second})
 			}
+		}
+	}
+}
+
+func TestKubeAPIServerRefusesTwoValuesUnderTwoPrefixes(t *testing.T) {
+	u := newUser(t)
+	for _, a := range annotation.Table {
+		keys := a.Keys()
+		if len(keys) < 2 {
+			continue
+		}
+		u.agree(t, map[string]string{keys[0]: "", keys[1]: " "})
+		both := map[string]string{keys[0]: "", keys[1]: "1"}
+		u.agree(t, both)
+		if err := u.try(t, both); err == nil || !strings.Contains(err.Error(), keys[0]) || !strings.Contains(err.Error(), keys[1]) {
+			t.Errorf("%q: %v, want a refusal that names both", both, err)
 		}
 	}
 }

@@ -1,0 +1,109 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Prefixes are the prefixes under each of which a key that people set is understood.
+var Prefixes = []string{Prefix, OwnPrefix}
+
+// aliasOf has, by key of the table, the same name under the other prefix; canonicalOf is the other way round.
+var aliasOf, canonicalOf = aliases(Table)
+
+// aliases returns both ways between the keys of a table and their aliases. What the controller writes has no alias: it
+// writes the key of the table, and an alias beside that would soon say something else. Keys under a prefix of Kubernetes
+// have none either: their names make sense only there.
+func aliases(table []Annotation) (aliasOf, canonicalOf map[string]string) {
+	aliasOf, canonicalOf = map[string]string{}, map[string]string{}
+	for _, a := range table {
+		prefix, name := Split(a.Key)
+		if i := slices.Index(Prefixes, prefix); i >= 0 && !a.Output {
+			alias := Prefixes[1-i] + name
+			aliasOf[a.Key], canonicalOf[alias] = alias, a.Key
+		}
+	}
+	return aliasOf, canonicalOf
+}
+
+// Split returns the prefix of a key with its slash, "" if it has none, and the name after it.
+func Split(key string) (prefix, name string) {
+	i := strings.LastIndex(key, "/") + 1
+	return key[:i], key[i:]
+}
+
+// Keys returns all keys under which the annotation is understood, that of the table first.
+func (a Annotation) Keys() []string {
+	if alias, there := aliasOf[a.Key]; there {
+		return []string{a.Key, alias}
+	}
+	return []string{a.Key}
+}
+
+// Canonical returns the annotations with the keys of the table in place of their aliases. Where both are set, the key of
+// the table counts; that they differ is a problem that Parse reports. The map that is passed does not change.
+func Canonical(annotations map[string]string) map[string]string {
+	var all map[string]string
+	for key, value := range annotations {
+		canonical, alias := canonicalOf[key]
+		if !alias {
+			continue
+		}
+		if all == nil {
+			all = maps.Clone(annotations)
+		}
+		if delete(all, key); !has(annotations, canonical) {
+			all[canonical] = value
+		}
+	}
+	if all == nil {
+		return annotations // usually nobody uses an alias
+	}
+	return all
+}
+
+// Value returns the value of an annotation, without blanks around it, by its key of the table.
+func Value(annotations map[string]string, key string) string {
+	return strings.TrimSpace(annotations[TypedKey(annotations, key)])
+}
+
+// Values returns the values of an annotation under all its keys: two if they contradict each other.
+func Values(annotations map[string]string, key string) (all []string) {
+	for _, k := range []string{key, aliasOf[key]} {
+		if value := strings.TrimSpace(annotations[k]); k != "" && value != "" && !slices.Contains(all, value) {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+// TypedKey returns the key as it stands on the Service for a key of the table: that key, unless only its alias is set.
+func TypedKey(annotations map[string]string, key string) string {
+	if alias, there := aliasOf[key]; there && !has(annotations, key) && has(annotations, alias) {
+		return alias
+	}
+	return key
+}
+
+// conflicts returns a problem for each annotation that is set under two keys with different values.
+func conflicts(annotations map[string]string) (problems []Problem) {
+	for alias, value := range annotations {
+		key, there := canonicalOf[alias]
+		if !there || !has(annotations, key) || strings.TrimSpace(annotations[key]) == strings.TrimSpace(value) {
+			continue
+		}
+		problems = append(problems, Problem{Key: key, Value: annotations[key], Canonical: key, Text: fmt.Sprintf(
+			"annotation %s=%q is the same setting with another value; remove one of the two", alias, value)})
+	}
+	return problems
+}
+
+func has(annotations map[string]string, key string) bool {
+	_, there := annotations[key]
+	return there
+}
