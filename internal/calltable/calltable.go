@@ -154,6 +154,7 @@ var calls = []Call{
 
 	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*", FeatureCleanupCommand, "delete a VIP port that Octavia left behind"},
 
+	{ServiceIdentity, http.MethodGet, "/v3/auth/projects", FeatureDoctorCommand, "find the projects of a user, if Keystone rejects the project of cloud.conf"},
 	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/flavors", FeatureDoctorCommand, "list the flavors, if one is used"},
 	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/availabilityzones", FeatureDoctorCommand, "list the availability zones, if one is used"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureDoctorCommand, "read the quota of the project, and how much of it is used"},

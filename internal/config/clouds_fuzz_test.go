@@ -18,6 +18,8 @@ func FuzzCloudsFile(f *testing.F) {
 			"clouds:\n  k8s:\n    auth: {password: 0123}\n", "public-clouds:\n  there:\n    auth: {auth_url: \"https://keystone.test/v3\"}\n"},
 		{"clouds: {a: {auth_type: v3applicationcredential, auth: {auth_url: http://k, application_credential_id: i, application_credential_secret: s}}}", "", ""},
 		{"clouds: {a: {auth: [1, 2]}, b: 3, c: null}", "clouds: []", "public-clouds: x"},
+		{"clouds: {k: {regions: [{name: a, values: {auth: {password: p}, cacert: ~/x}}, b], region_name: [a, b], insecure: yes, verify: \"False\", cert: c, network_endpoint_override: http://n}}", "", ""},
+		{"x: &x {auth_type: token}\nclouds: {k: {<<: [*x, {y: z}], profile: p, project-id: 1e3, auth: {auth-token: t, tenant_id: 017, unknown: null}}}", "clouds: {k: {auth: 3}}", "public-clouds: {p: {regions: [{}]}}"},
 		{"clouds: &a {x: *a}", "x: [", "%YAML 9"},
 		{"a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nclouds: {k: {auth: {username: *c}}}", "", ""},
 	} {
@@ -41,6 +43,11 @@ func FuzzCloudsFile(f *testing.F) {
 				t.Errorf("an error without a place: %q", err)
 			}
 			return
+		}
+		for _, n := range c.Notices {
+			if n.Line < 1 || n.Text == "" || n.Do == "" {
+				t.Errorf("a notice without a place or advice: %+v", n)
+			}
 		}
 		if c.Global.Authentication() == "" || c.Global.AuthURL == "" {
 			t.Errorf("accepted without credentials or Keystone: %+v", c.Global)

@@ -83,13 +83,18 @@ func TestCloudsFileProblemsAreSaidWithoutSecrets(t *testing.T) {
 		"no such cloud":   {cloudsYAML, "three", `has no cloud "three"; it has: one, two`},
 		"no choice":       {cloudsYAML, "", `has no cloud ""; it has: one, two`},
 		"bad YAML":        {"clouds:\n  one: {auth: {password: *hunter2}}\n", "one", "is not valid YAML"},
-		"bad type":        {"clouds: {one: {auth: {password: [hunter2]}}}", "one", "auth: password must be text, not a list or a map"},
-		"bad entry":       {"clouds: {one: {region_name: [hunter2]}}", "one", `cloud "one" cannot be read: check the types of its values`},
-		"not a map":       {"clouds: [hunter2]", "one", "clouds is not a map of clouds"},
+		"bad type":        {"clouds: {one: {auth: {password: [hunter2]}}}", "one", `clouds.yaml:1: [clouds.one] auth.password: must be text, not a list or a map`},
+		"bad entry":       {"clouds: {one: [hunter2]}", "one", "clouds.yaml:1: [clouds.one] must be a map of keys and values"},
+		"bad auth":        {"clouds: {one: {auth: hunter2}}", "one", "clouds.yaml:1: [clouds.one] auth: must be a map of keys and values"},
+		"bad region":      {"clouds: {one: {region_name: {hunter2: x}}}", "one", "clouds.yaml:1: [clouds.one] region_name: must be text, not a list or a map"},
+		"bad regions":     {"clouds: {one: {regions: [{values: {}}]}}", "one", "[clouds.one] regions: each element must be the name of a region, or a map with name and values"},
+		"bad verify":      {"clouds: {one: {verify: /etc/ca.pem}}", "one", `[clouds.one] verify: "/etc/ca.pem" is neither true nor false: set the file with the certificates of the CAs in cacert`},
+		"bad endpoint":    {"clouds: {one: {network_endpoint_override: here}}", "one", `[clouds.one] network_endpoint_override: "here" must be an http or https address`},
+		"not a map":       {"clouds: [hunter2]", "one", "clouds.yaml:1: clouds must be a map of keys and values"},
 		"no auth at all":  {"clouds: {one: {region_name: r}}", "one", "auth-url is missing"},
 		"other auth":      {"clouds: {one: {auth_type: v3oidcpassword}}", "one", `auth_type "v3oidcpassword" is not supported`},
-		"other interface": {"clouds: {one: {interface: secret}}", "one", `for os-endpoint-type: "secret" is not one of public, internal, admin`},
-		"no profile":      {"clouds: {one: {profile: vendor}}", "one", `cloud "one" uses profile "vendor"`},
+		"other interface": {"clouds: {one: {interface: secret}}", "one", `clouds.yaml:1: [clouds.one] interface: "secret" is not one of public, internal, admin`},
+		"no profile":      {"clouds: {one: {profile: vendor}}", "one", `clouds.yaml:1: [clouds.one] profile: clouds-public.yaml does not contain the profile "vendor", and the profiles inside openstacksdk are not known here: set auth_url in auth`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

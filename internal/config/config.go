@@ -18,7 +18,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -95,10 +94,14 @@ type Global struct {
 	// Token is a token made elsewhere. It cannot be renewed when it expires.
 	Token Secret
 
-	// Region selects the endpoints of one region. Empty takes the first endpoint of each service.
+	// Region selects the endpoints of one region. Empty takes the only region of the service catalogue.
 	Region string
 	// EndpointType is the interface of the catalogue to use: public, internal or admin.
 	EndpointType string
+
+	// NetworkEndpoint, LoadBalancerEndpoint, ComputeEndpoint and KeyManagerEndpoint are used instead of the endpoints in the
+	// service catalogue. Empty uses those. %(project_id)s stands for the id of the project.
+	NetworkEndpoint, LoadBalancerEndpoint, ComputeEndpoint, KeyManagerEndpoint string
 
 	// CAFile is a file of PEM certificates that sign the endpoints' certificates.
 	CAFile string
@@ -207,22 +210,6 @@ const (
 	// ShareAny is for all of the project.
 	ShareAny = "any"
 )
-
-// Notice tells of one setting that has no effect, or perhaps another one than was meant.
-type Notice struct {
-	// File and Line are where it stands. Line counts from 1, and is 0 for what comes from no line.
-	File string
-	Line int
-	// Section and Key name it as the table does. Key is empty for a section as a whole.
-	Section, Key string
-	// Text is a sentence for the operator.
-	Text string
-}
-
-// String gives the notice as one line: file, line, key and sentence.
-func (n Notice) String() string {
-	return position(n.File, n.Line) + strings.TrimSpace(fmt.Sprintf("[%s] %s", n.Section, n.Key)) + ": " + n.Text
-}
 
 // Load reads, completes and checks the cloud.conf at path. With use-clouds it also reads clouds.yaml and takes from it what
 // the file leaves empty. The error joins all problems that were found (errors.Join), each naming file, line and key.

@@ -6,6 +6,7 @@ package config
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -75,6 +76,9 @@ func TestEveryUsedKeyReachesItsField(t *testing.T) {
 		if len(key.allowed) > 0 {
 			text = key.allowed[len(key.allowed)-1]
 		}
+		if strings.HasSuffix(key.Name, "-endpoint-override") {
+			text = "https://a.example.com"
+		}
 		if key.isDefault(text) {
 			text = "false"
 		}
@@ -120,7 +124,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestFilesOfThePreviousControllerAreRead(t *testing.T) {
 	paths, err := filepath.Glob("testdata/accepted/*.conf")
-	if err != nil || len(paths) < 10 {
+	if err != nil || len(paths) < 30 {
 		t.Fatalf("%d files: %v", len(paths), err)
 	}
 	for _, path := range paths {
@@ -131,7 +135,7 @@ func TestFilesOfThePreviousControllerAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			for ends, text := range map[string][]byte{"unix": text, "windows": bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r"), nil), []byte("\n"), []byte("\r\n"))} {
-				c, err := Parse(name, text)
+				c, err := readAccepted(name, text)
 				if err != nil {
 					t.Fatalf("line ends of %s: %v", ends, err)
 				}
@@ -140,9 +144,57 @@ func TestFilesOfThePreviousControllerAreRead(t *testing.T) {
 					notices.WriteString(n.String() + "\n")
 				}
 				golden(t, strings.TrimSuffix(path, ".conf")+".notices", notices.String())
+				golden(t, strings.TrimSuffix(path, ".conf")+".read", settingsOf(t, c))
 			}
 		})
 	}
+}
+
+// readAccepted reads a file of the corpus, and with use-clouds the clouds.yaml beside it.
+func readAccepted(name string, text []byte) (Config, error) {
+	f := readFile(name, text)
+	if f.config.Global.UseClouds {
+		f.config.Global.CloudsFile = filepath.Join("testdata", "accepted", strings.TrimSuffix(name, ".conf")+".clouds.yaml")
+		if err := f.completeFromClouds(); err != nil {
+			return Config{}, err
+		}
+	}
+	return f.finish(false)
+}
+
+// settingsOf lists the keys that are not the default, with their values. Those of the corpus are made up, so secrets are shown.
+func settingsOf(t *testing.T, c Config) string {
+	t.Helper()
+	var defaults Config
+	var b strings.Builder
+	for _, key := range table {
+		if key.field == nil || key.Section == classSection {
+			continue
+		}
+		if err := key.apply(&defaults, key.Default); err != nil {
+			t.Fatal(err)
+		}
+		if !key.equal(&c, &defaults) {
+			fmt.Fprintf(&b, "[%s] %s = %v\n", key.Section, key.Name, shown(key.field(&c)))
+		}
+	}
+	for _, name := range c.LoadBalancer.ClassNames() {
+		class := Config{LoadBalancer: c.LoadBalancer.Classes[name]}
+		for _, key := range classKeys {
+			if !key.equal(&c, &class) {
+				fmt.Fprintf(&b, "[%s %q] %s = %v\n", key.Section, name, key.Name, shown(key.field(&class)))
+			}
+		}
+	}
+	return b.String()
+}
+
+// shown is what a field points to.
+func shown(field any) any {
+	if secret, ok := field.(*Secret); ok {
+		return secret.Reveal()
+	}
+	return reflect.ValueOf(field).Elem().Interface()
 }
 
 // golden compares text with a file.
@@ -202,7 +254,7 @@ func summaries(notices []Notice) []string {
 
 func TestANoticeNamesFileLineAndKey(t *testing.T) {
 	c := mustParse(t, credentials+"\n[LoadBalancer]\ncascade-delete = false\n")
-	want := "cloud.conf:7: [LoadBalancer] cascade-delete: Delete a load balancer and its children in one call. kube-octavia always does so."
+	want := "cloud.conf:7: [LoadBalancer] cascade-delete: Delete a load balancer and its children in one call. kube-octavia always does so. Remove the key, unless another program reads the file."
 	if len(c.Notices) != 1 || c.Notices[0].String() != want {
 		t.Errorf("want %q, got %v", want, c.Notices)
 	}
@@ -226,5 +278,71 @@ func TestTheLastAssignmentOfAKeyCounts(t *testing.T) {
 	c := mustParse(t, credentials+"[LoadBalancer]\nsubnet-id = "+idA+"\n[Metadata]\n[loadbalancer]\nSUBNET-ID = "+idB+"\n")
 	if c.LoadBalancer.SubnetID != idB {
 		t.Errorf("got %q", c.LoadBalancer.SubnetID)
+	}
+}
+
+func TestOnlyTheWordTrueSwitchesVerificationOff(t *testing.T) {
+	for text, doubtful := range map[string]bool{"yes": true, "True": true, "1": true, "'true'": true, "False": false, "no": false, "0": false, "true": false} {
+		c := mustParse(t, credentials+"tls-insecure = "+text+"\n")
+		if c.Global.TLSInsecure != (text == "true") {
+			t.Errorf("%s: %v", text, c.Global.TLSInsecure)
+		}
+		if noticed := len(c.Notices) > 0; noticed != doubtful {
+			t.Errorf("%s: notices %v", text, c.Notices)
+		}
+	}
+}
+
+func TestAZeroOfAMonitorThatIsNotMadeIsAsGoodAsNone(t *testing.T) {
+	for _, text := range []string{
+		"monitor-delay = 0\nmonitor-timeout = 0s\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0x0\ncreate-monitor = false\n",
+		"monitor-delay = 0\nmonitor-timeout = 0\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0\n[LoadBalancerClass \"gold\"]\ncreate-monitor = true\n",
+	} {
+		c := mustParse(t, credentials+"[LoadBalancer]\n"+text)
+		l := c.LoadBalancer
+		if l.MonitorDelay != 5*time.Second || l.MonitorTimeout != 3*time.Second || l.MonitorMaxRetries != 1 || l.MonitorMaxRetriesDown != 3 {
+			t.Errorf("%s: %+v", text, l)
+		}
+		if diff := cmp.Diff([]string{"[LoadBalancer] monitor-delay 6", "[LoadBalancer] monitor-timeout 7", "[LoadBalancer] monitor-max-retries 8", "[LoadBalancer] monitor-max-retries-down 9"}, summaries(c.Notices)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestADefaultForAZeroFitsTheOtherTimeOfAMonitor(t *testing.T) {
+	for text, want := range map[string][2]time.Duration{
+		"monitor-delay = 1s\nmonitor-timeout = 0\n":                     {time.Second, time.Second},
+		"monitor-delay = 0\nmonitor-timeout = 9s\n":                     {9 * time.Second, 9 * time.Second},
+		"monitor-delay = 0\nmonitor-delay = 7s\nmonitor-timeout = 6s\n": {7 * time.Second, 6 * time.Second},
+	} {
+		l := mustParse(t, credentials+"[LoadBalancer]\n"+text).LoadBalancer
+		if got := [2]time.Duration{l.MonitorDelay, l.MonitorTimeout}; got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestARequestTimeoutOfZeroIsTheDefault(t *testing.T) {
+	c := mustParse(t, credentials+"[Metadata]\nrequest-timeout = 0\n")
+	if c.RequestTimeout != time.Minute || len(c.Notices) != 1 || c.Notices[0].Kind != Doubtful {
+		t.Errorf("%v, %v", c.RequestTimeout, c.Notices)
+	}
+}
+
+func TestDoubtsAboutTheLoginAreThoseOfItsValues(t *testing.T) {
+	c := mustParse(t, "[Global]\nauth-url = https://keystone.example.com/v3\nuser-id = u\npassword = 'hunter2'\nsecret-name = x\ntls-insecure = yes\nregion = 'r'\n[LoadBalancer]\nlb-provider = 'ovn'\n")
+	want := []Notice{{File: "cloud.conf", Line: 4, Section: "Global", Key: "password", Kind: Doubtful,
+		Text: "The value begins and ends with a single quote, which is part of it.", Do: "Write double quotes instead, or no quotes."}}
+	if diff := cmp.Diff(want, c.LoginDoubts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnEndpointMayNameTheProject(t *testing.T) {
+	for _, placeholder := range []string{"%(project_id)s", "%(tenant_id)s"} {
+		want := "https://network.example.com/v2/" + placeholder
+		if got := mustParse(t, credentials+"network-endpoint-override = "+want+"\n").Global.NetworkEndpoint; got != want {
+			t.Errorf("endpoint %q, want %q", got, want)
+		}
 	}
 }

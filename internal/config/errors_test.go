@@ -82,9 +82,29 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 			credentials + "[LoadBalancer]\nmonitor-timeout = 9s\n",
 			`cloud.conf:6: [LoadBalancer] monitor-timeout (9s) must not be above monitor-delay (5s)`,
 		},
-		"an unsure switch": {
-			credentials + "tls-insecure = yes\n",
-			`cloud.conf:5: [Global] tls-insecure: "yes" is neither true nor false`,
+		"a monitor that never probes": {
+			credentials + "[LoadBalancer]\ncreate-monitor = true\nmonitor-delay = 0\n",
+			`cloud.conf:7: [LoadBalancer] monitor-delay: "0" must be whole seconds, at least 1s; 0 is possible only with create-monitor = false`,
+		},
+		"a monitor that never gives up": {
+			credentials + "[LoadBalancer]\nmonitor-max-retries-down = 0x0\ncreate-monitor = true\n",
+			`cloud.conf:6: [LoadBalancer] monitor-max-retries-down: "0x0" must be between 1 and 10; 0 is possible only with create-monitor = false`,
+		},
+		"a monitor of a class that never probes": {
+			credentials + "[LoadBalancer]\ncreate-monitor = true\n[LoadBalancerClass \"gold\"]\nmonitor-timeout = 0s\n",
+			`cloud.conf:8: [LoadBalancerClass "gold"] monitor-timeout: "0s" must be whole seconds, at least 1s; 0 is possible only with create-monitor = false`,
+		},
+		"an endpoint that is none": {
+			credentials + "network-endpoint-override = network:9696\n",
+			`cloud.conf:5: [Global] network-endpoint-override: "network:9696" must be an http or https address, such as https://network.example.com:9696`,
+		},
+		"an endpoint with a placeholder that nothing replaces": {
+			credentials + "network-endpoint-override = https://network.example.com/%(user_id)s/%(project_id)s\n",
+			`cloud.conf:5: [Global] network-endpoint-override: "https://network.example.com/%(user_id)s/%(project_id)s" must be an http or https address, such as https://network.example.com:9696; only %(project_id)s and %(tenant_id)s are replaced in it`,
+		},
+		"an auth-url with a placeholder": {
+			strings.Replace(credentials, "/v3", "/%(project_id)s/v3", 1),
+			`cloud.conf:2: [Global] auth-url is not an http or https address`,
 		},
 		"a key without a value": {
 			credentials + "region\n",
@@ -124,7 +144,22 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 		},
 		"single quotes": {
 			credentials + "[LoadBalancer]\nlb-method = 'SOURCE_IP'\n",
-			`cloud.conf:6: [LoadBalancer] lb-method: "'SOURCE_IP'" is not one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT; single quotes are part of the value: use double quotes`,
+			`cloud.conf:6: [LoadBalancer] lb-method: "'SOURCE_IP'" is not one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT; the single quotes are part of the value: use double quotes`,
+		},
+		"backticks": {
+			credentials + "[LoadBalancer]\nmonitor-delay = `5s`\n",
+			"cloud.conf:6: [LoadBalancer] monitor-delay: \"`5s`\" is not a duration: write a number with its unit, such as 5s or 1m30s; the backticks are part of the value: use double quotes",
+		},
+		"an application credential beside an empty password in single quotes": {
+			auth + "application-credential-id = a\napplication-credential-secret = hunter2\npassword = ''\n",
+			`cloud.conf: [Global] more than one way to authenticate is set (application-credential-*, password): keep one` + "\n" +
+				`cloud.conf:5: [Global] password: The value begins and ends with a single quote, which is part of it. Write double quotes instead, or no quotes.`,
+		},
+		"a password that is a comment": {
+			auth + "user-id = u\npassword = #hunter2\n",
+			`cloud.conf: [Global] credentials are missing: set password with username or user-id, or application-credential-id with ` +
+				`application-credential-secret, or trust-id with trustee-id and trustee-password, or token, or use-clouds` + "\n" +
+				`cloud.conf:4: [Global] password: The value is empty: a comment begins at the # or ;. If that belongs to the value, write the value in double quotes.`,
 		},
 		"an empty file": {"", `cloud.conf: the file is empty: write at least [Global] with auth-url and credentials`},
 		"a clouds.yaml": {

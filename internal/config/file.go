@@ -4,10 +4,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/inifile"
 )
@@ -20,6 +22,7 @@ type file struct {
 	refused    map[place]bool      // what has a problem of its own, and takes no part in checks with others
 	classes    []inifile.Statement // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
 	vendors    []inifile.Statement // those of [LoadBalancerProvider]
+	zeros      map[place]zero      // values of 0 that are the same as no value
 	unreadable bool                // its syntax is broken, or it is empty, so nothing is known of its keys
 	problems   []error
 }
@@ -28,7 +31,7 @@ type file struct {
 type place struct{ section, name, key string }
 
 func newFile(name string) *file {
-	return &file{name: name, lines: map[place]int{}, refused: map[place]bool{}}
+	return &file{name: name, lines: map[place]int{}, refused: map[place]bool{}, zeros: map[place]zero{}}
 }
 
 // readFile applies defaults and the statements of text. What it finds wrong is in the problems of the result.
@@ -53,6 +56,7 @@ func readFile(name string, text []byte) *file {
 	for _, s := range statements {
 		f.read(s)
 	}
+	f.fitMonitor()
 	f.readClasses()
 	f.readVendors()
 	return f
@@ -78,7 +82,7 @@ func (f *file) read(s inifile.Statement) {
 		return // the header said it
 	case s.Name != "" && section.Name == globalSection:
 		if header {
-			f.notice(Key{Section: fmt.Sprintf("%s %q", section.Name, s.Name)}, s.Line, anotherCloud)
+			f.notice(Key{Section: fmt.Sprintf("%s %q", section.Name, s.Name)}, s.Line, NoEffect, anotherCloud, "Remove the section, unless another program reads the file.")
 		}
 	case header && s.Name != "" && !section.Named:
 		f.problem(s.Line, "section [%s] takes no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.Name)
@@ -123,8 +127,9 @@ func (f *file) readKey(section Section, s inifile.Statement) {
 func (f *file) assign(key Key, s inifile.Statement) {
 	at := place{key.Section, s.Name, key.Name}
 	text := s.Value
-	if s.Doubt != "" {
-		f.notice(key, s.Line, s.Doubt)
+	delete(f.zeros, at)
+	if s.Doubt.Read != "" && (!s.Doubt.OnlySecret || key.Kind == Password) {
+		f.notice(key, s.Line, Doubtful, s.Doubt.Read, s.Doubt.Write)
 	}
 	if s.Blank && key.Kind == Bool {
 		text = "true" // a bare key switches a boolean on
@@ -138,9 +143,16 @@ func (f *file) assign(key Key, s inifile.Statement) {
 	}
 	if key.Use == Accepted {
 		if !key.isDefault(text) {
-			f.notice(key, s.Line, key.Doc+" "+key.Instead)
+			f.notice(key, s.Line, NoEffect, key.Doc+" "+key.Instead, cmp.Or(key.do, removeKey))
 		}
 		return
+	}
+	if key.isZero(text) {
+		f.setZero(key, s)
+		return
+	}
+	if key.Kind == TrueFalse && !isWordForFalse(text) && text != "true" {
+		f.notice(key, s.Line, Doubtful, "Only the word true switches it on, as in openstack-cloud-controller-manager. It is off.", "Write "+key.Name+" = true or remove the key.")
 	}
 	if err := key.apply(&f.config, text); err != nil {
 		f.refused[at] = true
@@ -157,23 +169,24 @@ func (f *file) setEmpty(key Key, s inifile.Statement) {
 		delete(f.lines, place{key.Section, s.Name, key.Name})
 	}
 	if key.Use == Used && !key.isText() {
-		f.notice(key, s.Line, emptyValue)
+		f.notice(key, s.Line, NoEffect, emptyValue, "Remove the key, or write a value.")
 	}
 }
 
 // emptyValue is the notice about a key without a value.
 const emptyValue = "The value is empty, which is the same as no value."
 
-// quoteHint is the end of an error about a value in single quotes.
-func quoteHint(text string) string {
-	if len(text) > 1 && text[0] == '\'' && text[len(text)-1] == '\'' {
-		return "; single quotes are part of the value: use double quotes"
-	}
-	return ""
+// isWordForFalse reports whether nobody expects a switch to be on with this value.
+func isWordForFalse(text string) bool {
+	return slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(text))
 }
 
-func (f *file) notice(key Key, line int, text string) {
-	f.config.Notices = append(f.config.Notices, Notice{File: f.name, Line: line, Section: key.Section, Key: key.Name, Text: text})
+// quoteHint is the end of an error about a value in quotes that belong to it.
+func quoteHint(text string) string {
+	if quote := inifile.QuotesAround(text); quote != "" {
+		return "; the " + quote + "s are part of the value: use double quotes"
+	}
+	return ""
 }
 
 // problem records an error at a line of the file; line 0 is the file as a whole.
@@ -186,6 +199,7 @@ func (f *file) finish(incomplete bool) (Config, error) {
 	if !f.unreadable {
 		f.validate(incomplete)
 	}
+	f.sortNotices()
 	if err := errors.Join(f.problems...); err != nil {
 		return Config{}, err
 	}

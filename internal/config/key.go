@@ -31,7 +31,7 @@ const (
 	Password Kind = "secret"
 	// Bool is true, yes, on, 1 or false, no, off, 0 in any case; the bare key means true.
 	Bool Kind = "boolean"
-	// TrueFalse is true or false in just these spellings, for switches where a misreading is dangerous.
+	// TrueFalse is on for the word true alone, and off otherwise, for switches where a misreading is dangerous.
 	TrueFalse Kind = "true or false"
 	// Int is a decimal number, or a hexadecimal one after 0x.
 	Int Kind = "integer"
@@ -82,6 +82,11 @@ type Key struct {
 	allowed []string           // if set, the only values besides the default
 	field   func(*Config) any  // a pointer to where its value goes; nil if it goes nowhere
 	check   func(value) string // what is wanted, if the value is not; may be nil
+	// do is what to do with an Accepted key; empty is to remove it.
+	do string
+	// zero is a notice for a 0, which is the same as no value then; empty if 0 is a value like others. It is not taken like
+	// that if the boolean key zeroUnless of the same section, if there is one, is true.
+	zero, zeroUnless string
 }
 
 // value is the text of a setting, read as its kind.
@@ -133,9 +138,6 @@ func (k Key) read(text string) (value, error) {
 			return v, k.unwanted(text, k.object.MustBeNot(text))
 		}
 	case TrueFalse:
-		if text != "" && text != "true" && text != "false" {
-			return v, fmt.Errorf("%q is neither true nor false", text)
-		}
 		v.flag = text == "true"
 	case Int:
 		if err = types.ParseInt(&v.number, text, types.Dec|types.Hex); err != nil {
@@ -165,6 +167,19 @@ func (k Key) unwanted(text, wanted string) error {
 		return errors.New("the value " + wanted)
 	}
 	return fmt.Errorf("%q %s", text, wanted)
+}
+
+// isZero reports whether text is a 0 that is the same as no value.
+func (k Key) isZero(text string) bool {
+	if k.zero == "" {
+		return false
+	}
+	if k.Kind == Duration {
+		d, err := time.ParseDuration(text)
+		return err == nil && d == 0
+	}
+	var number int
+	return types.ParseInt(&number, text, types.Dec|types.Hex) == nil && number == 0
 }
 
 // apply reads text and stores it in the key's field.

@@ -16,26 +16,27 @@ import (
 )
 
 // LoadLogin returns a person's own login, found as OpenStack's clients find it: the entry cloud of clouds.yaml, or the one
-// that OS_CLOUD names; else the variables that an openrc file sets; else the only entry of clouds.yaml. getenv reads the
-// environment.
-func LoadLogin(cloud string, getenv func(string) string) (Global, error) {
+// that OS_CLOUD names; else the variables that an openrc file sets; else the only entry of clouds.yaml. The region is that of the
+// argument, if it is not empty, unless an openrc file sets one. getenv reads the environment. Only Global and Notices are set.
+func LoadLogin(cloud, region string, getenv func(string) string) (Config, error) {
 	f := newFile("the login")
 	for _, key := range globalKeys {
 		if err := key.apply(&f.config, key.Default); err != nil {
-			return Global{}, err
+			return Config{}, err
 		}
 	}
+	f.config.Global.Region = region
 	f.config.Global.Cloud = cmp.Or(cloud, getenv("OS_CLOUD"))
 	if f.config.Global.Cloud != "" || getenv("OS_AUTH_URL") == "" {
 		f.config.Global.UseClouds = true
 		if err := f.completeFromClouds(); err != nil {
-			return Global{}, errors.Join(errors.New("no login found: set --os-cloud, --cloud-config or $OS_CLOUD, or source an openrc file"), err)
+			return Config{}, errors.Join(errors.New("no login found: set --os-cloud, --cloud-config or $OS_CLOUD, or source an openrc file"), err)
 		}
-	} else if err := f.completeFrom("the environment", environment(getenv)); err != nil {
-		return Global{}, err
+	} else if err := f.completeFrom(environment(getenv)); err != nil {
+		return Config{}, err
 	}
 	c, err := f.finish(false)
-	return c.Global, err
+	return Config{Global: c.Global, Notices: c.Notices}, err
 }
 
 // variables are those of an openrc file, and the keys that they set. Where a key has several the first one that is set counts.
@@ -53,10 +54,12 @@ var variables = []struct{ name, key string }{
 }
 
 // environment gives the variables in the keys of cloud.conf.
-func environment(getenv func(string) string) map[string]string {
-	settings := map[string]string{}
+func environment(getenv func(string) string) map[string]cloudsyaml.Setting {
+	settings, sources := map[string]string{}, map[string]string{}
 	for _, v := range variables {
-		settings[v.key] = cmp.Or(settings[v.key], getenv(v.name))
+		if text := getenv(v.name); settings[v.key] == "" && text != "" {
+			settings[v.key], sources[v.key] = text, "$"+v.name
+		}
 	}
 	settings["os-endpoint-type"] = strings.TrimSuffix(settings["os-endpoint-type"], "URL")
 	switch {
@@ -71,27 +74,39 @@ func environment(getenv func(string) string) map[string]string {
 	if settings["tenant-domain-id"] != "" {
 		settings["tenant-domain-name"] = ""
 	}
-	return settings
+	all := map[string]cloudsyaml.Setting{}
+	for key, text := range settings {
+		all[key] = cloudsyaml.Setting{Text: text, Source: sources[key]}
+	}
+	return all
 }
 
 // completeFromClouds fills keys of [Global] that are empty from clouds.yaml.
 func (f *file) completeFromClouds() error {
-	settings, path, err := cloudsyaml.Read(f.config.Global.CloudsFile, f.config.Global.Cloud)
+	g := f.config.Global
+	cloud, err := cloudsyaml.Read(cloudsyaml.Choice{Path: g.CloudsFile, Cloud: g.Cloud, Region: g.Region})
 	if err != nil {
 		return fmt.Errorf("%s: [Global] use-clouds: %w", f.name, err)
 	}
-	return f.completeFrom(path, settings)
+	for _, n := range cloud.Notices {
+		kind := NoEffect
+		if n.Doubtful {
+			kind = Doubtful
+		}
+		f.config.Notices = append(f.config.Notices, Notice{File: n.File, Line: n.Line, Section: n.Section, Key: n.Key, Kind: kind, Text: n.Text, Do: n.Do})
+	}
+	return f.completeFrom(cloud.Settings)
 }
 
-// completeFrom fills keys of [Global] that are empty; source stands for the settings in errors.
-func (f *file) completeFrom(source string, settings map[string]string) error {
+// completeFrom fills keys of [Global] that are empty.
+func (f *file) completeFrom(settings map[string]cloudsyaml.Setting) error {
 	for _, key := range globalKeys {
-		text := settings[key.Name]
-		if text == "" || f.lineOf(globalSection, "", key.Name) > 0 || f.refusedKey(globalSection, key.Name) {
+		s := settings[key.Name]
+		if s.Text == "" || f.lineOf(globalSection, "", key.Name) > 0 || f.refusedKey(globalSection, key.Name) {
 			continue
 		}
-		if err := key.apply(&f.config, text); err != nil {
-			return fmt.Errorf("%s: for %s: %w", source, key.Name, err)
+		if err := key.apply(&f.config, s.Text); err != nil {
+			return fmt.Errorf("%s: %w", s.Source, err)
 		}
 	}
 	return nil
@@ -148,6 +163,7 @@ func (g Global) section() string {
 func (g Global) WithApplicationCredential(id string, secret Secret) Global {
 	return Global{
 		AuthURL: g.AuthURL, Region: g.Region, EndpointType: g.EndpointType, CAFile: g.CAFile, CAFileContents: g.CAFileContents,
+		NetworkEndpoint: g.NetworkEndpoint, LoadBalancerEndpoint: g.LoadBalancerEndpoint, ComputeEndpoint: g.ComputeEndpoint, KeyManagerEndpoint: g.KeyManagerEndpoint,
 		TLSInsecure: g.TLSInsecure, CertFile: g.CertFile, KeyFile: g.KeyFile,
 		ApplicationCredentialID: id, ApplicationCredentialSecret: secret,
 	}

@@ -6,6 +6,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 const loginClouds = `
 clouds:
   one: {auth: {auth_url: "https://one/v3", username: u, password: p, user_domain_name: D, project_id: x}}
+  many: {auth: {auth_url: "https://many/v3", username: u, password: p, user_domain_name: D, project_id: x}, regions: [west, east]}
   two: {auth: {auth_url: "https://two/v3", application_credential_id: a, application_credential_secret: s}, region_name: R}
 `
 
@@ -29,9 +31,13 @@ func TestAPersonsLoginIsFoundAsOpenStacksClientsFindIt(t *testing.T) {
 	openrc := map[string]string{"OS_AUTH_URL": "https://rc/v3", "OS_USERNAME": "u", "OS_PASSWORD": "p", "OS_USER_DOMAIN_NAME": "D",
 		"OS_PROJECT_NAME": "k8s", "OS_PROJECT_DOMAIN_ID": "default", "OS_PROJECT_DOMAIN_NAME": "Default", "OS_REGION_NAME": "R", "OS_INTERFACE": "internalURL"}
 	one := Global{AuthURL: "https://one/v3", Username: "u", Password: "p", UserDomainName: "D", TenantID: "x", EndpointType: "public", UseClouds: true, Cloud: "one"}
+	many := func(region string) Global {
+		return Global{AuthURL: "https://many/v3", Username: "u", Password: "p", UserDomainName: "D", TenantID: "x", Region: region, EndpointType: "public", UseClouds: true, Cloud: "many"}
+	}
 	two := Global{AuthURL: "https://two/v3", ApplicationCredentialID: "a", ApplicationCredentialSecret: "s", Region: "R", EndpointType: "public", UseClouds: true, Cloud: "two"}
 	for name, test := range map[string]struct {
 		cloud       string
+		region      string
 		environment map[string]string
 		want        Global
 		refused     string
@@ -41,21 +47,39 @@ func TestAPersonsLoginIsFoundAsOpenStacksClientsFindIt(t *testing.T) {
 		"named before OS_CLOUD": {cloud: "one", environment: map[string]string{"OS_CLOUD": "two"}, want: one},
 		"openrc": {environment: openrc, want: Global{AuthURL: "https://rc/v3", Username: "u", Password: "p", UserDomainName: "D", TenantName: "k8s",
 			TenantDomainID: "default", Region: "R", EndpointType: "internal"}},
+		"the wanted region": {cloud: "many", region: "east", want: many("east")},
+		"the first region":  {cloud: "many", want: many("west")},
+		"openrc wins over the wanted": {region: "east", environment: openrc, want: Global{AuthURL: "https://rc/v3", Username: "u", Password: "p", UserDomainName: "D", TenantName: "k8s",
+			TenantDomainID: "default", Region: "R", EndpointType: "internal"}},
 		"several clouds":  {refused: "no login"},
 		"openrc, no user": {environment: map[string]string{"OS_AUTH_URL": "https://rc/v3", "OS_PASSWORD": "hidden"}, refused: "password needs user-id or username"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := LoadLogin(test.cloud, func(key string) string { return test.environment[key] })
+			got, err := LoadLogin(test.cloud, test.region, func(key string) string { return test.environment[key] })
 			if test.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), test.refused) || strings.Contains(err.Error(), "hidden") {
 					t.Errorf("got %+v, %v", got, err)
 				}
 				return
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+			if diff := cmp.Diff(test.want, got.Global); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+func TestALoginTellsThatItTakesTheFirstOfSeveralRegions(t *testing.T) {
+	clouds := filepath.Join(t.TempDir(), "clouds.yaml")
+	if err := os.WriteFile(clouds, []byte(loginClouds), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OS_CLIENT_CONFIG_FILE", clouds)
+	for region, want := range map[string]int{"": 1, "east": 0} {
+		got, err := LoadLogin("many", region, func(string) string { return "" })
+		if err != nil || len(got.Notices) != want {
+			t.Errorf("region %q: %v, %v, want %d notices", region, got.Notices, err, want)
+		}
 	}
 }
 
@@ -99,4 +123,22 @@ func TestWhateverIsWrittenIntoGlobalIsReadAgain(t *testing.T) {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestAnApplicationCredentialIsForTheSameCloud(t *testing.T) {
+	before := otherValues(t).Global
+	after := before.WithApplicationCredential("a", "s")
+	for _, key := range globalKeys {
+		switch key.Name {
+		case "application-credential-id", "application-credential-secret":
+			continue
+		}
+		mine, theirs := Config{Global: before}, Config{Global: after}
+		kept := key.equal(&mine, &theirs)
+		ofLogin := slices.Contains([]string{"username", "user-id", "password", "tenant-id", "tenant-name", "domain-id", "domain-name", "user-domain-id", "user-domain-name",
+			"tenant-domain-id", "tenant-domain-name", "application-credential-name", "trust-id", "trustee-id", "trustee-password", "token", "use-clouds", "clouds-file", "cloud"}, key.Name)
+		if kept == ofLogin {
+			t.Errorf("%s is kept: %v", key.Name, kept)
+		}
+	}
 }

@@ -52,7 +52,7 @@ func TestCredentialsAndCertificatesAreReloadedAndWhereTheCloudIsStays(t *testing
 			kept = append(kept, field.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"AuthURL", "Region", "EndpointType"}, kept); diff != "" {
+	if diff := cmp.Diff([]string{"AuthURL", "Region", "EndpointType", "NetworkEndpoint", "LoadBalancerEndpoint", "ComputeEndpoint", "KeyManagerEndpoint"}, kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 }

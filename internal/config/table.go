@@ -42,12 +42,14 @@ var sections = []Section{
 	{Name: "Networking", Doc: "How the addresses of nodes are classified, with --controllers=node."},
 	{Name: "Route", Doc: "Routes for Pod networks, with --controllers=route."},
 	{Name: "BlockStorage", Doc: "For the Cinder CSI driver, which often shares the file."},
+	{Name: "KeyManager", Doc: "For the KMS plugin for Barbican, which sometimes shares the file."},
 }
 
 // table is the one list of all keys.
 var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, clusterIPKeys, metadataKeys, networkingKeys, routeKeys, acceptedKeys)
 
-var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, section(globalSection, Used,
+var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type",
+	"network-endpoint-override", "load-balancer-endpoint-override", "compute-endpoint-override", "key-manager-endpoint-override"}, section(globalSection, Used,
 	Key{Name: "auth-url", field: func(c *Config) any { return &c.Global.AuthURL },
 		Doc: "Address of Keystone, with or without its version: https://keystone.example.com:5000/v3."},
 	Key{Name: "username", field: func(c *Config) any { return &c.Global.Username }, Doc: "Name of the user; needs a domain."},
@@ -77,9 +79,17 @@ var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, sec
 	Key{Name: "token", Kind: Password, field: func(c *Config) any { return &c.Global.Token },
 		Doc: "An existing token. It cannot be renewed: when it expires, every call fails."},
 	Key{Name: "region", field: func(c *Config) any { return &c.Global.Region },
-		Doc: "Region of the endpoints. Default: the first endpoint of each service."},
+		Doc: "Region of the endpoints. Default: the only region of the service catalogue; if it has several, the program lists them and exits."},
 	Key{Name: "os-endpoint-type", Default: "public", allowed: []string{"public", "internal", "admin"},
 		field: func(c *Config) any { return &c.Global.EndpointType }, Doc: "Interface of the endpoints in the service catalogue: public, internal or admin."},
+	Key{Name: "network-endpoint-override", check: address, field: func(c *Config) any { return &c.Global.NetworkEndpoint },
+		Doc: "Address of Neutron, instead of the one in the service catalogue. %(project_id)s in it stands for the id of the project."},
+	Key{Name: "load-balancer-endpoint-override", check: address, field: func(c *Config) any { return &c.Global.LoadBalancerEndpoint },
+		Doc: "Address of Octavia, in the same way."},
+	Key{Name: "compute-endpoint-override", check: address, field: func(c *Config) any { return &c.Global.ComputeEndpoint },
+		Doc: "Address of Nova, in the same way."},
+	Key{Name: "key-manager-endpoint-override", check: address, field: func(c *Config) any { return &c.Global.KeyManagerEndpoint },
+		Doc: "Address of Barbican, in the same way."},
 	Key{Name: "ca-file", field: func(c *Config) any { return &c.Global.CAFile },
 		Doc: "File with the PEM certificates of the CAs that sign the endpoints' certificates."},
 	Key{Name: "cafilecontents", field: func(c *Config) any { return &c.Global.CAFileContents },
@@ -91,7 +101,7 @@ var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, sec
 	Key{Name: "use-clouds", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.Global.UseClouds },
 		Doc: "Take missing values of this section from clouds.yaml."},
 	Key{Name: "clouds-file", field: func(c *Config) any { return &c.Global.CloudsFile },
-		Doc: "The clouds.yaml to read. Default: $OS_CLIENT_CONFIG_FILE, ./, the user's configuration directory, /etc/openstack/."},
+		Doc: "The clouds.yaml to read. Default: $OS_CLIENT_CONFIG_FILE, ./, the user's configuration directory, ~/.config/openstack/, /etc/openstack/."},
 	Key{Name: "cloud", field: func(c *Config) any { return &c.Global.Cloud },
 		Doc: "Entry of clouds.yaml. Default: $OS_CLOUD, or the only entry."},
 ))
@@ -138,18 +148,18 @@ var loadBalancerKeys = section("LoadBalancer", Used,
 	Key{Name: "pod-network-ids", check: networkIDs, field: func(c *Config) any { return &c.LoadBalancer.PodNetworkIDs },
 		Doc: "With target-type pod: ids of the networks, separated by commas, in whose subnets Pods have their addresses. Each member is then in the subnet that contains its address. Default: load balancers reach Pods through the router of the members' subnet."},
 	Key{Name: "metrics-allowed-cidrs", check: cidrs, field: func(c *Config) any { return &c.LoadBalancer.MetricsAllowedCIDRs },
-		Doc: "CIDRs, separated by commas, that may read the metrics of load balancers. Applies to Services with annotation metrics-port but without metrics-allowed-cidrs. Use the addresses of your Prometheus that the load balancers see. Default: none."},
+		Doc: "CIDRs, separated by commas, that may read the metrics of load balancers. Applies to Services with annotation kube-octavia.io/metrics-port but without kube-octavia.io/metrics-allowed-cidrs. Use the addresses of your Prometheus that the load balancers see. Default: none."},
 	Key{Name: "tags", check: tags, field: func(c *Config) any { return &c.LoadBalancer.Tags },
 		Doc: "Tags, separated by commas, of all load balancers, listeners, pools and floating IPs of Services, in addition to those of annotations: cost-centre-7,production."},
-	Key{Name: "create-monitor", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.CreateMonitor },
+	Key{Name: createMonitor, Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.CreateMonitor },
 		Doc: "Give each pool a health monitor."},
-	Key{Name: "monitor-delay", Kind: Duration, Default: "5s", check: wholeSeconds, field: func(c *Config) any { return &c.LoadBalancer.MonitorDelay },
+	Key{Name: "monitor-delay", Kind: Duration, Default: "5s", check: wholeSeconds, zero: noMonitor, zeroUnless: createMonitor, field: func(c *Config) any { return &c.LoadBalancer.MonitorDelay },
 		Doc: "Time between two probes."},
-	Key{Name: "monitor-timeout", Kind: Duration, Default: "3s", check: wholeSeconds, field: func(c *Config) any { return &c.LoadBalancer.MonitorTimeout },
+	Key{Name: "monitor-timeout", Kind: Duration, Default: "3s", check: wholeSeconds, zero: noMonitor, zeroUnless: createMonitor, field: func(c *Config) any { return &c.LoadBalancer.MonitorTimeout },
 		Doc: "Time that a probe may take; not above monitor-delay."},
-	Key{Name: "monitor-max-retries", Kind: Int, Default: "1", check: oneToTen, field: func(c *Config) any { return &c.LoadBalancer.MonitorMaxRetries },
+	Key{Name: "monitor-max-retries", Kind: Int, Default: "1", check: oneToTen, zero: noMonitor, zeroUnless: createMonitor, field: func(c *Config) any { return &c.LoadBalancer.MonitorMaxRetries },
 		Doc: "Successful probes in a row until a member is ONLINE, 1 to 10."},
-	Key{Name: "monitor-max-retries-down", Kind: Int, Default: "3", check: oneToTen, field: func(c *Config) any { return &c.LoadBalancer.MonitorMaxRetriesDown },
+	Key{Name: "monitor-max-retries-down", Kind: Int, Default: "3", check: oneToTen, zero: noMonitor, zeroUnless: createMonitor, field: func(c *Config) any { return &c.LoadBalancer.MonitorMaxRetriesDown },
 		Doc: "Failed probes in a row until a member gets no traffic, 1 to 10."},
 	Key{Name: "enable-ingress-hostname", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.IngressHostname },
 		Doc: "For Services with PROXY protocol ports: publish a host name that contains the address, such as 203.0.113.5.nip.io, instead of the address. Needed before Kubernetes 1.30, where traffic from Pods to the address itself would bypass the load balancer."},
@@ -165,7 +175,7 @@ var loadBalancerKeys = section("LoadBalancer", Used,
 		Doc: "How many Services may share one load balancer."},
 	Key{Name: "shared-lb-scope", Default: ShareInNamespace, allowed: []string{ShareInNamespace, ShareInCluster, ShareAny},
 		field: func(c *Config) any { return &c.LoadBalancer.SharedScope },
-		Doc:   "Which load balancers a Service may share (annotations load-balancer-id and load-balancer-group). namespace: those of its own namespace. cluster: those of the cluster. any: all of the project, as in openstack-cloud-controller-manager. A load balancer with tag kube-octavia.share=NAMESPACE or kube-octavia.share=* may always be shared."},
+		Doc:   "Which load balancers a Service may share (annotations loadbalancer.openstack.org/load-balancer-id and loadbalancer.openstack.org/load-balancer-group). namespace: those of its own namespace. cluster: those of the cluster. any: all of the project, as in openstack-cloud-controller-manager. A load balancer with tag kube-octavia.share=NAMESPACE or kube-octavia.share=* may always be shared."},
 	Key{Name: "provider-requires-serial-api-calls", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.SerialCreate },
 		Doc: "true: create each load balancer without children, and add its ports one by one. false: do so only after kube-octavia has detected that the cloud needs it."},
 	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.ManageSecurityGroups },
@@ -198,7 +208,7 @@ var clusterIPKeys = section(ClusterIPSection, Used,
 )
 
 var metadataKeys = section("Metadata", Used,
-	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, field: func(c *Config) any { return &c.RequestTimeout },
+	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, zero: "openstack-cloud-controller-manager waits without a limit then. kube-octavia does not: 60s is used.", field: func(c *Config) any { return &c.RequestTimeout },
 		Doc: "Time limit of each call to OpenStack."},
 )
 
@@ -217,6 +227,12 @@ var routeKeys = section("Route", Used,
 	Key{Name: "router-id", Kind: ID, object: setting.Router, field: func(c *Config) any { return &c.Route.RouterID },
 		Doc: "Router that gets the routes to the Pods of each Node."},
 )
+
+// createMonitor is the key that gives pools health monitors.
+const createMonitor = "create-monitor"
+
+// noMonitor is the notice about a 0 where there are no health monitors.
+const noMonitor = "0 is the same as no value. Services whose annotations request a health monitor get the default."
 
 // classSection is the section that stands once per class.
 const classSection = "LoadBalancerClass"
@@ -257,6 +273,22 @@ func wholeSeconds(v value) string {
 		return "must be whole seconds, at least 1s"
 	}
 	return ""
+}
+
+// projectPlaceholders stand for the id of the project in the address of a service. See package catalogue, which replaces them.
+var projectPlaceholders = strings.NewReplacer("%(project_id)s", "id", "%(tenant_id)s", "id")
+
+// address holds for addresses of services.
+func address(v value) string {
+	text := projectPlaceholders.Replace(v.text)
+	if v.text == "" || isAddress(text) {
+		return ""
+	}
+	problem := "must be an http or https address, such as https://network.example.com:9696"
+	if strings.Contains(text, "%(") {
+		problem += "; only %(project_id)s and %(tenant_id)s are replaced in it"
+	}
+	return problem
 }
 
 func positiveNumber(v value) string {

@@ -5,6 +5,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -68,6 +69,7 @@ func (g Global) Trustee() (id string, password Secret) {
 // refused takes no part: its own problem is enough.
 func (f *file) validate(incomplete bool) {
 	g, lb := f.config.Global, f.config.LoadBalancer
+	f.validateZeros()
 	f.validateMonitor(place{section: "LoadBalancer"}, lb)
 	f.validateContainers(place{section: "LoadBalancer"}, lb)
 	for _, name := range lb.ClassNames() {
@@ -88,10 +90,23 @@ func (f *file) validate(incomplete bool) {
 		if g.Cloud == "" {
 			key, _ = findKey(globalSection, "clouds-file")
 		}
-		f.notice(key, f.lineOf(globalSection, "", key.Name), "has no effect without use-clouds = true")
+		f.notice(key, f.lineOf(globalSection, "", key.Name), NoEffect, "The key has no effect without use-clouds = true.", "Write use-clouds = true or remove the key.")
 	}
 	if !incomplete {
+		before := len(f.problems)
 		f.validateAuthentication(g)
+		f.explainByDoubts(len(f.problems) > before)
+	}
+}
+
+// explainByDoubts adds the doubts about the login to problems with it, because they may be the cause.
+func (f *file) explainByDoubts(found bool) {
+	if !found {
+		return
+	}
+	f.sortNotices()
+	for _, n := range f.config.LoginDoubts() {
+		f.problems = append(f.problems, errors.New(n.String()))
 	}
 }
 
@@ -144,9 +159,15 @@ func (f *file) validateAddress(g Global) {
 	}
 	if g.AuthURL == "" {
 		f.missing("auth-url is missing: set it to the address of Keystone, such as https://keystone.example.com:5000/v3")
-	} else if u, err := url.Parse(g.AuthURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+	} else if !isAddress(g.AuthURL) {
 		f.problem(f.lineOf(globalSection, "", "auth-url"), "[Global] auth-url is not an http or https address%s", quoteHint(g.AuthURL))
 	}
+}
+
+// isAddress reports whether text is an address of a service.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // validateWay checks that the one way to authenticate is complete.

@@ -104,7 +104,7 @@ func (k *Keeper) look(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err != nil:
 		k.unreadable = ""
-		k.reject(g, err)
+		k.reject(g, openstack.WithDoubts(err, newer.LoginDoubts()))
 	case changed:
 		k.forget()
 		k.log.Info("using the changed credentials of cloud.conf", "authentication", string(g.Authentication()))

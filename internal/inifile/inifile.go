@@ -32,8 +32,8 @@ type Statement struct {
 	Blank bool
 	// Value is unquoted.
 	Value string
-	// Doubt says why Value may not be what was meant, and what to write then. It does not show the value. It is empty for most.
-	Doubt string
+	// Doubt is why Value may not be what was meant.
+	Doubt Doubt
 }
 
 // Parse cuts a file into its statements, or returns all problems of its syntax. Only values of keys for which public
@@ -105,9 +105,12 @@ func (r *reader) value(s *Statement) error {
 		return err
 	}
 	s.Blank, s.Value = false, value
-	end := r.file.Offset(pos) + len(literal)
-	followed := end < len(r.text) && literal != "" && bytes.HasSuffix(r.text[:end], []byte(literal))
-	s.Doubt = doubt(literal, followed && strings.ContainsRune("#;", rune(r.text[end])))
+	rest := ""
+	if end := r.file.Offset(pos) + len(literal); bytes.HasSuffix(r.text[:min(end, len(r.text))], []byte(literal)) { // not if the scanner removed a CR
+		line, _, _ := bytes.Cut(r.text[end:], []byte("\n"))
+		rest = string(line)
+	}
+	s.Doubt = doubtOf(literal, value, rest)
 	return nil
 }
 

@@ -6,6 +6,7 @@ package inifile
 import (
 	"fmt"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestStatementsHaveTheirLinesAndUnquotedValues(t *testing.T) {
 		{Line: 3, Section: "A", Key: "x", Value: "1"},
 		{Line: 4, Section: "A", Key: "y", Blank: true},
 		{Line: 5, Section: "B", Name: `b "c"`},
-		{Line: 6, Section: "B", Name: `b "c"`, Key: "z", Value: "a#b\n cd", Doubt: doubt(`a"b`, false)},
+		{Line: 6, Section: "B", Name: `b "c"`, Key: "z", Value: "a#b\n cd", Doubt: doubtOf(`a"b`, `ab`, "")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || problems != nil {
 		t.Errorf("problems %v, statements (-want +got):\n%s", problems, diff)
@@ -33,27 +34,87 @@ func TestStatementsHaveTheirLinesAndUnquotedValues(t *testing.T) {
 
 func TestDoubtfulValuesAreMarked(t *testing.T) {
 	for line, part := range map[string]string{
-		`password = abc#def`:             "A comment begins",
-		`password = abc;def`:             "A comment begins",
-		`password = ab"cd"ef`:            "double quotes inside",
-		`password = "ab" "cd"`:           "double quotes inside",
-		"password = abc\\\nusername = u": "joins the next line",
-		`password = abc # prod`:          "",
-		`password = "abc" # prod`:        "",
-		`password = "abc"#prod`:          "",
-		`password = "ab\"cd#\\"`:         "",
-		`password = ab\"cd`:              "",
-		`password =#prod`:                "",
-		"password = abc\\\n  def":        "",
+		`password = abc#def`:              "A comment begins",
+		`password = abc;def`:              "A comment begins",
+		`password = ab"cd"ef`:             "double quotes inside",
+		`password = "ab" "cd"`:            "double quotes inside",
+		"password = abc\\\nusername = u":  "joins the next line",
+		`password = 'abc'`:                "begins and ends with a single quote, which is part of it",
+		`password = 'abc' # prod`:         "begins and ends with a single quote",
+		`password = ''`:                   "begins and ends with a single quote",
+		"password = `abc`":                "begins and ends with a backtick",
+		"password = “abc”":                "begins and ends with a typographic quote",
+		`password = "'abc'"`:              "In the double quotes, the value begins and ends with a single quote",
+		`password = 'abc#def'`:            "begins with a single quote, which is part of it, and ends where a comment begins",
+		`password = 'abc # def'`:          "begins with a single quote, which is part of it, and ends where a comment begins",
+		"password = `abc;def`":            "begins with a backtick",
+		`password == abc`:                 "begins with =",
+		"password = abc\u00a0":            "cannot be seen",
+		"password = \"abc\u200b\"":        "cannot be seen",
+		"password = ${OS_PASSWORD}":       "looks like a placeholder",
+		"password = $OS_PASSWORD":         "looks like a placeholder",
+		`password = "{{ abc }}"`:          "looks like a placeholder",
+		"password = <abc>":                "looks like a placeholder",
+		`password = abc # prod`:           "",
+		`password = abc ; prod`:           "",
+		`password = "abc" # prod`:         "",
+		`password = "abc"#prod`:           "",
+		`password = "abc" #prod`:          "",
+		`password = "ab\"cd#\\"`:          "",
+		`password = ab\"cd`:               "",
+		"password = # prod":               "",
+		"password = abc\\\n  def":         "",
+		"password = 'abc":                 "",
+		"password = abc'":                 "",
+		"password = '":                    "",
+		"password = a$bc":                 "",
+		"password = Grüße und mehr":       "",
+		"cafilecontents = \"a\\nb\\tc\"":  "",
+		"auth-url = https://x/v3 ; #prod": "",
 	} {
-		statements, problems := Parse([]byte("[Global]\n"+line), public)
-		if len(problems) > 0 || len(statements) != 2 {
-			t.Fatalf("%s: %v", line, problems)
-		}
-		if got := statements[1].Doubt; part == "" && got != "" || !strings.Contains(got, part) || strings.Contains(got, "abc") {
-			t.Errorf("%s: %q, want %q", line, got, part)
+		doubt := doubtOfLine(t, line)
+		if doubt.OnlySecret || part == "" && doubt != (Doubt{}) || !strings.Contains(doubt.Read, part) || (doubt.Read == "") != (doubt.Write == "") ||
+			strings.Contains(doubt.Read+doubt.Write, "abc") {
+			t.Errorf("%s: %+v, want %q", line, doubt, part)
 		}
 	}
+}
+
+func TestACommentIsADoubtOnlyOfASecretIfItLooksLikeOne(t *testing.T) {
+	for line, part := range map[string]string{
+		`password = abc #def`: "ends where a comment begins",
+		`password = abc ;def`: "ends where a comment begins",
+		`password = #abc`:     "is empty: a comment begins",
+		`password =#abc`:      "is empty: a comment begins",
+	} {
+		doubt := doubtOfLine(t, line)
+		if !doubt.OnlySecret || !strings.Contains(doubt.Read, part) || strings.Contains(doubt.Read+doubt.Write, "abc") {
+			t.Errorf("%s: %+v, want %q", line, doubt, part)
+		}
+	}
+}
+
+// doubtOfLine returns the doubt about the value in a line.
+func doubtOfLine(t *testing.T, line string) Doubt {
+	t.Helper()
+	statements, problems := Parse([]byte("[Global]\n"+line), public)
+	if len(problems) > 0 || len(statements) != 2 {
+		t.Fatalf("%s: %v, %v", line, problems, statements)
+	}
+	return statements[1].Doubt
+}
+
+func TestNoDoubtShowsAnythingOfAValue(t *testing.T) {
+	pieces := []string{"hunter2", " ", "#", ";", "'", "`", `"hunter2"`, "=", "$", "{{hunter2}}", "<hunter2>", "\u00a0", "“"}
+	rapid.Check(t, func(t *rapid.T) {
+		value := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 6).Draw(t, "value"), "")
+		statements, _ := Parse([]byte("[Global]\npassword = "+value+"\n"), public)
+		for _, s := range statements {
+			if strings.Contains(s.Doubt.Read+s.Doubt.Write, "hunter2") {
+				t.Errorf("%q: %+v", value, s.Doubt)
+			}
+		}
+	})
 }
 
 func TestCommonMistakesAreExplained(t *testing.T) {
@@ -138,6 +199,20 @@ func TestTheRestOfAValueIsNotShownAsASection(t *testing.T) {
 	_, problems := Parse([]byte("[Global]\npassword = a\\\n[hunter2\nregion = \"\n"), public)
 	if len(problems) != 1 || problems[0].Line != 4 || !strings.Contains(problems[0].Text, "[Global] region") {
 		t.Errorf("problems: %v", problems)
+	}
+}
+
+func TestTheMemoryForAFileGrowsWithItsLength(t *testing.T) {
+	allocated := func(lines int) uint64 {
+		text := []byte("[Global]\n" + strings.Repeat("password = \""+strings.Repeat("x", 500)+"\"\n", lines))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		Parse(text, public)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if some, many := allocated(200), allocated(1600); many > 20*some {
+		t.Errorf("%d bytes for a file, %d for one of eight times the length", some, many)
 	}
 }
 

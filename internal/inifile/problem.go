@@ -211,22 +211,3 @@ func valueMistake(message, key string) string {
 	}
 	return "the value cannot be read: write it in double quotes"
 }
-
-// doubt says why a value may not be what was meant. commented is whether a comment begins directly behind it.
-func doubt(literal string, commented bool) string {
-	switch {
-	case commented && !allQuoted.MatchString(literal):
-		return "A comment begins at the # or ; right behind the value. If that belongs to the value, write the value in double quotes."
-	case strings.Contains(quoted.ReplaceAllString(literal, ""), `"`) && !allQuoted.MatchString(literal):
-		return `The double quotes inside the value are removed. If they belong to the value, write it in double quotes, with \" for each of them.`
-	case swallows.MatchString(literal):
-		return `The backslash at the end of the line joins the next line to the value. If it belongs to the value, write the value in double quotes, with \\ for each backslash.`
-	}
-	return ""
-}
-
-var (
-	quoted    = regexp.MustCompile(`\\.`)
-	allQuoted = regexp.MustCompile(`^"(?:[^"\\]|\\.)*"$`)
-	swallows  = regexp.MustCompile(`\\\r?\n\s*[A-Za-z-]+\s*=`)
-)

@@ -88,19 +88,26 @@ type attemptError struct {
 }
 
 func (e *attemptError) Error() string {
-	text := "no answer: " + neterror.Text(e.err)
 	switch {
 	case e.timeout > 0 && e.sent:
 		return fmt.Sprintf("no answer within %v", e.timeout)
 	case e.timeout > 0:
-		text = fmt.Sprintf("no connection within %v", e.timeout)
+		return fmt.Sprintf("no connection within %v", e.timeout)
 	case errors.Is(e.err, context.Canceled):
 		return "cancelled before the answer arrived"
 	}
-	if hint := hint(neterror.CauseOf(e.err), e.service); hint != "" {
-		text += "; " + hint
+	return "no answer: " + neterror.Text(e.err)
+}
+
+// advice says what to change; "" if that is not known.
+func (e *attemptError) advice() string {
+	switch {
+	case e.timeout > 0 && e.sent:
+		return "" // it was reached, and was slow
+	case errors.Is(e.err, context.Canceled):
+		return ""
 	}
-	return text
+	return hint(neterror.CauseOf(e.err), e.service)
 }
 
 func (e *attemptError) Unwrap() error { return e.err }

@@ -41,7 +41,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	}
 	first, err := newLogin(o.Config, o.Dial)
 	if err != nil {
-		return nil, &Error{Op: "connect to " + where, Class: Invalid, Message: err.Error(), Err: err}
+		return nil, &Error{Op: "connect to " + where, Class: Invalid, Message: err.Error(), Advice: fileAdvice(err), Err: err}
 	}
 	s := &Session{provider: provider, connections: newConnections(first.transport), reread: o.Reread}
 	if s.metrics, err = newMetrics(o.Metrics); err != nil {
@@ -55,7 +55,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	got, err := s.authenticate(ctx, first)
 	if err != nil {
 		s.Close()
-		return nil, explainAuthentication(Wrap("authenticate at "+where, err))
+		return nil, explainAuthentication(Wrap("authenticate at "+where, s.explainRefusal(ctx, o, first, err)), o.Config.Authentication())
 	}
 	s.take(got)
 	provider.ReauthFunc = s.renew
@@ -127,17 +127,30 @@ func projectScope(g config.Global) *gophercloud.AuthScope {
 // ErrNoService is wrapped by the error of Connect if Keystone accepts the login, but the service catalogue lacks a service.
 var ErrNoService = errors.New("the service catalogue lacks a service")
 
+// ErrNoRegion is wrapped by the error of Connect if Keystone accepts the login, but the service catalogue has several regions and
+// none is configured.
+var ErrNoRegion = errors.New("no region is configured")
+
 // findServices creates the service clients from the catalogue of the token.
 func (s *Session) findServices(g config.Global, got *accepted, known *calltable.Routes) error {
 	if got.projectID == "" {
-		return &Error{Class: Invalid, Message: "the token is for no project: set tenant-id or tenant-name in [Global]"}
+		return &Error{Class: Invalid, Message: "the token is for no project", Advice: "set tenant-id or tenant-name in [Global]"}
 	}
 	s.projectID = got.projectID
 	entries, err := got.result.ExtractServiceCatalog()
 	if err != nil {
 		return err
 	}
-	s.services, err = catalogue.Find(s.provider, entries.Entries, g.Region, g.EndpointType, known.Add)
+	s.services, err = catalogue.Find(s.provider, entries.Entries, catalogue.Wanted{
+		Region: g.Region, Type: g.EndpointType, ProjectID: s.projectID,
+		Overrides: map[string]string{
+			calltable.ServiceNetwork: g.NetworkEndpoint, calltable.ServiceLoadBalancer: g.LoadBalancerEndpoint,
+			calltable.ServiceCompute: g.ComputeEndpoint, calltable.ServiceKeyManager: g.KeyManagerEndpoint,
+		},
+	}, known.Add)
+	if errors.As(err, new(*catalogue.RegionError)) {
+		return &Error{Class: Invalid, Message: err.Error(), Err: errors.Join(ErrNoRegion, err)}
+	}
 	if err != nil {
 		return &Error{Class: Invalid, Message: err.Error(), Err: errors.Join(ErrNoService, err)}
 	}

@@ -64,6 +64,7 @@ func TestEachFormOfCredentialsReachesKeystone(t *testing.T) {
 			c := newCloud(t)
 			c.connect(func(o *Options) {
 				o.Config = test.global
+				o.Config.Region = "RegionOne"
 				o.Config.AuthURL = c.URL + "/identity"
 			})
 			var got, want any
@@ -113,9 +114,13 @@ func TestConnectErrorsSayWhatToCheck(t *testing.T) {
 			func(_ *cloud, g *config.Global) { g.Region = "RegionThree" },
 			Invalid, `no public endpoint of the load-balancer service in region "RegionThree", but in RegionOne (public), RegionTwo (public): check region and os-endpoint-type`,
 		},
+		"no region": {
+			func(_ *cloud, g *config.Global) { g.Region = "" },
+			Invalid, "the service catalogue has several regions (RegionOne, RegionTwo), and none is configured: set region in [Global] to the region of the nodes",
+		},
 		"no project": {
 			func(c *cloud, _ *config.Global) { c.project = "" },
-			Invalid, "the token is for no project: set tenant-id or tenant-name in [Global]",
+			Invalid, "the token is for no project; set tenant-id or tenant-name in [Global]",
 		},
 		"wrong password": {
 			func(c *cloud, _ *config.Global) {
@@ -124,7 +129,7 @@ func TestConnectErrorsSayWhatToCheck(t *testing.T) {
 					answer(w, 401, `{"error": {"code": 401, "message": "The request you have made requires authentication.", "title": "Unauthorized"}}`)
 				}
 			},
-			Unauthorized, "/identity/v3: 401: The request you have made requires authentication. Check the credentials in [Global]. (request req-7)",
+			Unauthorized, "/identity/v3: 401: The request you have made requires authentication; check in [Global] the user with its domain",
 		},
 		"not Keystone": {
 			func(c *cloud, _ *config.Global) { c.refuse = http.NotFound },
@@ -170,6 +175,53 @@ func TestConnectErrorsSayWhatToCheck(t *testing.T) {
 				t.Error("the error shows the password")
 			}
 		})
+	}
+}
+
+func TestNoRegionIsAnErrorOfItsOwn(t *testing.T) {
+	c := newCloud(t)
+	g := c.credentials()
+	g.Region = ""
+	_, err := Connect(context.Background(), Options{Config: g})
+	if !errors.Is(err, ErrNoRegion) || errors.Is(err, ErrNoService) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEndpointsOfTheConfigurationComeBeforeThoseOfTheCatalogue(t *testing.T) {
+	c := newCloud(t)
+	c.catalog = nil
+	s := c.connect(func(o *Options) {
+		o.Config.NetworkEndpoint, o.Config.LoadBalancerEndpoint = c.URL+"/n/v2.0", c.URL+"/l/v2.0/lbaas"
+		o.Config.ComputeEndpoint, o.Config.KeyManagerEndpoint = c.URL+"/c/v2.1/%(project_id)s", c.URL+"/k"
+	})
+	nova, err := s.Compute("2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{s.Network().ServiceURL("ports"), s.LoadBalancer().ServiceURL("lbaas"), nova.ServiceURL("servers"), s.KeyManager().ServiceURL("secrets")}
+	want := []string{c.URL + "/n/v2.0/ports", c.URL + "/l/v2.0/lbaas", c.URL + "/c/v2.1/servers", c.URL + "/k/v1/secrets"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARejectedLoginNamesValuesThatWerePerhapsNotMeant(t *testing.T) {
+	doubts := []config.Notice{{File: "cloud.conf", Line: 4, Section: "Global", Key: "password", Kind: config.Doubtful, Text: "It ends at the #.", Do: "Use double quotes."}}
+	rejected := &Error{Op: "authenticate", Class: Unauthorized, Status: 401, Message: "no. Check the credentials in [Global].", RequestID: "req-7"}
+	for err, want := range map[error]string{
+		rejected: "authenticate: 401: no. Check the credentials in [Global]. This may be the cause: cloud.conf:4: [Global] password: It ends at the #. Use double quotes. (request req-7)",
+		&Error{Class: Transient, Message: "no answer"}: "no answer",
+	} {
+		if got := WithDoubts(err, doubts); got.Error() != want || Classify(got) != Classify(err) {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+	if got := WithDoubts(rejected, nil); got != error(rejected) {
+		t.Errorf("without doubts: %v", got)
+	}
+	if got := WithDoubts(nil, doubts); got != nil {
+		t.Errorf("without an error: %v", got)
 	}
 }
 
@@ -233,7 +285,7 @@ func TestCredentialsThatAreRevokedMakeCallsUnauthorized(t *testing.T) {
 	if Classify(err) != Unauthorized {
 		t.Errorf("class %s: %v", Classify(err), err)
 	}
-	if want := "list load balancers: 404: the token could not be renewed: Could not find credential."; !strings.HasPrefix(err.Error(), want) {
+	if want := "list load balancers: 404: the token could not be renewed: Could not find credential; replace the credentials in [Global]"; !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %q", err)
 	}
 }
@@ -262,7 +314,7 @@ func TestAServiceThatRefusesFreshTokensIsUnauthorized(t *testing.T) {
 func TestAGivenTokenIsUsedAndNotRenewed(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect(func(o *Options) {
-		o.Config = config.Global{AuthURL: c.URL + "/v3", Token: "given"}
+		o.Config = config.Global{AuthURL: c.URL + "/v3", Token: "given", Region: "RegionOne"}
 	})
 	if err := get(context.Background(), s, "lbaas", "loadbalancers"); err != nil {
 		t.Fatal(err)

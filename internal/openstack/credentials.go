@@ -138,7 +138,7 @@ func asRefusal(err error) error {
 	e := describe(err)
 	gone := e.Status == http.StatusNotFound && (strings.Contains(e.Message, "Application Credential") || strings.Contains(e.Message, "oken"))
 	if gone || e.Status == http.StatusForbidden {
-		e.Class = Unauthorized
+		e.Class, e.Advice = Unauthorized, ""
 	}
 	return &e
 }

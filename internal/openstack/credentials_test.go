@@ -202,7 +202,7 @@ func TestARefusalIsReportedUntilTheCredentialsAreReplaced(t *testing.T) {
 	})
 	s.revoke(t, old)
 	err := get(context.Background(), session, "lbaas", "loadbalancers")
-	if Classify(err) != Unauthorized || !strings.Contains(err.Error()+describe(err).Message, "Replace the credentials in [Global]") {
+	if Classify(err) != Unauthorized || !strings.Contains(describe(err).Advice, "replace the credentials in [Global]") {
 		t.Errorf("class %s: %v", Classify(err), describe(err).Message)
 	}
 	if Classify(session.Refusal()) != Unauthorized {
@@ -382,7 +382,7 @@ func TestAFeatureThatAnApplicationCredentialDoesNotAllowIsNamedWhenItIsUsed(t *t
 	}
 	session := s.open(t, config.Global{ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
 	_, err = session.Network().Get(context.Background(), session.Network().ServiceURL("security-groups")+"?name=x", new(map[string]any), nil)
-	want := "access rules do not allow the call GET /v2.0/security-groups of network, which is for security groups; create another one with " +
+	want := "access rules do not allow the call GET /v2.0/security-groups of network, which is for security groups; create another application credential with " +
 		"`kube-octavia credential create`, without --without=security-groups"
 	if err := Wrap("list security groups", err); Classify(err) != Unauthorized || !strings.Contains(err.Error(), want) {
 		t.Errorf("class %s: %v, want %q", Classify(err), err, want)

@@ -25,6 +25,8 @@ type Error struct {
 	Status int
 	// Message is the message of the service, or what happened to the call.
 	Message string
+	// Advice says what to change. It is empty if that is not known, or if the message says it.
+	Advice string
 	// RequestID finds the call in the logs of the service: its own id of the request, or else the one that was
 	// sent. Empty if the call was not made.
 	RequestID string
@@ -39,8 +41,18 @@ type Error struct {
 	Err error
 }
 
-// Error returns one line: op, status, message, request id.
+// Error returns one line: op, status, message, advice, request id.
 func (e *Error) Error() string {
+	if e.Advice == "" {
+		return e.Fact()
+	}
+	said := *e
+	said.Message = strings.TrimSuffix(e.Message, ".") + "; " + e.Advice
+	return said.Fact()
+}
+
+// Fact returns the line without the advice.
+func (e *Error) Fact() string {
 	var b strings.Builder
 	if e.Op != "" {
 		b.WriteString(e.Op + ": ")
@@ -121,13 +133,14 @@ func describe(err error) Error {
 		e := describeAnswer(answer)
 		e.Rejected = true
 		e.Message = strings.TrimSuffix(e.Message, ".") + ". Keystone has just accepted the credentials, but this service rejects them: an application " +
-			"credential is rejected like this if its access rules do not allow the call" + missingRight(answer)
+			"credential is rejected like this if its access rules do not allow the call" + rejectedCall(answer)
+		e.Advice = allowCall(answer)
 		return e
 	case errors.As(err, &answer):
 		return describeAnswer(answer)
 	case errors.As(err, &broken):
 		return Error{
-			Class: Transient, Message: broken.Error(), RequestID: broken.requestID, Unanswered: broken.sent, Err: err,
+			Class: Transient, Message: broken.Error(), Advice: broken.advice(), RequestID: broken.requestID, Unanswered: broken.sent, Err: err,
 		}
 	case isInput(err):
 		return Error{Class: Invalid, Message: err.Error(), Err: err}
@@ -143,7 +156,8 @@ func describeAnswer(answer gophercloud.ErrUnexpectedResponseCode) Error {
 	e := Error{
 		Class:     classOfStatus(answer.Actual, f, asked),
 		Status:    answer.Actual,
-		Message:   f.message + f.advice(),
+		Message:   f.message,
+		Advice:    f.advice(answer),
 		RequestID: requestIDOf(answer.ResponseHeader),
 		Err:       answer,
 	}
@@ -169,7 +183,7 @@ func describeRenewal(err *gophercloud.ErrUnableToReauthenticate) Error {
 	e.Message = "the token could not be renewed: " + e.Message
 	if e.Class != Transient && e.Class != Throttled {
 		e.Class = Unauthorized
-		e.Message = strings.TrimSuffix(e.Message, ".") + ". Replace the credentials in [Global] of cloud.conf; a running controller reads them again"
+		e.Advice = "replace the credentials in [Global] of cloud.conf; a running controller reads them again"
 	}
 	e.Unanswered = false
 	e.Err = err.ErrReauth

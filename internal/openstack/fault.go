@@ -5,10 +5,16 @@ package openstack
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
 // fault is the failure that a response body describes.
@@ -97,14 +103,87 @@ func (f fault) isVIPInUse() bool {
 
 // isWrongVIP reports whether Neutron refuses the address of a VIP, or Octavia misses the subnet of the second one.
 func (f fault) isWrongVIP() bool {
-	return strings.Contains(f.message, "is not a valid IP") || strings.Contains(f.message, "subnet not found (subnet id:")
+	return f.isAddressOutside() || strings.Contains(f.message, "subnet not found (subnet id:")
 }
 
-// advice says what to change if the request can only be mended by its author; "" if the message says it.
-func (f fault) advice() string {
-	if f.kind == noWayToExternal {
-		return " Floating IPs are possible only in the external network to which a router of that subnet leads: connect them by a router, or name that network by annotation " +
-			"loadbalancer.openstack.org/floating-network-id, or by [LoadBalancer] floating-network-id in cloud.conf"
+// isAddressOutside reports whether Neutron refuses an address because it is not in the subnet.
+func (f fault) isAddressOutside() bool { return strings.Contains(f.message, "is not a valid IP") }
+
+// isUnexplained reports whether Octavia passes on only that Neutron answered 400. So does its provider amphora since it calls
+// Neutron by the OpenStack SDK.
+func (f fault) isUnexplained() bool {
+	return strings.HasSuffix(f.message, "reports error: BadRequestException: 400")
+}
+
+// OfRequestedVIP explains why a load balancer with a requested address was not created: if Octavia does not pass on why Neutron
+// refuses the VIP, it is the address.
+func OfRequestedVIP(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusInternalServerError || !(fault{message: e.Message}).isUnexplained() {
+		return err
+	}
+	explained := *e
+	explained.Class, explained.Advice = Invalid, chooseInSubnet
+	return &explained
+}
+
+// advice says what to change; "" if the message says it.
+func (f fault) advice(answer gophercloud.ErrUnexpectedResponseCode) string {
+	switch {
+	case f.kind == noWayToExternal:
+		return chooseReachable
+	case f.isAddressOutside() && strings.HasPrefix(f.message, "Provider "):
+		return chooseInSubnet
+	case f.isUnexplained():
+		return askForCause
+	case answer.Actual == http.StatusForbidden && !f.isQuota():
+		return f.policyAdvice(answer)
 	}
 	return ""
+}
+
+const (
+	chooseReachable = "floating IPs are possible only in the external network to which a router of that subnet leads: connect them by a router, or name that network by annotation " +
+		"loadbalancer.openstack.org/floating-network-id, or by [LoadBalancer] floating-network-id in cloud.conf"
+	chooseInSubnet = "the address that an internal Service names in spec.loadBalancerIP has to be in the subnet of its VIP: choose another address, or the subnet of this one by annotation " +
+		"loadbalancer.openstack.org/subnet-id or [LoadBalancer] subnet-id in cloud.conf"
+	askForCause = "Neutron refused a request of Octavia, which does not say why: the operator of the cloud finds the cause in the logs of Neutron and Octavia"
+)
+
+// policyAdvice says how a call is permitted that the policy of a service refuses. Neutron names the rules of its policy, of
+// which those with a third part are for single fields. Octavia answers the same for an object of another project.
+func (f fault) policyAdvice(answer gophercloud.ErrUnexpectedResponseCode) string {
+	for _, field := range fieldRules {
+		if strings.Contains(f.message, field.rule) {
+			return field.do
+		}
+	}
+	call, known := callOf(answer)
+	if !known || call.Service == calltable.ServiceIdentity {
+		return ""
+	}
+	assign := fmt.Sprintf("assign a role that may, usually %s: `openstack role add --user USER --project PROJECT ROLE`; "+
+		"application credentials keep the roles of their creation, so create another one after that", roleFor(call.Service))
+	if strings.Contains(call.Path, "*") && call.Path != calltable.QuotaPath {
+		return "the object belongs to another project, or the policy of the service does not permit this to the roles of the login. For the latter, " + assign
+	}
+	return "the policy of the service does not permit this to the roles of the login: " + assign
+}
+
+// roleFor names the roles to which the default policy of a service permits what the controller does.
+func roleFor(service string) string {
+	switch service {
+	case calltable.ServiceLoadBalancer:
+		return "load-balancer_member or member"
+	case calltable.ServiceKeyManager:
+		return "creator or member"
+	}
+	return "member"
+}
+
+// fieldRules are rules for fields that the default policy of Neutron reserves for administrators or owners, and what to do.
+var fieldRules = []struct{ rule, do string }{
+	{"create_floatingip:floating_ip_address", "only administrators may choose the address of a new floating IP: let one create it with `openstack floating ip create --floating-ip-address`, " +
+		"or remove the address from the Service; a floating IP that the project already has can be named"},
+	{"create_port:fixed_ips", "in the network of another project only its owner may choose the address of a port: choose a network of the project for the VIP, or remove the address from the Service"},
 }

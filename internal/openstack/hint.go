@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/neterror"
 )
 
@@ -47,21 +50,62 @@ func hint(cause neterror.Cause, service string) string {
 	return ""
 }
 
-// explainAuthentication adds to a failed login what the operator can check.
-func explainAuthentication(err error) error {
+// explainAuthentication adds to a failed login with credentials of the kind what the operator can check.
+func explainAuthentication(err error, kind config.Authentication) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	if wrong := wrongAuthURL(e); wrong != "" {
-		e.Message += "; " + wrong
+		e.Advice = wrong
 		if e.Class == Gone {
 			e.Class = Invalid
 		}
-	} else if e.Class == Unauthorized {
-		e.Message += " Check the credentials in [Global]."
+	} else if e.Class == Unauthorized && e.Advice == "" {
+		e.Advice = checkCredentials(kind)
 	}
 	return e
+}
+
+// WithPlace lets the error of a failed login name the place of the login, if that is not a file with [Global].
+func WithPlace(err error, place string) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	placed := *e
+	placed.Message, placed.Advice = strings.ReplaceAll(e.Message, "[Global]", place), strings.ReplaceAll(e.Advice, "[Global]", place)
+	return &placed
+}
+
+// WithDoubts adds to a login that Keystone rejects what may be wrong with the values in cloud.conf.
+func WithDoubts(err error, doubts []config.Notice) error {
+	var e *Error
+	if len(doubts) == 0 || Classify(err) != Unauthorized || !errors.As(err, &e) {
+		return err
+	}
+	texts := make([]string, len(doubts))
+	for i, n := range doubts {
+		texts[i] = n.String()
+	}
+	explained := *e
+	explained.Message = strings.TrimSuffix(e.Message, ".") + ". This may be the cause: " + strings.Join(texts, " ")
+	return &explained
+}
+
+// checkCredentials says what to check when Keystone rejects credentials of the kind. Its answer does not say what is wrong.
+func checkCredentials(kind config.Authentication) string {
+	switch kind {
+	case config.ByApplicationCredential:
+		return "check application-credential-id and application-credential-secret in [Global]. If they are right, the application credential has expired or was deleted, " +
+			"or its user was disabled or lost the roles: create another one with `kube-octavia credential create`"
+	case config.ByToken:
+		return "the token in [Global] has expired or was revoked, and no token can be renewed: create an application credential with `kube-octavia credential create`"
+	case config.ByTrust:
+		return "check trust-id, trustee-id and trustee-password in [Global]. If they are right, the trust has expired or was deleted, or its trustor lost the roles: " +
+			"`openstack trust show TRUST`"
+	}
+	return "check in [Global] the user with its domain, the password, and the project with its domain. If they are right, the user is disabled or locked, or has no role in the project"
 }
 
 // rightAuthURL says what auth-url has to be.
@@ -84,11 +128,11 @@ func wrongAuthURL(e *Error) string {
 	return ""
 }
 
-// explainEndpoint adds to a failed first call to a service that its endpoint may be wrong.
+// explainEndpoint says of a failed first call to a service that its endpoint may be wrong.
 func explainEndpoint(err error, service, endpoint string) error {
 	var e *Error
 	if errors.As(err, &e) && (e.Class == Gone || isWebPage(e)) {
-		e.Message += fmt.Sprintf("; the service catalogue has the endpoint %s for the %s service: ask the operator of the cloud whether that is right, "+
+		e.Advice = fmt.Sprintf("the service catalogue has the endpoint %s for the %s service: ask the operator of the cloud whether that is right, "+
 			"or choose other endpoints with os-endpoint-type in [Global]", withoutPassword(endpoint), service)
 	}
 	return err
@@ -109,22 +153,45 @@ func isWebPage(e *Error) bool {
 	return notJSON || e.Status < http.StatusInternalServerError && neterror.IsWebPage(answer.ResponseHeader, answer.Body)
 }
 
-// missingRight names the call that a service rejected, and how to get an application credential that allows it.
-func missingRight(answer gophercloud.ErrUnexpectedResponseCode) string {
-	const create = "; create another one with `kube-octavia credential create`"
+// rejectedCall names the call that a service rejected, for the end of a sentence; "" if it is not known.
+func rejectedCall(answer gophercloud.ErrUnexpectedResponseCode) string {
+	call, known := callOf(answer)
+	switch {
+	case !known:
+		return ""
+	case !call.Feature.OfController():
+		return fmt.Sprintf(" %s, which the controller does not make", call)
+	case call.Feature == calltable.FeatureSession:
+		return " " + call.String()
+	}
+	return fmt.Sprintf(" %s, which is for %s", call, call.Feature)
+}
+
+// allowCall says how to get an application credential that allows the call that a service rejected.
+func allowCall(answer gophercloud.ErrUnexpectedResponseCode) string {
+	create := func(flag string) string {
+		return "create another application credential with `kube-octavia credential create" + flag + "`"
+	}
+	call, known := callOf(answer)
+	name := call.Feature.Name()
+	switch _, optional := calltable.FindOptional(name); {
+	case known && !call.Feature.OfController():
+		return "" // no application credential of the controller allows it
+	case slices.Contains(calltable.Additional(), call.Feature):
+		return create(" --with=" + name)
+	case optional:
+		return create("") + ", without --without=" + name
+	}
+	return create("")
+}
+
+// callOf returns the kind of the call that was answered.
+func callOf(answer gophercloud.ErrUnexpectedResponseCode) (calltable.Call, bool) {
 	u, err := url.Parse(answer.URL)
 	if err != nil {
-		return create
+		return calltable.Call{}, false
 	}
-	call, known := calltable.FindAddress(answer.Method, u.Path)
-	if !known {
-		return create
-	}
-	name := call.Feature.Name()
-	if _, optional := calltable.FindOptional(name); optional {
-		return fmt.Sprintf(" %s, which is for %s%s, without --without=%s", call, call.Feature, create, name)
-	}
-	return fmt.Sprintf(" %s%s", call, create)
+	return calltable.FindAddress(answer.Method, u.Path)
 }
 
 // keepWrites follows redirects of reads. A redirect that makes a read of a write, as net/http does for 301 and 302, is

@@ -45,6 +45,9 @@ type Options struct {
 	Reread func() (config.Global, error)
 	// Dial opens the connections; nil uses the network.
 	Dial Dial
+	// ExamineRefusal finds out with a second login, without a project, whether Keystone rejects the password or the project.
+	// It is not for a program that tries again by itself: users who fail too often may be locked out.
+	ExamineRefusal bool
 
 	clock ratelimit.Clock // set by tests
 }
