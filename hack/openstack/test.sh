@@ -6,7 +6,8 @@
 # and takes them down. The clouds are the test's own: other states, ports and
 # namespaces than those of `make openstack-up`. Side by side run: with noop amphorae the
 # contract, which takes all that it can get, and then the end-to-end tests in two projects,
-# in one of which Octavia is not patched; and with OVN the end-to-end tests with packets.
+# in one of which Octavia is not patched, beside both the situations of doctor in a project of
+# their own; and with OVN the end-to-end tests with packets.
 #
 #   ROUNDS=1     how often the controller is killed in the tests of that
 #   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
@@ -73,18 +74,20 @@ stolen() {
 # build: the tests as programs, which Go links anew only when something has changed.
 build() {
   local package
-  for package in contract e2e; do go test -c -o "$STATES/$package.test" "./test/$package" || return 1; done
+  for package in contract e2e doctor; do go test -c -o "$STATES/$package.test" "./test/$package" || return 1; done
 }
 
 # A stage that fails keeps no other from being run.
 noop_lane() {
-  local failed=0 unpatched
+  local failed=0 unpatched doctor
   up noop || { down noop 1; return 1; }
+  run doctor noop doctor "${HOW_MUCH[@]}" & doctor=$!
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
   run contract noop contract -test.timeout=30m -test.parallel=6 || failed=1
   run e2e-unpatched noop/unpatched e2e "${HOW_MUCH[@]}" "-test.run=$UNPATCHED" & unpatched=$!
   run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$EITHER|$UNPATCHED|$REQUESTS" "-kill-rounds=$ROUNDS" || failed=1
   wait $unpatched || failed=1
+  wait $doctor || failed=1
   down noop $failed
 }
 

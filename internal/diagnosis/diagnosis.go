@@ -23,6 +23,7 @@ const (
 	Clock            Check = "clock"
 	Kubernetes       Check = "kubernetes"
 	OtherControllers Check = "other-controllers"
+	Annotations      Check = "annotations"
 	LoadBalancers    Check = "load-balancers"
 	Orphans          Check = "orphans"
 	Nodes            Check = "nodes"

@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"io/fs"
 	"net/netip"
 	"slices"
 	"time"
@@ -24,9 +25,14 @@ import (
 type Facts struct {
 	// Now is the time of the diagnosis.
 	Now time.Time
-	// ConfigPath is the path of cloud.conf.
-	ConfigPath string
-	Config     Read[config.Config]
+	// ConfigPath is the path of cloud.conf or, by its origin, what is there instead.
+	ConfigPath   string
+	ConfigOrigin config.Origin
+	Config       Read[config.Config]
+	// ConfigProblems say why cloud.conf cannot be used.
+	ConfigProblems []Problem
+	// ConfigMode are the permissions of cloud.conf, 0 if they are not known.
+	ConfigMode fs.FileMode
 	// Policy says which Services the controller handles. Without a cluster it lacks the uid of the cluster.
 	Policy claim.Policy
 	// Controllers are those that the controller runs.
@@ -45,6 +51,9 @@ type Controllers struct {
 // Nodes reports whether a controller reads servers.
 func (c Controllers) Nodes() bool { return c.Node || c.NodeLifecycle }
 
+// Problem is something that is wrong, and what to do about it.
+type Problem struct{ What, Do string }
+
 // Read is something that was to be read: its value, or why it is missing.
 type Read[T any] struct {
 	Value T
@@ -59,6 +68,10 @@ type Missing struct {
 	Kind MissingKind
 	// Reason is a sentence without a full stop, or a part of one.
 	Reason string
+	// Advice says what to change, by the cause of the failure, as Reason does. It is empty if the cause does not show that.
+	Advice string
+	// Need says, for Denied, whether the controller needs what was denied: a sentence.
+	Need string
 }
 
 // MissingKind says what kind of reason there is.
@@ -82,8 +95,10 @@ func (m Missing) OK() bool { return m.Kind == Present }
 // Cloud is what was read from OpenStack.
 type Cloud struct {
 	Login Read[Login]
-	// NoService means that the login was accepted, but the service catalogue lacks a service.
-	NoService bool
+	// NoService are the services that the service catalogue lacks, if the login was accepted and cannot be used for that.
+	NoService []Problem
+	// NoRegion means that the service catalogue has several regions, and none is configured.
+	NoRegion bool
 	// APIVersion is the newest version of Octavia.
 	APIVersion Read[lb.Version]
 	Octavia    Octavia
@@ -94,7 +109,7 @@ type Cloud struct {
 	Orphans Read[[]orphan.Object]
 }
 
-// Login is the login of cloud.conf, which Keystone accepted.
+// Login is the login that Keystone accepted.
 type Login struct {
 	Kind      config.Authentication
 	ProjectID string

@@ -4,7 +4,11 @@
 package diagnosis
 
 import (
+	"cmp"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Status says how a check ended.
@@ -24,9 +28,9 @@ const (
 	Skipped Status = "skipped"
 )
 
-// Report is the result of all checks. Its JSON form is stable: keys are added, but never renamed or removed.
+// Report is the result of all checks.
 type Report struct {
-	Checks []Result `json:"checks"`
+	Checks []Result `json:"items"`
 	// Counts is the number of checks of each status.
 	Counts map[Status]int `json:"counts"`
 }
@@ -90,12 +94,29 @@ func (r *Result) Saw(text string) {
 	}
 }
 
-// Found notes a finding, once.
+// Found notes findings, once each: one for each line of what was found, so that no two failures are told in one sentence.
 func (r *Result) Found(status Status, what, why, do string) {
-	f := Finding{Status: status, What: what, Why: why, Do: do}
-	if !slices.Contains(r.Findings, f) {
-		r.Findings = append(r.Findings, f)
+	for line := range strings.Lines(what) {
+		f := Finding{Status: status, What: strings.TrimSpace(line), Why: why, Do: sentence(do)}
+		if !slices.Contains(r.Findings, f) {
+			r.Findings = append(r.Findings, f)
+		}
 	}
+}
+
+// sentence returns advice as a sentence.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	if word, _, _ := strings.Cut(text, " "); !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		first, size := utf8.DecodeRuneInString(text)
+		text = string(unicode.ToUpper(first)) + text[size:] // but not what stands for itself, such as a key or an address
+	}
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
 }
 
 // Skip notes why there is nothing to look at.
@@ -106,7 +127,7 @@ func (r *Result) Skip(because string) {
 }
 
 // Has reports whether a fact was read. If not, it notes why: skipped if there was nothing to ask, and otherwise unknown.
-// The command shows a person the same.
+// What to do follows from the cause. The command shows a person the same as was to be read.
 func (r *Result) Has(m Missing, command string) bool {
 	switch m.Kind {
 	case Present:
@@ -114,10 +135,12 @@ func (r *Result) Has(m Missing, command string) bool {
 	case NotAsked:
 		r.Skip(m.Reason)
 	case Denied:
-		r.Found(Unknown, m.Reason, "The login may not read this, so the check is incomplete.",
-			"Run `"+command+"` with a login that may, or run this command with such a login in cloud.conf. The controller does not need the right.")
+		r.Found(Unknown, m.Reason, strings.TrimSpace("The check is incomplete. "+m.Need), m.AdviceOr("read it with another login: `"+command+"`"))
 	default:
-		r.Found(Unknown, m.Reason, "The check is incomplete.", "Run this command again later, or `"+command+"`.")
+		r.Found(Unknown, m.Reason, "The check is incomplete.", m.AdviceOr("run this command again later, or `"+command+"`"))
 	}
 	return false
 }
+
+// AdviceOr returns what to do about the cause or, if the cause does not show that, something else.
+func (m Missing) AdviceOr(other string) string { return sentence(cmp.Or(m.Advice, other)) }

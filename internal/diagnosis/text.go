@@ -21,8 +21,8 @@ func (r Report) Print(out io.Writer, all bool) error {
 	for _, c := range r.Checks {
 		c.print(&b, all)
 	}
-	fmt.Fprintf(&b, "\n%d checks: %d ok, %d with warnings, %d with errors, %d unknown, %d skipped\n",
-		len(r.Checks), r.Counts[OK], r.Counts[Warning], r.Counts[Error], r.Counts[Unknown], r.Counts[Skipped])
+	fmt.Fprintf(&b, "\n%s: %d ok, %d with warnings, %d with errors, %d unknown, %d skipped\n",
+		Plural(len(r.Checks), "check"), r.Counts[OK], r.Counts[Warning], r.Counts[Error], r.Counts[Unknown], r.Counts[Skipped])
 	_, err := io.WriteString(out, b.String())
 	return err
 }

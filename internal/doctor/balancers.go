@@ -4,7 +4,10 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +20,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
+
+// operatingError is the operating status of what serves nobody.
+const operatingError = "ERROR"
 
 // pendingLong is how long a change of a load balancer usually takes at most.
 const pendingLong = 15 * time.Minute
@@ -35,6 +41,7 @@ func checkLoadBalancers(f facts, r *diagnosis.Result) {
 	if !f.Cluster.Services.OK() || !r.Has(f.Cluster.UID.Missing, "kubectl get namespace kube-system") {
 		return
 	}
+	checkOwnership(f, r)
 	n := 0
 	for _, b := range f.Cloud.Octavia.Balancers.Value {
 		if f.mine(b) {
@@ -51,7 +58,7 @@ func (f facts) mine(b diagnosis.Balancer) bool {
 		return uid == f.Policy.ClusterUID
 	}
 	for _, s := range served(f) {
-		if s.Annotations[annotation.LoadBalancerID] == b.ID || f.Policy.Owner(&s).LoadBalancerName() == b.Name {
+		if annotation.Value(s.Annotations, annotation.LoadBalancerID) == b.ID || f.Policy.Owner(&s).LoadBalancerName() == b.Name {
 			return true
 		}
 	}
@@ -67,10 +74,13 @@ func checkBalancer(f facts, r *diagnosis.Result, b diagnosis.Balancer) {
 			show+"`openstack loadbalancer failover "+b.ID+"` repairs most causes. The controller tries that, too, and replaces it.")
 	case b.ProvisioningStatus.Pending() && known == nil && f.Now.Sub(since) > pendingLong:
 		r.Found(diagnosis.Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, othercontroller.Ago(f.Now, since)), "Octavia changes nothing of it meanwhile, and usually it never ends by itself.",
-			show+"the operator of the cloud has to repair it: `openstack loadbalancer status reset` or a restart of octavia-worker.")
+			show+"the operator of the cloud has to repair it, for example by a restart of octavia-worker: no command of a user changes a load balancer that is "+string(b.ProvisioningStatus)+".")
 	case b.ProvisioningStatus == lb.Active && unfinished(b) != "":
 		r.Found(diagnosis.Warning, fmt.Sprintf("%s is ACTIVE, but %s", which, unfinished(b)), "This port may not serve.",
 			show+"the controller repairs it. If it does not, set provider-requires-serial-api-calls = true in [LoadBalancer].")
+	case b.ProvisioningStatus == lb.Active && b.OperatingStatus == operatingError:
+		r.Found(diagnosis.Warning, which+" has operating status ERROR", "Octavia's health checks reach no member of a pool, so clients of its port get no answer.",
+			show+"compare its members with the endpoints of the Service (`kubectl get endpointslices -A`), and look at check security-groups: the members have to let in health checks from the load balancer.")
 	}
 }
 
@@ -89,27 +99,56 @@ func unfinished(b diagnosis.Balancer) string {
 
 // checkConditions reports Services that are not programmed, by reason.
 func checkConditions(f facts, r *diagnosis.Result) {
-	byReason, messages := map[string][]string{}, map[string]string{}
+	all := byCause{}
 	services := served(f)
 	for _, s := range services {
-		if c := meta.FindStatusCondition(s.Status.Conditions, status.Programmed); c != nil && c.Status == metav1.ConditionFalse {
-			byReason[c.Reason] = append(byReason[c.Reason], name(s))
-			messages[c.Reason] = c.Message
+		if c := status.WhyNotProgrammed(s.Status.Conditions); c != nil {
+			all.add(*c, s)
 		}
 	}
-	for _, reason := range sortedKeys(byReason) {
+	for _, group := range all.sorted() {
 		verb := "are"
-		if len(byReason[reason]) == 1 {
+		if len(group.services) == 1 {
 			verb = "is"
 		}
-		what := fmt.Sprintf("%s %s not programmed, reason %s", diagnosis.Some("Service", byReason[reason]), verb, reason)
-		if messages[reason] != "" {
-			what += ": " + messages[reason]
+		what := fmt.Sprintf("%s %s not programmed, reason %s", diagnosis.Some("Service", group.services), verb, group.reason)
+		if group.message != "" {
+			what += ": " + group.message
 		}
-		r.Found(diagnosis.Warning, what, "The Service is not served as it is written.", "Reason "+reason+" is explained in docs/reference/conditions.md. `kubectl describe service -n NAMESPACE NAME` shows conditions and events.")
+		r.Found(diagnosis.Warning, what, "The Service is not served as it is written.", "Reason "+group.reason+" is explained in docs/reference/conditions.md. "+lookAt(group.services[0]))
 	}
 	checkServing(services, r)
 	r.Saw(diagnosis.Plural(len(services), "Service") + " to serve")
+}
+
+// lookAt says what shows more about a Service, NAMESPACE/NAME. `kubectl describe` does not show conditions.
+func lookAt(service string) string {
+	namespace, name, _ := strings.Cut(service, "/")
+	return fmt.Sprintf("`kube-octavia status %s` shows its state, and `kubectl describe service -n %s %s` its events.", service, namespace, name)
+}
+
+// affected are the Services with one reason and message of a condition.
+type affected struct {
+	reason, message string
+	services        []string
+}
+
+// byCause are Services by reason and message: two failures are never told as one.
+type byCause map[[2]string][]string
+
+func (all byCause) add(c metav1.Condition, s corev1.Service) {
+	cause := [2]string{c.Reason, c.Message}
+	all[cause] = append(all[cause], name(s))
+}
+
+func (all byCause) sorted() (groups []affected) {
+	for cause, services := range all {
+		groups = append(groups, affected{cause[0], cause[1], services})
+	}
+	slices.SortFunc(groups, func(a, b affected) int {
+		return cmp.Or(cmp.Compare(a.reason, b.reason), cmp.Compare(a.message, b.message))
+	})
+	return groups
 }
 
 // checkOrphans reports cloud objects that no Service uses, and VIP ports that Octavia left behind.
@@ -142,17 +181,16 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 // checkServing reports Services whose clients get no answer, by the reason of condition Serving. A port that is not open is
 // reported by condition Programmed.
 func checkServing(services []corev1.Service, r *diagnosis.Result) {
-	byReason, messages := map[string][]string{}, map[string]string{}
+	all := byCause{}
 	for _, s := range services {
 		c := meta.FindStatusCondition(s.Status.Conditions, status.Serving)
 		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != status.ReasonNotProgrammed {
-			byReason[c.Reason] = append(byReason[c.Reason], name(s))
-			messages[c.Reason] = c.Message
+			all.add(*c, s)
 		}
 	}
-	for _, reason := range sortedKeys(byReason) {
-		r.Found(diagnosis.Warning, fmt.Sprintf("%s: nothing answers clients, reason %s: %s", diagnosis.Some("Service", byReason[reason]), reason, messages[reason]),
+	for _, group := range all.sorted() {
+		r.Found(diagnosis.Warning, fmt.Sprintf("%s: nothing answers clients, reason %s: %s", diagnosis.Some("Service", group.services), group.reason, group.message),
 			"Clients get no answer from the ports that the message names.",
-			"Reason "+reason+" of condition Serving is explained in docs/reference/conditions.md. `kubectl describe service -n NAMESPACE NAME` shows conditions and events.")
+			"Reason "+group.reason+" of condition Serving is explained in docs/reference/conditions.md. "+lookAt(group.services[0]))
 	}
 }

@@ -20,9 +20,15 @@ func checkCatalogue(f facts, r *diagnosis.Result) {
 		return
 	}
 	if login := f.Cloud.Login; !login.OK() {
-		if f.Cloud.NoService {
-			r.Found(diagnosis.Error, login.Reason, "The controller needs Neutron and Octavia.",
-				"Compare region and os-endpoint-type in [Global] of cloud.conf with `openstack catalog list`.")
+		if f.Cloud.NoRegion {
+			r.Found(diagnosis.Error, login.Reason, "The controller does not start, because it might use another region after each start.",
+				f.inPlace("Set region in [Global] of cloud.conf to the region of the nodes. `openstack catalog list` shows the regions."))
+			return
+		}
+		if len(f.Cloud.NoService) > 0 {
+			for _, lack := range f.Cloud.NoService {
+				r.Found(diagnosis.Error, lack.What, "The controller needs Neutron and Octavia.", f.inPlace(lack.Do))
+			}
 			return
 		}
 		r.Skip(noLogin)
@@ -88,7 +94,10 @@ func checkClock(f facts, r *diagnosis.Result) {
 	}
 	login := f.Cloud.Login.Value
 	switch {
-	case !f.Cloud.Login.OK() && !f.Cloud.NoService:
+	case !f.Cloud.Login.OK() && (len(f.Cloud.NoService) > 0 || f.Cloud.NoRegion):
+		r.Skip("the service catalogue cannot be used, see check " + string(diagnosis.Catalogue))
+		return
+	case !f.Cloud.Login.OK():
 		r.Skip(noLogin)
 		return
 	case login.CloudTime.IsZero():

@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -22,12 +23,51 @@ func TestConfiguration(t *testing.T) {
 	requireDiagnoses(t, map[string]wrong{
 		"a key without effect": {
 			mistake: func(f *diagnosis.Facts) {
-				f.Config.Value.Notices = []config.Notice{{File: "cloud.conf", Line: 3, Section: "BlockStorage", Key: "bs-version", Text: "accepted, but has no effect"}}
+				f.Config.Value.Notices = []config.Notice{{File: "cloud.conf", Line: 3, Section: "BlockStorage", Key: "bs-version", Kind: config.NoEffect, Text: "It is for volumes.", Do: "Remove the key."}}
 			},
 			check: diagnosis.Configuration, status: diagnosis.Warning, what: "cloud.conf:3: [BlockStorage] bs-version", do: "Remove the key",
 		},
+		"a value that was perhaps not meant": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Config.Value.Notices = []config.Notice{{File: "cloud.conf", Line: 3, Section: "Global", Key: "password", Kind: config.Doubtful, Text: "The value ends at the #.", Do: "Write the value in double quotes."}}
+			},
+			check: diagnosis.Configuration, status: diagnosis.Warning, what: "cloud.conf:3: [Global] password: The value ends at the #.", do: "Write the value in double quotes",
+		},
 		"load balancers are switched off": {mistake: set(func(l *config.LoadBalancer) { l.Enabled = false }), check: diagnosis.Configuration, status: diagnosis.Error, what: "enabled is false", do: "enabled = true"},
 		"no verification of certificates": {mistake: func(f *diagnosis.Facts) { f.Config.Value.Global.TLSInsecure = true }, check: diagnosis.Configuration, status: diagnosis.Warning, what: "tls-insecure is true", do: "ca-file"},
+	})
+}
+
+// from says where the configuration comes from.
+func from(origin config.Origin, name string, then func(*diagnosis.Facts)) func(*diagnosis.Facts) {
+	return func(f *diagnosis.Facts) {
+		f.ConfigOrigin, f.ConfigPath = origin, name
+		then(f)
+	}
+}
+
+func TestTheLoginIsSpokenOfByWhereItComesFrom(t *testing.T) {
+	unusable := func(f *diagnosis.Facts) {
+		f.Config.Kind = diagnosis.Failed
+		f.ConfigProblems = []diagnosis.Problem{{What: "secrets is forbidden", Do: "Correct the file."}}
+	}
+	refused := func(f *diagnosis.Facts) {
+		f.Cloud.Login.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "authenticate: 401"}
+	}
+	const secret, environment = "Secret system/conf", "$OS_CLOUD (mine)"
+	skipped := []diagnosis.Check{diagnosis.Catalogue, diagnosis.Clock}
+	all := slices.DeleteFunc(Names(), func(c diagnosis.Check) bool { return c == diagnosis.Kubernetes || c == diagnosis.OtherControllers })
+	requireDiagnoses(t, map[string]wrong{
+		"a file that cannot be used":   {mistake: unusable, check: diagnosis.Configuration, status: diagnosis.Error, what: "secrets is forbidden", do: "Correct the file.", why: "The controller does not start.", also: all},
+		"a Secret that cannot be read": {mistake: from(config.FromSecret, secret, unusable), check: diagnosis.Configuration, status: diagnosis.Error, what: "secrets is forbidden", do: "set $OS_CLOUD", why: "That says nothing about the controller, which has the file in its Pod", also: all},
+		"an environment that cannot be used": {mistake: from(config.FromEnvironment, environment, unusable), check: diagnosis.Configuration, status: diagnosis.Error, what: "secrets is forbidden", do: "unset the variables OS_*",
+			why: "That says nothing about the controller, which has its own login", also: all},
+		"a file that is refused":         {mistake: refused, check: diagnosis.Credentials, status: diagnosis.Error, what: "authenticate: 401", do: "Correct [Global] of cloud.conf.", why: "The controller cannot work with the cloud.", also: skipped},
+		"a Secret that is refused":       {mistake: from(config.FromSecret, secret, refused), check: diagnosis.Credentials, status: diagnosis.Error, what: "authenticate: 401", do: "Correct [Global] of Secret system/conf.", why: "The controller has the same login", also: skipped},
+		"an environment that is refused": {mistake: from(config.FromEnvironment, environment, refused), check: diagnosis.Credentials, status: diagnosis.Error, what: "authenticate: 401", do: "Correct $OS_CLOUD (mine), or unset the variables OS_*", why: "The controller has its own login", also: skipped},
+		"a password of the environment":  {mistake: from(config.FromEnvironment, environment, login(func(l *diagnosis.Login) { l.Kind, l.Roles = config.ByPassword, []string{"reader"} })), check: diagnosis.Credentials, status: diagnosis.Unknown, what: "the controller's own login was not checked", do: "Unset the variables OS_*"},
+		"a password of the Secret":       {mistake: from(config.FromSecret, secret, login(func(l *diagnosis.Login) { l.Kind = config.ByPassword })), check: diagnosis.Credentials, status: diagnosis.Warning, what: "password of a user", do: "credential create"},
+		"an environment without a CA":    {mistake: from(config.FromEnvironment, environment, func(f *diagnosis.Facts) { f.Config.Value.Global.TLSInsecure = true }), check: diagnosis.Configuration, status: diagnosis.OK, also: []diagnosis.Check{diagnosis.Credentials}},
 	})
 }
 
@@ -117,9 +157,16 @@ func TestCatalogueAndClock(t *testing.T) {
 		"no Octavia": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cloud.Login = diagnosis.Read[diagnosis.Login]{Missing: diagnosis.Missing{Kind: diagnosis.Failed, Reason: "the service catalogue has no load-balancer service"}}
-				f.Cloud.NoService = true
+				f.Cloud.NoService = []diagnosis.Problem{{What: "the service catalogue has no load-balancer service", Do: "install Octavia, see openstack catalog list"}}
 			},
-			check: diagnosis.Catalogue, status: diagnosis.Error, what: "no load-balancer service", do: "os-endpoint-type", also: []diagnosis.Check{diagnosis.Clock},
+			check: diagnosis.Catalogue, status: diagnosis.Error, what: "no load-balancer service", do: "openstack catalog list", also: []diagnosis.Check{diagnosis.Clock},
+		},
+		"several regions": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cloud.Login = diagnosis.Read[diagnosis.Login]{Missing: diagnosis.Missing{Kind: diagnosis.Failed, Reason: "the service catalogue has several regions (a, b)"}}
+				f.Cloud.NoRegion = true
+			},
+			check: diagnosis.Catalogue, status: diagnosis.Error, what: "several regions (a, b)", do: "Set region in [Global]", also: []diagnosis.Check{diagnosis.Clock},
 		},
 		"a clock a minute ahead":   {mistake: login(func(l *diagnosis.Login) { l.LocalTime = noon.Add(time.Minute) }), check: diagnosis.Clock, status: diagnosis.Warning, what: "1m0s ahead", do: "NTP"},
 		"a clock an hour behind":   {mistake: login(func(l *diagnosis.Login) { l.LocalTime = noon.Add(-time.Hour) }), check: diagnosis.Clock, status: diagnosis.Error, what: "1h0m0s behind", do: "NTP"},
@@ -162,7 +209,7 @@ func TestFeatures(t *testing.T) {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cloud.APIVersion.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "ask Octavia for its API versions: 404"}
 			},
-			check: diagnosis.Features, status: diagnosis.Error, what: "404", do: "openstack endpoint list",
+			check: diagnosis.Features, status: diagnosis.Error, what: "404", do: "openstack catalog show load-balancer",
 		},
 	})
 }
@@ -261,7 +308,99 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 			mistake: balancer(func(b *diagnosis.Balancer) {
 				b.ProvisioningStatus, b.Tags = lb.Error, []string{lb.ClusterTag("another")}
 			}),
+			check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "has the name of Service default/web, but belongs to cluster another", do: "kube-octavia cleanup --cloud-config=FILE --cluster-uid=another",
+		},
+		"of another cluster, with the name of a Service that waits": {
+			mistake: func(f *diagnosis.Facts) {
+				delete(f.Cluster.Services.Value[0].Annotations, annotation.LoadBalancerID)
+				f.Cloud.Octavia.Balancers.Value[0].Tags = []string{lb.ClusterTag("another")}
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has the name of Service default/web, but belongs to cluster another", do: "If it exists, nothing is to be done",
+		},
+		"of another cluster, with the name of a Service that has its own": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cloud.Octavia.Balancers.Value = append(f.Cloud.Octavia.Balancers.Value, diagnosis.Balancer{LoadBalancer: lb.LoadBalancer{
+					ID: "lb-2", Name: "kube_service_kubernetes_default_web", ProvisioningStatus: lb.Active, Tags: []string{lb.ClusterTag("another")}}})
+			},
 			check: diagnosis.LoadBalancers, status: diagnosis.OK,
+		},
+		"that the Service names with blanks": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Services.Value[0].Annotations[annotation.LoadBalancerID] = " lb-1\n"
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.OK,
+		},
+		"of another cluster, without the name of a Service": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cloud.Octavia.Balancers.Value = append(f.Cloud.Octavia.Balancers.Value, diagnosis.Balancer{LoadBalancer: lb.LoadBalancer{
+					ID: "lb-2", Name: "kube_service_kubernetes_default_api", ProvisioningStatus: lb.Error, Tags: []string{lb.ClusterTag("another")}}})
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.OK,
+		},
+		"that serves nobody": {
+			mistake: balancer(func(b *diagnosis.Balancer) { b.OperatingStatus = "ERROR" }),
+			check:   diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has operating status ERROR", do: "kubectl get endpointslices",
+		},
+		"that the project does not have": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Services.Value[0].Annotations[annotation.LoadBalancerID] = "lb-elsewhere"
+				f.Cloud.Octavia.Balancers.Value = nil
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is that of no load balancer of project project", do: "openstack loadbalancer show lb-elsewhere",
+			also: []diagnosis.Check{diagnosis.Orphans},
+		},
+		"of which the project lacks one": {
+			mistake: func(f *diagnosis.Facts) {
+				another(f, func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = "lb-gone" })
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "it has 1 of the 2 load balancers that Services name", do: "If it was deleted, the controller creates another one",
+		},
+		"under another cluster name": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Policy.ClusterName = "prod"
+				delete(f.Cluster.Services.Value[0].Annotations, annotation.LoadBalancerID)
+				f.Cloud.Octavia.Balancers.Value[0].Description = "Kubernetes external service default/web from cluster kubernetes"
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "--cluster-name is prod, but the load balancers that exist for Service default/web have the cluster name kubernetes", do: "If they are those of this cluster, set --cluster-name=kubernetes",
+		},
+		"under another cluster name, of this cluster": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Policy.ClusterName = "prod"
+				delete(f.Cluster.Services.Value[0].Annotations, annotation.LoadBalancerID)
+				b := &f.Cloud.Octavia.Balancers.Value[0]
+				b.Description, b.Tags = "Kubernetes external service default/web from cluster kubernetes", []string{lb.ClusterTag("cluster")}
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "--cluster-name is prod", do: "They have the uid of this cluster: set --cluster-name=kubernetes, for the controller and for this command.",
+		},
+		"under another cluster name, of another cluster": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Policy.ClusterName = "prod"
+				delete(f.Cluster.Services.Value[0].Annotations, annotation.LoadBalancerID)
+				b := &f.Cloud.Octavia.Balancers.Value[0]
+				b.Description, b.Tags = "Kubernetes external service default/web from cluster kubernetes", []string{lb.ClusterTag("another")}
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.OK,
+		},
+		"Services of another class only": {
+			mistake: func(f *diagnosis.Facts) { f.Policy.DefaultClass = false },
+			check:   diagnosis.LoadBalancers, status: diagnosis.Warning, what: "no Service is handled; left alone, of type LoadBalancer: Service default/web, because it has no spec.loadBalancerClass", do: "--handle-default-class=true",
+		},
+		"two Services that are not programmed for two reasons": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Services.Value[0].Status.Conditions = []metav1.Condition{{Type: "kube-octavia.io/Programmed", Status: metav1.ConditionFalse, Reason: "Rejected", Message: "one"}}
+				another(f, func(s *corev1.Service) {
+					s.Status.Conditions = []metav1.Condition{{Type: "kube-octavia.io/Programmed", Status: metav1.ConditionFalse, Reason: "Rejected", Message: "two"}}
+				})
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "Service default/new is not programmed, reason Rejected: two", do: "kubectl describe service",
+		},
+		"a Service that is not accepted": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Services.Value[0].Status.Conditions = []metav1.Condition{
+					{Type: "kube-octavia.io/Accepted", Status: metav1.ConditionFalse, Reason: "InvalidAnnotation", Message: "annotation x: must be true or false"},
+					{Type: "kube-octavia.io/Programmed", Status: metav1.ConditionFalse, Reason: "NotAccepted", Message: "see condition Accepted"}}
+			},
+			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "reason InvalidAnnotation: annotation x: must be true or false", do: "Reason InvalidAnnotation",
 		},
 		"a Service that is not programmed": {
 			mistake: func(f *diagnosis.Facts) {

@@ -14,26 +14,59 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 )
 
+// readableByAll is the permission of a file that lets every user read it.
+const readableByAll = 0o004
+
 func checkConfiguration(f facts, r *diagnosis.Result) {
 	if !f.Config.OK() {
-		for line := range strings.Lines(f.Config.Reason) {
-			r.Found(diagnosis.Error, strings.TrimSpace(line), "The controller does not start.", "Correct the line of cloud.conf. All keys are in docs/reference/cloud-conf.md.")
+		for _, p := range f.ConfigProblems {
+			why, do := consequence(f.ConfigOrigin, p.Do)
+			r.Found(diagnosis.Error, p.What, why, do)
 		}
 		return
 	}
 	c := f.Config.Value
-	r.Saw("the file is valid")
-	r.Saw("it is " + f.ConfigPath)
+	if f.ConfigMode&readableByAll != 0 {
+		r.Found(diagnosis.Warning, fmt.Sprintf("every user of this machine may read %s (mode %04o)", f.ConfigPath, f.ConfigMode), "The file has the credentials of the cloud.",
+			fmt.Sprintf("Take the right away: `chmod o-rwx %s`; in a Pod, set defaultMode: 0440 of the volume, and fsGroup.", f.ConfigPath))
+	}
+	switch f.ConfigOrigin {
+	case config.FromFile:
+		r.Saw("the file is valid")
+		r.Saw("it is " + f.ConfigPath)
+	case config.FromSecret:
+		r.Saw("cloud.conf of the controller is valid")
+		r.Saw("it is in " + f.ConfigPath)
+	case config.FromEnvironment:
+		r.Saw("the settings of the controller are valid")
+		r.Saw("the login is that of " + f.ConfigPath)
+	}
 	for _, n := range c.Notices {
-		r.Found(diagnosis.Warning, n.String(), "The key has no effect, which may not be what you expect.", "Remove the key from cloud.conf.")
+		why := "The key has no effect, which may not be what you expect."
+		if n.Kind == config.Doubtful {
+			why = "The controller may use another value than you meant."
+		}
+		r.Found(diagnosis.Warning, n.Place()+": "+n.Text, why, n.Do)
 	}
 	if f.Controllers.Service && !c.LoadBalancer.Enabled {
 		r.Found(diagnosis.Error, "[LoadBalancer] enabled is false", "The controller does not start.", "Set enabled = true in [LoadBalancer].")
 	}
-	if c.Global.TLSInsecure {
+	if c.Global.TLSInsecure && f.ConfigOrigin != config.FromEnvironment {
 		r.Found(diagnosis.Warning, "[Global] tls-insecure is true", "Anyone between the controller and the cloud can read the credentials.",
 			"Remove tls-insecure, and set ca-file to the CA that signs the certificates of the cloud.")
 	}
+}
+
+// consequence says what it means that cloud.conf, or what is there instead, cannot be used, and what to do.
+func consequence(from config.Origin, do string) (why, what string) {
+	const blind = "This command cannot look at the cloud. That says nothing about the controller, "
+	switch from {
+	case config.FromSecret:
+		return blind + "which has the file in its Pod.", "Correct what the message names, or give this command another login: set $OS_CLOUD or the variables of an openrc file, or --cloud-config."
+	case config.FromEnvironment:
+		return blind + "which has its own login.", "Correct what the message names, or unset the variables OS_* to use the login of the controller, from its Secret."
+	}
+	return "The controller does not start.", do
 }
 
 // expirySoon is when the end of credentials is a warning, as in the log of the controller.
@@ -44,18 +77,22 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 		return
 	}
 	if login := f.Cloud.Login; !login.OK() {
-		if f.Cloud.NoService {
+		if len(f.Cloud.NoService) > 0 || f.Cloud.NoRegion {
 			r.Saw("Keystone accepts the credentials")
 			return
 		}
-		r.Found(diagnosis.Error, login.Reason, "The controller cannot work with the cloud.",
-			"Correct [Global] of cloud.conf. To create an application credential, run `kube-octavia credential create`.")
+		f.reportRefused(login.Missing, r)
 		return
 	}
 	login := f.Cloud.Login.Value
 	r.Saw(fmt.Sprintf("Keystone accepts the %s", login.Kind))
 	r.Saw("it is for project " + login.ProjectID)
 	r.Saw("roles in the project: " + joined(login.Roles))
+	if f.ConfigOrigin == config.FromEnvironment {
+		r.Found(diagnosis.Unknown, fmt.Sprintf("the login is that of %s; the controller's own login was not checked", f.ConfigPath), "The controller's login may have another expiry, other roles and other access rules.",
+			"Unset the variables OS_*: then this command uses the Secret of the controller, if your user in Kubernetes may read it.")
+		return
+	}
 	r.Saw("Rights to write were not tried, because that writes. The roles decide about them.")
 	checkKind(login, r)
 	checkExpiry(f.Now, login, r)
@@ -65,6 +102,32 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 		r.Found(diagnosis.Error, "the access rules of the application credential do not allow "+strings.Join(login.MissingRules, ", "),
 			"The controller makes these calls, and the cloud rejects them.", "Replace the application credential with `kube-octavia credential rotate`.")
 	}
+}
+
+// reportRefused reports that there is no login.
+func (f facts) reportRefused(login diagnosis.Missing, r *diagnosis.Result) {
+	switch f.ConfigOrigin {
+	case config.FromFile:
+		r.Found(diagnosis.Error, login.Reason, "The controller cannot work with the cloud.", login.AdviceOr("correct [Global] of cloud.conf"))
+	case config.FromSecret:
+		r.Found(diagnosis.Error, login.Reason, "This command cannot look at the cloud. The controller has the same login: where it fails there, too, the controller cannot work.",
+			login.AdviceOr(f.inPlace("correct [Global] of cloud.conf")))
+	case config.FromEnvironment:
+		r.Found(diagnosis.Error, login.Reason, "This command cannot look at the cloud. The controller has its own login, which was not tried.",
+			login.AdviceOr(f.inPlace("correct [Global], or unset the variables OS_* to use the login of the controller, from its Secret")))
+	}
+}
+
+// inPlace returns the text with the place of the login instead of section [Global] of a file.
+func (f facts) inPlace(text string) string {
+	place := f.ConfigPath
+	switch f.ConfigOrigin {
+	case config.FromFile:
+		return text
+	case config.FromSecret:
+		place = "[Global] of " + f.ConfigPath
+	}
+	return strings.NewReplacer("[Global] of cloud.conf", place, "[Global]", place).Replace(text)
 }
 
 // checkWithout looks whether features for which the application credential has no access rules are used.
@@ -109,7 +172,10 @@ func checkKind(login diagnosis.Login, r *diagnosis.Result) {
 }
 
 func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
-	const do = "Replace the credentials before that: `kube-octavia credential rotate`, or change [Global] of cloud.conf. A running controller reads them again."
+	do := "Replace the application credential: `kube-octavia credential rotate`. A running controller reads cloud.conf again."
+	if login.Kind != config.ByApplicationCredential {
+		do = "Replace the credentials in [Global] of cloud.conf. A running controller reads them again."
+	}
 	left := login.Expires.Sub(now)
 	when := login.Expires.UTC().Format(time.RFC3339)
 	switch {
@@ -138,9 +204,9 @@ func checkRoles(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	for _, read := range []struct {
 		what string
 		diagnosis.Missing
-	}{{"load balancers", f.Cloud.Octavia.Balancers.Missing}, {"networks", f.Cloud.Network.Networks.Missing}, {"ports", f.Cloud.Network.Ports.Missing}} {
+	}{{"load balancers", f.Cloud.Octavia.Balancers.Missing}, {"networks", f.Cloud.Network.Networks.Missing}, {"subnets", f.Cloud.Network.Subnets.Missing}, {"ports", f.Cloud.Network.Ports.Missing}} {
 		if read.Kind == diagnosis.Denied {
-			r.Found(diagnosis.Error, read.Reason, "The controller has to read "+read.what+".", assign)
+			r.Found(diagnosis.Error, read.Reason, "The controller has to read "+read.what+".", read.AdviceOr(assign))
 		}
 	}
 }

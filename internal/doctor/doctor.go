@@ -24,7 +24,7 @@ var checks = []struct {
 	run   func(facts, *diagnosis.Result)
 }{
 	{diagnosis.Configuration, "cloud.conf", checkConfiguration},
-	{diagnosis.Credentials, "the login of cloud.conf: kind, expiry, roles, access rules", checkCredentials},
+	{diagnosis.Credentials, "the login: kind, expiry, roles, access rules", checkCredentials},
 	{diagnosis.Catalogue, "the endpoints of the services that are needed", checkCatalogue},
 	{diagnosis.Features, "the API version of Octavia, and what Services request of it", checkFeatures},
 	{diagnosis.Providers, "providers, flavors and availability zones that are configured", checkProviders},
@@ -35,6 +35,7 @@ var checks = []struct {
 	{diagnosis.Clock, "the clock of this machine against that of Keystone", checkClock},
 	{diagnosis.Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
 	{diagnosis.OtherControllers, "other controllers of the same Services", checkOtherControllers},
+	{diagnosis.Annotations, "annotations of the Services", checkAnnotations},
 	{diagnosis.LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
 	{diagnosis.Orphans, "cloud objects that no Service uses", checkOrphans},
 	{diagnosis.Nodes, "the servers of the Nodes, and whether these are initialized", ofNodes(nodedoctor.CheckNodes)},
@@ -43,7 +44,7 @@ var checks = []struct {
 
 // aboutServices are the checks of what only controller service does.
 var aboutServices = []diagnosis.Check{
-	diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.LoadBalancers, diagnosis.Orphans,
+	diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans,
 }
 
 // ofNodes returns a check that needs cloud.conf.

@@ -20,6 +20,8 @@ type wrong struct {
 	status  diagnosis.Status
 	// what is a part of what was found, and do of what to do.
 	what, do string
+	// why is a part of why that matters.
+	why string
 	// also are other checks that it concerns.
 	also []diagnosis.Check
 }
@@ -42,7 +44,7 @@ func (w wrong) requireDiagnosis(t *testing.T) {
 		}
 		found := len(r.Findings) == 0 && w.what == ""
 		for _, finding := range r.Findings {
-			found = found || finding.Status == w.status && strings.Contains(finding.What, w.what) && strings.Contains(finding.Do, w.do) && finding.Why != "" && finding.Do != ""
+			found = found || finding.Status == w.status && strings.Contains(finding.What, w.what) && strings.Contains(finding.Do, w.do) && strings.Contains(finding.Why, w.why) && finding.Why != "" && finding.Do != ""
 		}
 		if !found && !(w.status == diagnosis.Skipped && strings.Contains(r.SkippedBecause, w.what)) {
 			t.Errorf("nothing says %q and to do %q: %+v", w.what, w.do, r.Findings)
@@ -73,7 +75,7 @@ func TestARightSetupIsOK(t *testing.T) {
 			t.Errorf("check %s: %s, seen %q, findings %+v", r.Check, r.Status, r.Seen, r.Findings)
 		}
 	}
-	if want := map[diagnosis.Status]int{diagnosis.OK: 16, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}; !cmp.Equal(want, report.Counts) || report.Failed() {
+	if want := map[diagnosis.Status]int{diagnosis.OK: 17, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}; !cmp.Equal(want, report.Counts) || report.Failed() {
 		t.Errorf("counts: %v", report.Counts)
 	}
 }
@@ -114,12 +116,13 @@ func TestWithoutACloudAndAClusterChecksAreSkippedOrSayWhy(t *testing.T) {
 		got[r.Check] = r.Status
 	}
 	want := map[diagnosis.Check]diagnosis.Status{diagnosis.Configuration: diagnosis.OK, diagnosis.Credentials: diagnosis.Error, diagnosis.Catalogue: diagnosis.Skipped, diagnosis.Features: diagnosis.Skipped, diagnosis.Providers: diagnosis.Skipped, diagnosis.Networks: diagnosis.Skipped, diagnosis.Addresses: diagnosis.Skipped,
-		diagnosis.Quotas: diagnosis.Skipped, diagnosis.SecurityGroups: diagnosis.Skipped, diagnosis.Clock: diagnosis.Skipped, diagnosis.Kubernetes: diagnosis.Skipped, diagnosis.OtherControllers: diagnosis.Skipped, diagnosis.LoadBalancers: diagnosis.Skipped, diagnosis.Orphans: diagnosis.Skipped,
+		diagnosis.Quotas: diagnosis.Skipped, diagnosis.SecurityGroups: diagnosis.Skipped, diagnosis.Clock: diagnosis.Skipped, diagnosis.Kubernetes: diagnosis.Skipped, diagnosis.OtherControllers: diagnosis.Skipped, diagnosis.Annotations: diagnosis.Skipped, diagnosis.LoadBalancers: diagnosis.Skipped, diagnosis.Orphans: diagnosis.Skipped,
 		diagnosis.Nodes: diagnosis.Skipped, diagnosis.Routes: diagnosis.Skipped}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	f.Config.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "cloud.conf:3: unknown key\ncloud.conf:4: another one"}
+	f.ConfigProblems = []diagnosis.Problem{{What: "cloud.conf:3: unknown key", Do: "Correct it."}, {What: "cloud.conf:4: another one", Do: "Correct it, too."}}
 	r := Diagnose(f, []diagnosis.Check{diagnosis.Configuration}).Checks[0]
 	if len(r.Findings) != 2 || r.Status != diagnosis.Error || r.Findings[1].What != "cloud.conf:4: another one" {
 		t.Errorf("a broken cloud.conf: %+v", r)

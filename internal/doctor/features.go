@@ -27,7 +27,7 @@ func checkFeatures(f facts, r *diagnosis.Result) {
 		r.Skip(api.Reason)
 		return
 	} else if !api.OK() {
-		r.Found(diagnosis.Error, api.Reason, "The controller does not start without the API version of Octavia.", "Look at the endpoint: `openstack endpoint list --service load-balancer`.")
+		r.Found(diagnosis.Error, api.Reason, "The controller does not start without the API version of Octavia.", api.AdviceOr("look at the endpoint: `openstack catalog show load-balancer`"))
 		return
 	}
 	r.Saw(fmt.Sprintf("Octavia API version %s", f.Cloud.APIVersion.Value))
@@ -62,7 +62,7 @@ func checkSection(f facts, s settings, r *diagnosis.Result) {
 	} {
 		if w.on && !can.Has(w.feature) {
 			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s needs %s, but this is %s", s.section, w.key, w.feature.Needs(), can.Lacking(w.feature)),
-				"Services are served without it, or refused.", "Remove "+w.key+" from "+s.section+", or use another provider.")
+				"Services are served without it, or refused.", fmt.Sprintf("Remove %s from %s, or use %s.", w.key, s.section, otherCloud(can, w.feature)))
 		}
 	}
 }
@@ -79,13 +79,13 @@ func checkService(f facts, s *corev1.Service, r *diagnosis.Result) {
 		wanted, err = build.Wanted(in)
 		for _, w := range wanted.Withheld {
 			if strings.HasSuffix(w.Reason, "Unsupported") {
-				r.Found(diagnosis.Warning, fmt.Sprintf("Service %s (%s): %s", name(*s), w.Reason, w.Message), "The Service is served without it.", changeService(*s))
+				r.Found(diagnosis.Warning, fmt.Sprintf("Service %s (%s): %s", name(*s), w.Reason, w.Message), "The Service is served without it.", changeService(w.Reason, *s))
 			}
 		}
 	}
 	var refused *build.Invalid
 	if errors.As(err, &refused) && aboutFeatures(refused.Reason) {
-		r.Found(diagnosis.Error, fmt.Sprintf("Service %s (%s): %s", name(*s), refused.Reason, refused.Message), "The Service is refused.", changeService(*s))
+		r.Found(diagnosis.Error, fmt.Sprintf("Service %s (%s): %s", name(*s), refused.Reason, refused.Message), "The Service is refused.", changeService(refused.Reason, *s))
 	}
 }
 
@@ -106,8 +106,26 @@ func aboutFeatures(reason string) bool {
 	return slices.Contains([]string{build.ReasonInvalidAnnotation, build.ReasonInvalidSourceRanges, build.ReasonUnsupported, build.ReasonDualStackUnsupported}, reason)
 }
 
-func changeService(s corev1.Service) string {
-	return fmt.Sprintf("Change the Service: `kubectl edit service -n %s %s`; or use a cloud or provider that has the feature.", s.Namespace, s.Name)
+// otherCloud says what has the feature that these load balancers lack.
+func otherCloud(can lb.Capabilities, feature lb.Feature) string {
+	if (lb.Capabilities{APIVersion: can.APIVersion, Provider: "amphora"}).Has(feature) {
+		return "a provider that has it: `openstack loadbalancer provider list`"
+	}
+	return "a cloud with a newer Octavia"
+}
+
+// changeService says what to do about a Service that is refused or served in part for the reason.
+func changeService(reason string, s corev1.Service) string {
+	edit := fmt.Sprintf("`kubectl edit service -n %s %s`", s.Namespace, s.Name)
+	switch reason {
+	case build.ReasonInvalidAnnotation:
+		return "Correct the annotations that the message names: " + edit + ". docs/reference/annotations.md has all values."
+	case build.ReasonInvalidSourceRanges:
+		return "Correct the source ranges that the message names: " + edit + "."
+	case build.ReasonDualStackUnsupported:
+		return "Set spec.ipFamilyPolicy to SingleStack: " + edit + "; or use a cloud or provider with load balancers of both IP families."
+	}
+	return "Remove the setting that the message names: " + edit + "; or use a cloud or provider that has the feature."
 }
 
 // checkProviders looks for configured providers, flavors and availability zones.

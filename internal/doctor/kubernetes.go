@@ -5,7 +5,6 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
@@ -20,7 +19,7 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 		r.Skip(k.Version.Reason)
 		return
 	case diagnosis.Denied, diagnosis.Failed:
-		r.Found(diagnosis.Error, k.Version.Reason, "The controller cannot work without the Kubernetes API.", "Correct --kubeconfig, or the way to the API server. `kubectl version` shows whether it answers.")
+		r.Found(diagnosis.Error, k.Version.Reason, "The controller cannot work without the Kubernetes API.", k.Version.AdviceOr("set --kubeconfig or $KUBECONFIG to a kubeconfig with which `kubectl version` answers"))
 		return
 	}
 	r.Saw("Kubernetes " + k.Version.Value)
@@ -42,8 +41,8 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 		if right.For == nodedoctor.ForNodes {
 			file = "deploy/nodes/clusterrole.yaml"
 		}
-		if right.For == forOthers {
-			r.Found(diagnosis.Warning, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller works without that, but cannot say whether another controller serves the same Services.",
+		if why := without[right.For]; why != "" {
+			r.Found(diagnosis.Warning, fmt.Sprintf("user %s may not %s", k.User.Value, right), why,
 				"Apply "+file+", or run this command with the kubeconfig of the controller.")
 			continue
 		}
@@ -51,7 +50,7 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 			fmt.Sprintf("Apply %s, or run this command with the kubeconfig of the controller. `kubectl auth can-i %s %s` shows the right.", file, right.CanI(), in))
 	}
 	if len(r.Findings) == 0 {
-		r.Saw("it has all " + strconv.Itoa(len(Rights(f.Controllers))) + " rights of the controller")
+		r.Saw("it has all " + strconv.Itoa(len(Rights(f.Controllers, k.OwnLease.Name))) + " rights of the controller")
 	}
 }
 
@@ -98,15 +97,6 @@ func checkOwnLease(f facts, r *diagnosis.Result) {
 		r.Saw(fmt.Sprintf("kube-octavia works: %s renewed Lease %s %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)))
 	default:
 		r.Found(diagnosis.Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
-			fmt.Sprintf("Look at its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/kube-octavia`.", where.Namespace, where.Namespace))
+			fmt.Sprintf("Look at its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/%s`.", where.Namespace, where.Namespace, where.Name))
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -43,7 +43,8 @@ func TestKubernetes(t *testing.T) {
 			mistake: lacks("update leases.coordination.k8s.io kube-octavia"),
 			check:   diagnosis.Kubernetes, status: diagnosis.Error, what: "may not update leases", do: "Apply deploy/role.yaml",
 		},
-		"no right to look for others": {mistake: lacks("list daemonsets.apps openstack-cloud-controller-manager"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not list daemonsets.apps", do: "Apply deploy/clusterrole.yaml"},
+		"no right to look for others":      {mistake: lacks("list daemonsets.apps openstack-cloud-controller-manager"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not list daemonsets.apps", do: "Apply deploy/clusterrole.yaml"},
+		"no right to publish its settings": {mistake: lacks("update configmaps kube-octavia-settings"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not update configmaps", do: "Apply deploy/role.yaml"},
 		"no right to delete Nodes": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cluster.Refused.Value = []diagnosis.Right{{Verb: "delete", Resource: "nodes", For: nodedoctor.ForNodes}}
@@ -78,7 +79,7 @@ func TestOtherControllersAreFound(t *testing.T) {
 				runs("--controllers=cloud-node,service")(f)
 				f.Policy.DefaultClass, f.Policy.ClusterIPs = false, &claim.ClusterIPs{}
 			},
-			check: diagnosis.OtherControllers, status: diagnosis.Error, what: "runs with its service controller", do: "--controllers=*,-service", also: []diagnosis.Check{diagnosis.Nodes},
+			check: diagnosis.OtherControllers, status: diagnosis.Error, what: "runs with its service controller", do: "--controllers=*,-service", also: []diagnosis.Check{diagnosis.Nodes, diagnosis.LoadBalancers},
 		},
 		"a DaemonSet without it": {mistake: runs("--controllers=*,-service"), also: []diagnosis.Check{diagnosis.Nodes}, check: diagnosis.OtherControllers, status: diagnosis.OK},
 		"DaemonSets that may not be read": {
@@ -124,10 +125,10 @@ func TestRightsAreThoseOfTheManifests(t *testing.T) {
 		rights []diagnosis.Right
 		want   []string
 	}{
-		"for Services":    {Rights(diagnosis.Controllers{Service: true}), base},
+		"for Services":    {Rights(diagnosis.Controllers{Service: true}, manifestLease), base},
 		"of deploy/nodes": {nodedoctor.Rights(), ofNodes},
-		"for Nodes":       {Rights(diagnosis.Controllers{Service: true, Node: true}), slices.Concat(base, ofNodes)},
-		"for routes":      {Rights(diagnosis.Controllers{Route: true}), slices.Concat(base, ofNodes)},
+		"for Nodes":       {Rights(diagnosis.Controllers{Service: true, Node: true}, manifestLease), slices.Concat(base, ofNodes)},
+		"for routes":      {Rights(diagnosis.Controllers{Route: true}, manifestLease), slices.Concat(base, ofNodes)},
 	} {
 		var have []string
 		for _, r := range test.rights {
@@ -138,6 +139,18 @@ func TestRightsAreThoseOfTheManifests(t *testing.T) {
 		if diff := cmp.Diff(slices.Compact(test.want), have); diff != "" || len(have) < 10 {
 			t.Errorf("rights %s (-manifests +table):\n%s", name, diff)
 		}
+	}
+}
+
+func TestASecondReleaseNeedsItsOwnLeaseAndConfigMap(t *testing.T) {
+	var names []string
+	for _, r := range Rights(diagnosis.Controllers{Service: true}, "second-kube-octavia") {
+		if r.InLeaseNamespace && r.Name != "" {
+			names = append(names, r.Verb+" "+r.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"get second-kube-octavia", "update second-kube-octavia", "get second-kube-octavia-settings", "update second-kube-octavia-settings"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

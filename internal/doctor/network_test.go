@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -205,7 +206,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 				s := &f.Cluster.Services.Value[0].Spec
 				s.Ports = append(s.Ports, corev1.ServicePort{Port: 443, NodePort: 30443, Protocol: corev1.ProtocolTCP})
 			},
-			check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "NodePort 30080 of Service default/web and 1 more (tcp)", do: "--dst-port 30080",
+			check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "NodePort 30080 of Service default/web and 1 more (tcp)", do: "--dst-port 30000:32767",
 		},
 		"a rule for an address group": {
 			mistake: rule(func(r *diagnosis.Rule) { r.RemoteIPPrefix, r.RemoteAddressGroupID = nil, &group }),
@@ -219,6 +220,10 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 			mistake: func(f *diagnosis.Facts) { closed(f); f.Cluster.Services.Value = nil },
 			check:   diagnosis.SecurityGroups, status: diagnosis.Warning, what: "the NodePorts 30000-32767", do: "--dst-port 30000:32767",
 		},
+		"all Services have Pods as members": ok(func(f *diagnosis.Facts) {
+			closed(f)
+			f.Cluster.Services.Value[0].Annotations = map[string]string{"kube-octavia.io/target-type": "pod"}
+		}),
 		"clients of provider ovn": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Config.Value.LoadBalancer.Provider, f.Config.Value.LoadBalancer.Method = lb.ProviderOVN, ""
@@ -243,6 +248,31 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 			f.Cluster.Services.Value = nil
 		}),
 	})
+}
+
+func TestTheAdvisedRulesOpenOnlyWhatIsNeeded(t *testing.T) {
+	for name, c := range map[string]struct {
+		source string
+		ports  []int
+		want   string
+	}{
+		"one port":                           {"10.0.0.0/24", []int{30080}, "Add a rule to a security group of the nodes: `openstack security group rule create --ingress --protocol tcp --dst-port 30080 --remote-ip 10.0.0.0/24 GROUP`"},
+		"several NodePorts":                  {"10.0.0.0/24", []int{30443, 30080}, "--dst-port 30000:32767 --remote-ip 10.0.0.0/24 GROUP`"},
+		"one outside of the range":           {"10.0.0.0/24", []int{443, 31000}, "Add 2 rules to a security group of the nodes: `openstack security group rule create --ingress --protocol tcp --dst-port 443 --remote-ip 10.0.0.0/24 GROUP`, and the same with --dst-port 31000"},
+		"several on both sides of the range": {"10.0.0.0/24", []int{443, 444, 30001, 31000, 40000}, "--dst-port 443:444 --remote-ip 10.0.0.0/24 GROUP`, and the same with --dst-port 30000:32767, 40000"},
+		"from everywhere":                    {"0.0.0.0/0", []int{31000, 30081, 30080}, "--dst-port 30080:30081 --remote-ip 0.0.0.0/0 GROUP`, and the same with --dst-port 31000"},
+		"IPv6":                               {"fd00::/64", []int{30080}, "--ingress --ethertype IPv6 --protocol tcp --dst-port 30080 --remote-ip fd00::/64 GROUP`"},
+		"the same port of several Services":  {"10.0.0.0/24", []int{30080, 30080}, "Add a rule to a security group of the nodes: `openstack security group rule create --ingress --protocol tcp --dst-port 30080 "},
+	} {
+		v := verdict{transport: "tcp", source: netip.MustParsePrefix(c.source)}
+		var all []access
+		for _, p := range c.ports {
+			all = append(all, accessTo(p, "tcp", v.source, ""))
+		}
+		if got := v.rules(all); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s\nwant %s", name, got, c.want)
+		}
+	}
 }
 
 func TestManyNodesAreNamedInOneFinding(t *testing.T) {

@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/nodedoctor"
@@ -16,10 +17,22 @@ const forClusterIP = "the Service range of the cluster, with [ClusterIP] of clou
 // forOthers marks the rights without which the controller works, but does not look for others.
 const forOthers = "the look for other controllers of the same Services"
 
+// forCommands marks the rights without which the controller works, but does not publish its settings.
+const forCommands = "the settings that commands take over"
+
+// without says how the controller works without a right that it does not need.
+var without = map[string]string{
+	forOthers:   "The controller works without that, but cannot say whether another controller serves the same Services.",
+	forCommands: "The controller works without that, but does not publish its settings, so that commands such as `kubectl octavia status` need flags.",
+}
+
 const (
 	discoveryGroup    = "discovery.k8s.io"
 	coordinationGroup = "coordination.k8s.io"
 )
+
+// manifestLease is the name of the Lease in the manifests. The ConfigMap with the settings has the same, and an ending.
+const manifestLease = "kube-octavia"
 
 // rights are exactly those of deploy/clusterrole.yaml and deploy/role.yaml, which a test compares.
 var rights = []diagnosis.Right{
@@ -39,14 +52,22 @@ var rights = []diagnosis.Right{
 	{Verb: "list", Group: "apps", Resource: "daemonsets", Name: "openstack-cloud-provider", For: forOthers},
 	{Verb: "list", Group: "apps", Resource: "deployments", Name: "openstack-cloud-controller-manager", For: forOthers},
 	{Verb: "create", Group: coordinationGroup, Resource: "leases", InLeaseNamespace: true, For: "the election of a leader"},
-	{Verb: "get", Group: coordinationGroup, Resource: "leases", Name: "kube-octavia", InLeaseNamespace: true, For: "the election of a leader"},
-	{Verb: "update", Group: coordinationGroup, Resource: "leases", Name: "kube-octavia", InLeaseNamespace: true, For: "the election of a leader"},
+	{Verb: "get", Group: coordinationGroup, Resource: "leases", Name: manifestLease, InLeaseNamespace: true, For: "the election of a leader"},
+	{Verb: "update", Group: coordinationGroup, Resource: "leases", Name: manifestLease, InLeaseNamespace: true, For: "the election of a leader"},
+	{Verb: "create", Resource: "configmaps", InLeaseNamespace: true, For: forCommands},
+	{Verb: "get", Resource: "configmaps", Name: manifestLease + "-settings", InLeaseNamespace: true, For: forCommands},
+	{Verb: "update", Resource: "configmaps", Name: manifestLease + "-settings", InLeaseNamespace: true, For: forCommands},
 	{Verb: "create", Resource: "events", InLeaseNamespace: true, For: "events about a new leader"},
 }
 
-// Rights returns the rights that the controller needs.
-func Rights(c diagnosis.Controllers) []diagnosis.Right {
+// Rights returns the rights that a controller with this name of the Lease needs.
+func Rights(c diagnosis.Controllers, lease string) []diagnosis.Right {
 	all := slices.Clone(rights)
+	for i := range all {
+		if all[i].InLeaseNamespace {
+			all[i].Name = strings.Replace(all[i].Name, manifestLease, lease, 1)
+		}
+	}
 	if !c.Nodes() && !c.Route {
 		return all
 	}

@@ -91,10 +91,11 @@ func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[strin
 	r.Saw("security group " + group.Name + " is on the ports of the nodes")
 }
 
-// accesses returns what has to reach the nodes: for the Services or, if there are none, for all NodePorts.
+// accesses returns what has to reach the nodes: for the Services or, if there are none, for all NodePorts. Where all
+// Services have Pods as members, no load balancer sends to a NodePort.
 func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 	sources := f.sourcesOnce(r)
-	byNodePort := 0
+	judged := 0
 	managed := map[string]bool{} // Services whose ports the controller opens with their load balancer
 	if c.LoadBalancer.ManageSecurityGroups {
 		for _, s := range waiting(f) {
@@ -103,11 +104,11 @@ func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 	}
 	for _, s := range served(f) {
 		o, valid := options(f, s)
-		if !valid || o.TargetType == config.PodTargets {
+		if !valid {
 			continue
 		}
-		byNodePort++
-		if managed[name(s)] {
+		judged++
+		if o.TargetType == config.PodTargets || managed[name(s)] {
 			continue
 		}
 		from := origin{o.SubnetID, o.NetworkID, o.MemberSubnetID, o.Provider, cmp.Or(strings.Join(s.Spec.LoadBalancerSourceRanges, ","), strings.Join(o.SourceRanges, ","))}
@@ -116,7 +117,7 @@ func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 		}
 	}
 	base := c.LoadBalancer
-	if byNodePort == 0 && !base.ManageSecurityGroups && base.TargetType != config.PodTargets {
+	if judged == 0 && !base.ManageSecurityGroups && base.TargetType != config.PodTargets {
 		for _, source := range sources(origin{base.SubnetID, base.NetworkID, base.MemberSubnetID, base.Provider, base.SourceRanges}) {
 			all = append(all, access{diagnosis.Access{Transport: "tcp", From: firstNodePort, To: lastNodePort, Source: source}, fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), true})
 		}
@@ -239,14 +240,56 @@ func (v verdict) report(r *diagnosis.Result, all []access) {
 	if v.perhaps {
 		status = diagnosis.Warning
 	}
-	rule := fmt.Sprintf("openstack security group rule create --ingress --protocol %s --dst-port %s --remote-ip %s GROUP", v.transport, portRange(all[0]), v.source)
 	r.Found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
-		fmt.Sprintf("Add a rule to a security group of the nodes: `%s`; or set manage-security-groups = true in [LoadBalancer].", rule))
+		v.rules(all)+"; or set manage-security-groups = true in [LoadBalancer].")
 }
 
-func portRange(a access) string {
-	if a.From == a.To {
-		return strconv.Itoa(a.From)
+// rules returns the commands that let in the ports, for a person: one, and with which other ports it is to be repeated.
+func (v verdict) rules(all []access) string {
+	family := ""
+	if v.source.Addr().Is6() {
+		family = " --ethertype IPv6"
 	}
-	return fmt.Sprintf("%d:%d", a.From, a.To)
+	ranges := portRanges(all, v.source.Bits() > 0)
+	command := fmt.Sprintf("`openstack security group rule create --ingress%s --protocol %s --dst-port %s --remote-ip %s GROUP`", family, v.transport, ranges[0], v.source)
+	if len(ranges) == 1 {
+		return "Add a rule to a security group of the nodes: " + command
+	}
+	return fmt.Sprintf("Add %d rules to a security group of the nodes: %s, and the same with --dst-port %s", len(ranges), command, strings.Join(ranges[1:], ", "))
+}
+
+// portRanges returns the ports as ranges for rules. Of several ports in the range of NodePorts, if whole is true, it returns that
+// range, because Kubernetes chooses them anywhere in it. It never has other ports in between: kubelet and etcd have some.
+func portRanges(all []access, whole bool) (texts []string) {
+	type ports struct{ from, to int }
+	var sorted, nodePorts []ports
+	for _, a := range all {
+		one := ports{a.From, a.To}
+		if whole && firstNodePort <= a.From && a.To <= lastNodePort && !slices.Contains(nodePorts, one) {
+			nodePorts = append(nodePorts, one)
+			continue
+		}
+		sorted = append(sorted, one)
+	}
+	if len(nodePorts) > 1 {
+		nodePorts = []ports{{firstNodePort, lastNodePort}}
+	}
+	sorted = append(sorted, nodePorts...)
+	slices.SortFunc(sorted, func(a, b ports) int { return cmp.Compare(a.from, b.from) })
+	joined := sorted[:1]
+	for _, p := range sorted[1:] {
+		if last := &joined[len(joined)-1]; p.from <= last.to+1 {
+			last.to = max(last.to, p.to)
+			continue
+		}
+		joined = append(joined, p)
+	}
+	for _, p := range joined {
+		text := strconv.Itoa(p.from)
+		if p.to > p.from {
+			text += ":" + strconv.Itoa(p.to)
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }

@@ -59,9 +59,9 @@ func requested(f facts, all []use, key string) []use {
 		seen[u.value] = true
 	}
 	for _, s := range served(f) {
-		if v := s.Annotations[key]; !seen[v] {
+		if v := annotation.Canonical(s.Annotations)[key]; !seen[v] {
 			seen[v] = true
-			all = append(all, use{v, fmt.Sprintf("annotation %s of Service %s", key, name(s))})
+			all = append(all, use{v, fmt.Sprintf("annotation %s of Service %s", annotation.TypedKey(s.Annotations, key), name(s))})
 		}
 	}
 	return all
@@ -89,10 +89,13 @@ func served(f facts) (all []corev1.Service) {
 func waiting(f facts) (all []corev1.Service) {
 	exists := map[string]bool{}
 	for _, b := range f.Cloud.Octavia.Balancers.Value {
-		exists[b.ID], exists[b.Name] = true, true
+		exists[b.ID] = true
+		if !f.ofAnotherCluster(b) {
+			exists[b.Name] = true
+		}
 	}
 	for _, s := range served(f) {
-		if !exists[s.Annotations[annotation.LoadBalancerID]] && !exists[f.Policy.Owner(&s).LoadBalancerName()] {
+		if !exists[annotation.Value(s.Annotations, annotation.LoadBalancerID)] && !exists[f.Policy.Owner(&s).LoadBalancerName()] {
 			all = append(all, s)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/catalogue"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
@@ -52,8 +53,10 @@ func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
 	session, err := s.Login(ctx)
 	if err != nil {
 		all := unread(diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no login"})
-		all.Login.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: err.Error()}
-		all.NoService = errors.Is(err, openstack.ErrNoService)
+		all.Login.Missing = missing(err)
+		all.Login.Kind = diagnosis.Failed
+		all.NoService = lacks(err)
+		all.NoRegion = errors.Is(err, openstack.ErrNoRegion)
 		return all
 	}
 	c.session = session
@@ -77,6 +80,21 @@ func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
 			c.floatingIPs = read(found, err)
 		},
 	)
+	return all
+}
+
+// lacks returns the services that the service catalogue lacks, which the error says.
+func lacks(err error) (all []diagnosis.Problem) {
+	switch tree := err.(type) {
+	case *catalogue.Lack:
+		return []diagnosis.Problem{{What: tree.Fact, Do: tree.Advice}}
+	case interface{ Unwrap() []error }:
+		for _, one := range tree.Unwrap() {
+			all = append(all, lacks(one)...)
+		}
+	case interface{ Unwrap() error }:
+		return lacks(tree.Unwrap())
+	}
 	return all
 }
 
@@ -153,7 +171,8 @@ func (c *cloud) readOctavia(ctx context.Context, o *diagnosis.Octavia) {
 		func() {
 			o.Providers = read(c.session.Providers(ctx))
 			if o.Providers.OK() && o.Providers.Value == nil {
-				o.Providers.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "the access rules of the application credential do not allow to list the providers"}
+				o.Providers.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "the access rules of the application credential do not allow to list the providers",
+					Need: "The controller works without the right, but cannot say that a provider does not exist.", Advice: "replace the application credential with `kube-octavia credential rotate`"}
 			}
 		},
 		func() {

@@ -14,7 +14,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,7 +35,7 @@ type cluster struct {
 
 // read reads all facts, unless the API does not answer.
 func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
-	version, err := k.connect()
+	version, err := k.connect(ctx)
 	if err != nil {
 		why := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "the Kubernetes API cannot be used, see check " + string(diagnosis.Kubernetes)}
 		first := missing(err)
@@ -54,16 +53,16 @@ func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 	}
 	all := diagnosis.Cluster{Version: diagnosis.Value(version), OwnLease: k.source.Lease}
 	inParallel(
-		func() { all.UID = read(k.source.Cluster.UID(ctx)) },
+		func() { all.UID = needed(read(k.source.Cluster.UID(ctx))) },
 		func() {
 			var services corev1.ServiceList
 			err := k.explain(k.client.List(ctx, &services), "list Services")
-			all.Services = read(services.Items, err)
+			all.Services = needed(read(services.Items, err))
 		},
 		func() {
 			var nodes corev1.NodeList
 			err := k.explain(k.client.List(ctx, &nodes), "list nodes")
-			all.Nodes = read(nodes.Items, err)
+			all.Nodes = needed(read(nodes.Items, err))
 		},
 		func() {
 			var me authenticationv1.SelfSubjectReview
@@ -80,22 +79,19 @@ func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 }
 
 // connect asks the API for its version.
-func (k *cluster) connect() (string, error) {
+func (k *cluster) connect(ctx context.Context) (string, error) {
 	if k.source.ClusterErr != nil {
 		return "", k.source.ClusterErr
 	}
-	config := rest.CopyConfig(k.source.Cluster.REST)
-	config.Timeout = callLimit
-	versions, err := discovery.NewDiscoveryClientForConfig(config)
+	bounded := k.source.Cluster
+	bounded.REST = rest.CopyConfig(bounded.REST)
+	bounded.REST.Timeout = callLimit
+	version, err := bounded.Version(ctx)
 	if err != nil {
-		return "", k.source.Cluster.Explain(err)
+		return "", err
 	}
-	version, err := versions.ServerVersion()
-	if err != nil {
-		return "", k.source.Cluster.Explain(err)
-	}
-	k.client, err = client.New(config, client.Options{Scheme: clientgoscheme.Scheme})
-	return version.GitVersion, k.source.Cluster.Explain(err)
+	k.client, err = client.New(bounded.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	return version, bounded.Explain(err)
 }
 
 // explain adds to an error what was tried, and at which API.
@@ -108,7 +104,7 @@ func (k *cluster) explain(err error, op string) error {
 
 // refused asks which rights of the controller the user lacks. It writes nothing: the API server only answers.
 func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right] {
-	all := doctor.Rights(k.source.Controllers)
+	all := doctor.Rights(k.source.Controllers, k.source.Lease.Name)
 	lacks, errs, ask := make([]bool, len(all)), make([]error, len(all)), []func(){}
 	for i, right := range all {
 		ask = append(ask, func() { lacks[i], errs[i] = k.lacks(ctx, right) })
@@ -151,8 +147,20 @@ func (k *cluster) ownLease(ctx context.Context) diagnosis.Read[*othercontroller.
 	return diagnosis.Value(&found)
 }
 
+// needed notes that the controller needs the right to read the fact.
+func needed[T any](r diagnosis.Read[T]) diagnosis.Read[T] {
+	if r.Kind == diagnosis.Denied {
+		r.Need = "The controller needs the right, too."
+	}
+	return r
+}
+
 // readOthers reads a fact about other controllers.
 func readOthers[T any](ctx context.Context, k *cluster, from func(context.Context, client.Reader) (T, error)) diagnosis.Read[T] {
 	value, err := from(ctx, k.client)
-	return read(value, k.source.Cluster.Explain(err))
+	r := read(value, k.source.Cluster.Explain(err))
+	if r.Kind == diagnosis.Denied {
+		r.Need = "The controller works without the right, but does not find other controllers of the same Services."
+	}
+	return r
 }

@@ -8,12 +8,15 @@ package doctorfacts
 import (
 	"context"
 	"errors"
-	"net/http"
+	"io/fs"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
@@ -24,10 +27,11 @@ import (
 
 // Source says where the facts are.
 type Source struct {
-	// ConfigPath is the path of cloud.conf, and Config what was read there.
-	ConfigPath string
-	Config     config.Config
-	ConfigErr  error
+	// ConfigPath is the path of cloud.conf or, by its origin, what is there instead, and Config what was read there.
+	ConfigPath   string
+	ConfigOrigin config.Origin
+	Config       config.Config
+	ConfigErr    error
 	// Login logs in to the cloud.
 	Login func(context.Context) (*openstack.Session, error)
 	// Cluster is the cluster of Kubernetes. ClusterErr says why there is none, and NoCluster means that nothing names one.
@@ -44,7 +48,11 @@ type Source struct {
 
 // Gather reads the facts. What cannot be read is noted in them.
 func Gather(ctx context.Context, s Source) diagnosis.Facts {
-	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, Config: read(s.Config, s.ConfigErr), Policy: s.Policy, Controllers: s.Controllers}
+	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, ConfigOrigin: s.ConfigOrigin, Config: read(s.Config, s.ConfigErr), ConfigProblems: problems(s.ConfigErr),
+		Policy: s.Policy, Controllers: s.Controllers}
+	if s.ConfigOrigin == config.FromFile {
+		f.ConfigMode = mode(s.ConfigPath)
+	}
 	cloud, cluster := &cloud{config: s.Config}, &cluster{source: s}
 	inParallel(
 		func() { f.Cloud = cloud.read(ctx, s) },
@@ -76,17 +84,78 @@ func read[T any](value T, err error) diagnosis.Read[T] {
 	return diagnosis.Value(value)
 }
 
-// missing says why a call had no result. A service rejects a login that Keystone has just accepted if its access rules do
-// not allow the call.
+// problems says why cloud.conf cannot be used, one by one.
+func problems(err error) (all []diagnosis.Problem) {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			all = append(all, problems(one)...)
+		}
+		return all
+	}
+	do := "Correct what the message names. All keys are in docs/reference/cloud-conf.md."
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		do = "Create the file, or correct the path that names it. In a Pod, it has to be in a volume: `kubectl describe pod` shows the volumes."
+	case errors.Is(err, fs.ErrPermission):
+		do = "Let the user of this program read the file: in a Pod by defaultMode of the volume or fsGroup of the Pod, elsewhere by `chown` or `chmod`."
+	case errors.As(err, new(*fs.PathError)):
+		do = "Correct the path: it has to be that of a file that can be read."
+	}
+	for line := range strings.Lines(err.Error()) {
+		all = append(all, diagnosis.Problem{What: strings.TrimSpace(line), Do: do})
+	}
+	return all
+}
+
+// mode returns the permissions of a file, 0 if they are not known.
+func mode(path string) fs.FileMode {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Mode().Perm()
+}
+
+// missing says why a call had no result, and what to do about the cause.
 func missing(err error) diagnosis.Missing {
-	var answer *openstack.Error
-	switch isAnswer := errors.As(err, &answer); {
-	case isAnswer && answer.Status == http.StatusUnauthorized:
-		return diagnosis.Missing{Kind: diagnosis.Denied, Reason: answer.Op + ": 401: Keystone accepts the login, but this service rejects it: its access rules do not allow the call"}
-	case isAnswer && answer.Status == http.StatusForbidden, apierrors.IsForbidden(err):
-		return diagnosis.Missing{Kind: diagnosis.Denied, Reason: err.Error()}
+	var cloud *openstack.Error
+	var cluster *kubeconfig.Error
+	switch {
+	case errors.As(err, &cluster):
+		m := diagnosis.Missing{Kind: diagnosis.Failed, Reason: cluster.Fact, Advice: cluster.Advice}
+		if apierrors.IsForbidden(err) {
+			m.Kind = diagnosis.Denied
+		}
+		return m
+	case errors.As(err, &cloud):
+		m := diagnosis.Missing{Kind: diagnosis.Failed, Reason: cloud.Fact(), Advice: openstack.Advice(err)}
+		if openstack.Denied(err) {
+			m.Kind, m.Need = diagnosis.Denied, needOf(cloud)
+		}
+		return m
 	}
 	return diagnosis.Missing{Kind: diagnosis.Failed, Reason: err.Error()}
+}
+
+// needOf says whether the controller makes the call that was denied.
+func needOf(err *openstack.Error) string {
+	call, known := err.Call()
+	switch feature := call.Feature; {
+	case !known, !feature.OfController():
+		return "The controller does not need the right."
+	case feature == calltable.FeatureSession:
+		return "The controller works without the right."
+	case feature == calltable.FeatureCertificates:
+		return "The controller needs the right for certificates of Services."
+	case feature == calltable.FeatureSecurityGroups:
+		return "The controller needs the right with manage-security-groups = true."
+	case feature == calltable.FeatureNodes, feature == calltable.FeatureRoutes:
+		return "The controller needs the right with --controllers=" + feature.Name() + "."
+	}
+	return "The controller needs the right, too."
 }
 
 // notAsked returns a fact that nobody was asked for.

@@ -30,7 +30,7 @@ func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diag
 	}
 	inventory := orphan.Inventory{FloatingIPs: c.floatingIPs.Value}
 	for _, b := range balancers.Value {
-		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.Head{ID: b.ID, ProvisioningStatus: b.ProvisioningStatus, Tags: b.Tags})
+		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.Head{ID: b.ID, ProvisioningStatus: b.ProvisioningStatus, VIPPortID: b.VIP.PortID, Tags: b.Tags})
 	}
 	var err error
 	if inventory.SecurityGroups, err = finder.SecurityGroups(ctx); err != nil {

@@ -17,32 +17,55 @@ import (
 // errNotKubernetes is the error of answers that Kubernetes does not give.
 var errNotKubernetes = errors.New("it does not answer as the Kubernetes API does")
 
-// Explain adds to the error of a call which kubeconfig, context and server were used, and what to change. It returns nil
-// for nil.
+// Error is a failed call to the Kubernetes API.
+type Error struct {
+	// Fact says what failed, at which API, with which kubeconfig and context.
+	Fact string
+	// Advice says what to change; "" if that is not known.
+	Advice string
+	// Err is the error of the call.
+	Err error
+}
+
+// Error returns fact and advice.
+func (e *Error) Error() string {
+	if e.Advice == "" {
+		return e.Fact
+	}
+	return e.Fact + "; " + e.Advice
+}
+
+// Unwrap returns the error of the call.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Explain adds to the error of a call which kubeconfig, context and server were used, and what to change: the result is an
+// *Error. It returns nil for nil.
 func (c Cluster) Explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	hint := c.hint(err)
-	if hint != "" {
-		hint = "; " + hint
-	}
-	//lint:ignore ST1005 Kubernetes is a name
-	return fmt.Errorf("Kubernetes API at %s (%s): %w%s", c.REST.Host, c.source, err, hint)
+	return &Error{Fact: fmt.Sprintf("Kubernetes API at %s (%s): %v", c.REST.Host, c.source, err), Advice: c.advice(err), Err: err}
 }
 
-// hint says what to change; "" if that is not known.
-func (c Cluster) hint(err error) string {
+// advice says what to change, by the cause of the error; "" if that is not known.
+func (c Cluster) advice(err error) string {
 	foreign, text := foreignAnswer(err)
 	switch {
 	case neterror.NeedsTLS(http.StatusBadRequest, []byte(text)):
-		return fmt.Sprintf("%s must begin with https://", c.server)
+		return fmt.Sprintf("correct %s: it must begin with https://", c.server)
 	case foreign:
 		return fmt.Sprintf("check %s: another program or a proxy answers there", c.server)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Sprintf("the API rejects the credentials of %s: they are wrong, expired or revoked", c.user)
+		if c.user == podAccount {
+			return "create the Pod again: the token of its service account is wrong, expired or revoked, such as that of a service account that was deleted"
+		}
+		return fmt.Sprintf("log in again, or get another kubeconfig: the credentials of %s are wrong, expired or revoked", c.user)
 	case apierrors.IsForbidden(err):
 		return "grant the right with RBAC, as the ClusterRole in deploy does, or use other credentials"
+	case apierrors.IsTooManyRequests(err):
+		return "the API server is overloaded, and limits its clients: try again later"
+	case isServerFailure(err):
+		return "the API server or a gateway before it fails: `kubectl get --raw '/readyz?verbose'` says which part is not ready"
 	}
 	switch neterror.CauseOf(err) {
 	case neterror.Refused:
@@ -58,13 +81,19 @@ func (c Cluster) hint(err error) string {
 	case neterror.Expired:
 		return "the certificate of the API server has to be renewed, or the clock of this machine is wrong"
 	case neterror.SpeaksHTTP:
-		return fmt.Sprintf("%s must begin with http://", c.server)
+		return fmt.Sprintf("correct %s: it must begin with http://", c.server)
 	case neterror.SpeaksTLS:
-		return fmt.Sprintf("%s must begin with https://", c.server)
+		return fmt.Sprintf("correct %s: it must begin with https://", c.server)
 	case neterror.Proxy:
 		return "check proxy-url in the kubeconfig and the environment variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
 	}
 	return ""
+}
+
+// isServerFailure reports whether the answer is a failure of the server.
+func isServerFailure(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) && answer.Status().Code >= http.StatusInternalServerError
 }
 
 // foreignAnswer reports whether an answer is not one of the Kubernetes API, and returns its text if it was a failure. A

@@ -7,6 +7,7 @@ package kubeconfig
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +18,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -34,12 +38,16 @@ type Cluster struct {
 	namespace string
 }
 
+// podAccount are the credentials of a Pod.
+const podAccount = "the Pod's service account"
+
 // Namespace returns the namespace of the kubeconfig's current context, or "" if it names none.
 func (c Cluster) Namespace() string { return c.namespace }
 
 // Load finds the cluster: that of the kubeconfig at path or, if path is empty, of $KUBECONFIG, of ~/.kube/config, or of
-// the Pod. The error names the kubeconfig and says what it lacks.
-func Load(path string) (Cluster, error) {
+// the Pod. context is the context to use in the kubeconfig, or "" for its current one. The error names the kubeconfig and
+// says what it lacks.
+func Load(path, context string) (Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
 	rules.WarnIfAllMissing = false // the error says it
@@ -50,8 +58,17 @@ func Load(path string) (Cluster, error) {
 		return Cluster{}, fmt.Errorf("find the cluster: %s does not exist: set --kubeconfig or $KUBECONFIG to the kubeconfig of the cluster", where)
 	case err != nil:
 		return Cluster{}, fmt.Errorf("find the cluster: %s cannot be read: %w", where, err)
+	case api.IsConfigEmpty(loaded) && context != "":
+		return Cluster{}, &Error{Fact: fmt.Sprintf("find the cluster: %s does not exist or is empty, so it has no context %q (--context)", where, context),
+			Advice: "set --kubeconfig or $KUBECONFIG to the kubeconfig with this context"}
 	case api.IsConfigEmpty(loaded):
 		return inPod(where)
+	}
+	if context != "" {
+		if loaded.Contexts[context] == nil {
+			return Cluster{}, &Error{Fact: fmt.Sprintf("find the cluster: %s has no context %q", where, context), Advice: "set --context to one that it has: " + contextsOf(loaded)}
+		}
+		loaded.CurrentContext = context
 	}
 	var cluster Cluster
 	if cluster.REST, err = usable(loaded, rules); err != nil {
@@ -83,13 +100,13 @@ func inPod(where string) (Cluster, error) {
 		return Cluster{}, fmt.Errorf("find the cluster: %s does not exist or is empty, and this is not a Pod with a service account (%w): "+
 			"set --kubeconfig or $KUBECONFIG to the kubeconfig of the cluster", where, err)
 	}
-	return Cluster{REST: config, source: "the Pod's service account", server: "$KUBERNETES_SERVICE_HOST and $KUBERNETES_SERVICE_PORT",
-		user: "the Pod's service account"}.unlimited(), nil
+	return Cluster{REST: config, source: podAccount, server: "$KUBERNETES_SERVICE_HOST and $KUBERNETES_SERVICE_PORT",
+		user: podAccount}.unlimited(), nil
 }
 
 // usable returns the current context of the kubeconfig, or an error that says what it lacks.
 func usable(loaded *api.Config, rules *clientcmd.ClientConfigLoadingRules) (*rest.Config, error) {
-	contexts := strings.Join(slices.Sorted(maps.Keys(loaded.Contexts)), ", ")
+	contexts := contextsOf(loaded)
 	switch current, known := loaded.Contexts[loaded.CurrentContext]; {
 	case contexts == "":
 		return nil, errors.New("it has no context: get another kubeconfig")
@@ -100,7 +117,34 @@ func usable(loaded *api.Config, rules *clientcmd.ClientConfigLoadingRules) (*res
 	case loaded.Clusters[current.Cluster] == nil:
 		return nil, fmt.Errorf("context %q names cluster %q, which it does not have", loaded.CurrentContext, current.Cluster)
 	}
-	return clientcmd.NewNonInteractiveClientConfig(*loaded, loaded.CurrentContext, nil, rules).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveClientConfig(*loaded, loaded.CurrentContext, nil, rules).ClientConfig()
+	return config, eachOnItsLine(err)
+}
+
+// eachOnItsLine returns an error that joins several, which client-go prints as a list in one sentence, with a line for each.
+func eachOnItsLine(err error) error {
+	var several utilerrors.Aggregate
+	if errors.As(err, &several) && len(several.Errors()) > 1 {
+		return errors.Join(several.Errors()...)
+	}
+	return err
+}
+
+// Contexts returns the names of the contexts of the kubeconfig that Load would use; none if it cannot be read.
+func Contexts(path string) []string {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = path
+	rules.WarnIfAllMissing = false
+	loaded, err := rules.Load()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(loaded.Contexts))
+}
+
+// contextsOf returns the names of the contexts, separated by commas.
+func contextsOf(loaded *api.Config) string {
+	return strings.Join(slices.Sorted(maps.Keys(loaded.Contexts)), ", ")
 }
 
 // unlimited returns the cluster without a limit of the rate of calls. The API server's priority and fairness holds
@@ -109,6 +153,28 @@ func (c Cluster) unlimited() Cluster {
 	c.REST.QPS = -1
 	c.REST.UserAgent = "kube-octavia"
 	return c
+}
+
+// Version returns the version of the API server. The error is explained; see Explain.
+func (c Cluster) Version(ctx context.Context) (string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(c.REST)
+	if err != nil {
+		return "", c.Explain(err)
+	}
+	answer := client.RESTClient().Get().AbsPath("/version").Do(ctx)
+	// Only Error reads what the API says of a failure. That of Raw counts every failure as unexpected.
+	if err := answer.Error(); err != nil {
+		return "", c.Explain(fmt.Errorf("read the version: %w", err))
+	}
+	text, err := answer.Raw()
+	if err != nil {
+		return "", c.Explain(fmt.Errorf("read the version: %w", err))
+	}
+	var found version.Info
+	if err := json.Unmarshal(text, &found); err != nil || found.GitVersion == "" {
+		return "", c.Explain(fmt.Errorf("read the version: %w", errNotKubernetes))
+	}
+	return found.GitVersion, nil
 }
 
 // UID returns the uid of the kube-system namespace: it lives as long as the cluster and no other cluster has it. The

@@ -52,8 +52,7 @@ func needed(r *diagnosis.Result, m diagnosis.Missing, command string, feature ca
 	if m.Kind != diagnosis.Denied {
 		return r.Has(m, command)
 	}
-	r.Found(diagnosis.Error, m.Reason, "The controller has to read this.", fmt.Sprintf("Allow the calls: `kube-octavia credential rotate --with=%s`. "+
-		"If the application credential has no access rules, look at the roles of its user: `openstack role assignment list --names --user USER`.", feature.Name()))
+	r.Found(diagnosis.Error, m.Reason, "The controller has to read this.", m.AdviceOr(fmt.Sprintf("allow the calls: `kube-octavia credential rotate --with=%s`", feature.Name())))
 	return false
 }
 
