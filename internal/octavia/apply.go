@@ -141,7 +141,11 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	var answer struct {
 		LoadBalancer loadBalancerDocument `json:"loadbalancer"`
 	}
-	if err := c.post(ctx, what, "loadbalancers", fields{"loadbalancer": object}, &answer); err != nil {
+	err := c.post(ctx, what, "loadbalancers", fields{"loadbalancer": object}, &answer)
+	if err != nil && l.VIP.Address != "" {
+		err = openstack.OfRequestedVIP(err)
+	}
+	if err != nil {
 		return diff.Created{}, err
 	}
 	made := answer.LoadBalancer.model()

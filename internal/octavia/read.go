@@ -22,6 +22,8 @@ type Head struct {
 	ProvisioningStatus lb.ProvisioningStatus
 	// UpdatedAt is as in lb.LoadBalancer.
 	UpdatedAt string
+	// VIPPortID is the port of the VIP, to which a floating IP is attached.
+	VIPPortID string
 	// Tags are nil if the cloud has no tags.
 	Tags []string
 	// Gone is whether the load balancer was read by its id and does not exist.
@@ -88,7 +90,7 @@ func (c *Client) Head(ctx context.Context, id string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	return Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, UpdatedAt: l.UpdatedAt, Tags: l.Tags}, nil
+	return Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, UpdatedAt: l.UpdatedAt, VIPPortID: l.VIP.PortID, Tags: l.Tags}, nil
 }
 
 // Tags returns the tags of the listener or pool that diff.SetTags names, of a load balancer.
@@ -107,7 +109,7 @@ func (c *Client) Tags(ctx context.Context, loadBalancerID string, of diff.SetTag
 // Heads lists the load balancers with the tag, without deleted ones, with one call per thousand. If the cloud has
 // no tags, or tag is empty, it lists all of the project.
 func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
-	query := url.Values{"fields": {"id", "provisioning_status", "updated_at"}}
+	query := url.Values{"fields": {"id", "provisioning_status", "updated_at", "vip_port_id"}}
 	if c.can.Has(lb.FeatureTags) {
 		query.Add("fields", "tags")
 		if tag != "" {
@@ -125,7 +127,7 @@ func (c *Client) heads(ctx context.Context, query url.Values) ([]Head, error) {
 	heads := make([]Head, 0, len(documents))
 	for _, d := range documents {
 		if d.ProvisioningStatus != lb.Deleted {
-			heads = append(heads, Head{ID: d.ID, ProvisioningStatus: d.ProvisioningStatus, UpdatedAt: value(d.UpdatedAt), Tags: d.Tags})
+			heads = append(heads, Head{ID: d.ID, ProvisioningStatus: d.ProvisioningStatus, UpdatedAt: value(d.UpdatedAt), VIPPortID: d.VIPPortID, Tags: d.Tags})
 		}
 	}
 	return heads, nil

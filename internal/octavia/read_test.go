@@ -74,7 +74,7 @@ func TestAnOldCloudsLoadBalancerIsReadAndWrittenWithoutTags(t *testing.T) {
 	}
 	head := s.create(t, l)
 	heads, err := s.Heads(t.Context(), lb.ClusterTag(owner.ClusterUID))
-	if want := []octavia.Head{{ID: head.ID, ProvisioningStatus: lb.Active, UpdatedAt: head.UpdatedAt}}; err != nil || !gocmp.Equal(want, heads) {
+	if want := []octavia.Head{{ID: head.ID, ProvisioningStatus: lb.Active, UpdatedAt: head.UpdatedAt, VIPPortID: head.VIP.PortID}}; err != nil || !gocmp.Equal(want, heads) {
 		t.Errorf("heads %+v (%v), want %+v", heads, err, want)
 	}
 	observed, err := s.Observe(t.Context(), head)
@@ -118,7 +118,7 @@ func TestHeadsAreThoseOfTheCluster(t *testing.T) {
 	}
 	slices.Sort(heads[0].Tags)
 	tags := slices.Sorted(slices.Values(owner.Tags()))
-	want := octavia.Head{ID: ours.ID, ProvisioningStatus: lb.Active, UpdatedAt: ours.UpdatedAt, Tags: tags}
+	want := octavia.Head{ID: ours.ID, ProvisioningStatus: lb.Active, UpdatedAt: ours.UpdatedAt, VIPPortID: ours.VIP.PortID, Tags: tags}
 	if diff := gocmp.Diff(want, heads[0]); diff != "" {
 		t.Errorf("head (-want +got):\n%s", diff)
 	}
@@ -200,7 +200,7 @@ func TestAllPagesAreReadWithTheSameFilter(t *testing.T) {
 			t.Errorf("%d calls for %d, want %d", len(queries), n, want)
 		}
 		for _, q := range queries {
-			fields := []string{"id", "provisioning_status", "updated_at", "tags"}
+			fields := []string{"id", "provisioning_status", "updated_at", "vip_port_id", "tags"}
 			if q.Get("tags") != "tag" || q.Get("limit") != "1000" || !slices.Equal(q["fields"], fields) {
 				t.Errorf("a page was asked for with %v", q)
 			}

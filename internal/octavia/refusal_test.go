@@ -138,3 +138,23 @@ func TestAVIPComesFromTheNetworkOrHasTheRequestedAddress(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusalOfNeutronIsOneOfTheAddressOnlyIfOneIsRequested(t *testing.T) {
+	s := simulate(t, cloudsim.Options{})
+	s.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers", Kind: wire.FaultStatus, Status: http.StatusInternalServerError,
+		Body: `{"faultcode": "Server", "faultstring": "Provider 'amphora' reports error: BadRequestException: 400", "debuginfo": null}`})
+	for address, want := range map[string]struct {
+		class  openstack.Class
+		advice string
+	}{
+		"":           {openstack.Transient, "which does not say why"},
+		"10.99.0.99": {openstack.Invalid, "spec.loadBalancerIP has to be in the subnet"},
+	} {
+		l := wanted(s.IDs().PrivateSubnet)
+		l.VIP.Address = address
+		_, err := s.Apply(t.Context(), diff.CreateLoadBalancer{LoadBalancer: l})
+		if openstack.Classify(err) != want.class || !strings.Contains(err.Error(), want.advice) {
+			t.Errorf("address %q: class %s, %v", address, openstack.Classify(err), err)
+		}
+	}
+}

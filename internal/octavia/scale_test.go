@@ -53,7 +53,7 @@ func TestMoreThanAThousandLoadBalancersAreListedCompletely(t *testing.T) {
 	}
 	for i, call := range calls {
 		q, err := url.ParseQuery(call.Query)
-		if err != nil || call.Route != "/v2.0/lbaas/loadbalancers" || q.Get("tags") != tag || q.Has("marker") != (i > 0) || len(q["fields"]) != 4 {
+		if err != nil || call.Route != "/v2.0/lbaas/loadbalancers" || q.Get("tags") != tag || q.Has("marker") != (i > 0) || len(q["fields"]) != 5 {
 			t.Errorf("call %d: %s?%s", i, call.Route, call.Query)
 		}
 	}

@@ -48,12 +48,12 @@ func (c *Collector) Collect(ctx context.Context, all Inventory) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(marked, func(o Object) bool { return !owners.have(o) }) {
+	if len(owners.orphans(marked, all)) > 0 {
 		if owners, err = c.Finder.owners(openstack.WithRequestID(ctx, openstack.NewRequestID()), c.Uncached); err != nil {
 			return err
 		}
 	}
-	orphans, due := judge(marked, owners, c.known, c.Finder.kinds(), time.Now(), c.Grace)
+	orphans, due := judge(owners.withoutServing(marked, all), owners, c.known, c.Finder.kinds(), time.Now(), c.Grace)
 	c.note(orphans)
 	errs := c.confirmDeletions(ctx, marked)
 	for _, o := range due {

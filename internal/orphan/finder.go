@@ -5,7 +5,6 @@ package orphan
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,12 +50,12 @@ func (f *Finder) Orphans(ctx context.Context, all Inventory) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(append([]Object{}, f.marked(all)...), owners.have), nil
+	return owners.orphans(f.marked(all), all), nil
 }
 
 // Among returns the orphans in the inventory. The Services must be all Services of the cluster.
 func (f *Finder) Among(services []corev1.Service, all Inventory) []Object {
-	return slices.DeleteFunc(append([]Object{}, f.marked(all)...), f.ownersAmong(services).have)
+	return f.ownersAmong(services).orphans(f.marked(all), all)
 }
 
 // marked returns the objects in the inventory that were created for Services of this cluster and

@@ -48,6 +48,33 @@ func (o owners) share(object Object) bool {
 	return false
 }
 
+// orphans returns the marked objects of the inventory that belong to none of the owners.
+func (o owners) orphans(marked []Object, all Inventory) []Object {
+	return slices.DeleteFunc(append([]Object{}, o.withoutServing(marked, all)...), o.have)
+}
+
+// withoutServing leaves out the floating IPs at load balancers that are no orphans: clients reach a Service by them, such as
+// one that shares the load balancer of a Service that was deleted.
+func (o owners) withoutServing(marked []Object, all Inventory) []Object {
+	orphaned := map[string]bool{}
+	for _, object := range marked {
+		if object.Kind == loadBalancerKind && !o.have(object) {
+			orphaned[object.ID] = true
+		}
+	}
+	ports := map[string]bool{}
+	for _, balancer := range all.LoadBalancers {
+		if balancer.VIPPortID != "" && !orphaned[balancer.ID] {
+			ports[balancer.VIPPortID] = true
+		}
+	}
+	serving := map[string]bool{}
+	for _, one := range all.FloatingIPs {
+		serving[one.ID] = ports[one.PortID]
+	}
+	return slices.DeleteFunc(slices.Clone(marked), func(object Object) bool { return object.Kind == floatingIPKind && serving[object.ID] })
+}
+
 // servicesPerPage is how many Services one call lists.
 const servicesPerPage = 500
 
@@ -97,14 +124,16 @@ func (f *Finder) ownersAmong(services []corev1.Service) owners {
 	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, noted: map[string]string{}, requested: map[string]bool{}}
 	for i := range services {
 		if s := &services[i]; f.Serves(s) {
-			found.requested[strings.TrimSpace(s.Annotations[annotation.FloatingIP])] = true
+			for _, requested := range annotation.Values(s.Annotations, annotation.FloatingIP) {
+				found.requested[requested] = true
+			}
 			found.requested[s.Spec.LoadBalancerIP] = true
 		}
 		switch s := &services[i]; {
 		case f.MayOwn(s):
 			found.all[f.Owner(s).ServiceUID] = true
 			found.noted[s.Namespace+"/"+s.Name] = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
-		case s.Annotations[annotation.KeepFloatingIP] != "" && annotation.KeepsFloatingIP(s.Annotations, f.Config):
+		case annotation.KeepsFloatingIP(s.Annotations, f.Config):
 			found.addresses[f.Owner(s).ServiceUID] = true
 		}
 	}

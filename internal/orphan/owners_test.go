@@ -6,12 +6,15 @@ package orphan
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
 func TestAServiceDefaultKubernetesThatWasCreatedAgainOwnsItsLoadBalancer(t *testing.T) {
@@ -57,6 +60,38 @@ func TestAFloatingIPThatAServiceRequestsIsNoOrphan(t *testing.T) {
 	} {
 		if got := f.ownersAmong([]corev1.Service{c.service}).have(left); got != c.stays {
 			t.Errorf("%s: it stays: %t", name, got)
+		}
+	}
+}
+
+func TestAFloatingIPAtALoadBalancerThatIsUsedIsNoOrphan(t *testing.T) {
+	one := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "one", ServiceUID: "s1"}
+	two := one
+	two.Name, two.ServiceUID = "two", "s2"
+	f := &Finder{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "c", DefaultClass: true}}
+	sharer := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "two", UID: "s2"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	attached := lb.FloatingIP{ID: "f1", Address: "203.0.113.1", PortID: "p1", Description: one.FloatingIPDescription()}
+	detached := attached
+	detached.PortID = ""
+	shared := octavia.Head{ID: "b1", VIPPortID: "p1", Tags: append(one.Tags(), two.SharerTags()...)}
+	for name, c := range map[string]struct {
+		floating lb.FloatingIP
+		services []corev1.Service
+		balancer octavia.Head
+		want     []string
+	}{
+		"a sharer uses the load balancer":       {attached, []corev1.Service{sharer}, shared, nil},
+		"nobody uses the load balancer":         {attached, nil, shared, []string{"b1", "f1"}},
+		"the load balancer is another owner's":  {attached, nil, octavia.Head{ID: "b1", VIPPortID: "p1"}, nil},
+		"it is attached to another port":        {attached, []corev1.Service{sharer}, octavia.Head{ID: "b1", VIPPortID: "p2", Tags: shared.Tags}, []string{"f1"}},
+		"it is detached, and one VIP is unsaid": {detached, []corev1.Service{sharer}, octavia.Head{ID: "b1", Tags: shared.Tags}, []string{"f1"}},
+	} {
+		var ids []string
+		for _, o := range f.Among(c.services, Inventory{LoadBalancers: []octavia.Head{c.balancer}, FloatingIPs: []lb.FloatingIP{c.floating}}) {
+			ids = append(ids, o.ID)
+		}
+		if diff := cmp.Diff(c.want, ids); diff != "" {
+			t.Errorf("%s: orphans (-want +got):\n%s", name, diff)
 		}
 	}
 }
