@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
@@ -109,12 +111,56 @@ type routeDeletion struct{ routes.Route }
 type Plan struct {
 	Cluster lb.Cluster `json:"cluster"`
 	// Objects are those of the cluster, sorted by Service and kind.
-	Objects []Object `json:"objects"`
+	Objects []Object `json:"items"`
 	// OtherClusters are the uids of other clusters with the name of this one. Without any, objects that only have the name
 	// count as those of this cluster.
 	OtherClusters []string `json:"otherClusters,omitempty"`
 	// Unread says what could not be read, so that more may be left.
 	Unread []string `json:"unread,omitempty"`
+	// uids are those of all clusters that objects of the project have, sorted.
+	uids []string
+}
+
+// CheckFound returns an error if nothing of the cluster was found, and its uid is none.
+func (p Plan) CheckFound() error {
+	uid := p.Cluster.UID
+	if uid == "" || len(p.Objects) > 0 || uuid.Validate(uid) == nil {
+		return nil
+	}
+	return fmt.Errorf("--cluster-uid %s: no object of the project has it, and it is not a uid such as 1b4e28ba-2fa1-11d2-883f-0016d3cca427; %s", uid, p.describeUIDs())
+}
+
+// Doubt says that the uid of the cluster may be wrong, because nothing has it, but something has the uid of another cluster.
+// It is "" otherwise. That is no error: perhaps the cluster had no Service, or was cleaned up before.
+func (p Plan) Doubt() string {
+	uid := p.Cluster.UID
+	if uid == "" || len(p.Objects) > 0 || len(p.uids) == 0 || slices.Contains(p.uids, uid) {
+		return ""
+	}
+	return fmt.Sprintf("Warning: no object of the project has --cluster-uid %s. The cluster left nothing, or the uid is wrong; %s.", uid, p.describeUIDs())
+}
+
+func (p Plan) describeUIDs() string {
+	if len(p.uids) == 0 {
+		return "no object of the project has the uid of a cluster"
+	}
+	return "the project has objects of clusters with these uids: " + strings.Join(p.uids, ", ")
+}
+
+// clusterUIDs returns the uids of all clusters that objects of the project have, sorted.
+func clusterUIDs(all Inventory) (uids []string) {
+	for _, listed := range all.LoadBalancers {
+		uids = append(uids, lb.ClusterUIDOf(listed.Bare.Tags))
+	}
+	for _, f := range all.FloatingIPs {
+		mark, _, _ := lb.MarkOfFloatingIP(f)
+		uids = append(uids, mark.ClusterUID)
+	}
+	for _, g := range all.SecurityGroups {
+		uids = append(uids, lb.ClusterUIDOfNodesGroup(g.Description))
+	}
+	slices.Sort(uids)
+	return slices.DeleteFunc(slices.Compact(uids), func(uid string) bool { return uid == "" })
 }
 
 // Remaining returns the objects that are to be deleted.
@@ -125,7 +171,7 @@ func (p Plan) Remaining() []Object {
 // NewPlan decides what of the inventory was created for the cluster.
 func NewPlan(o Options, all Inventory) Plan {
 	p := planner{Options: o, all: all, plan: Plan{Cluster: o.Cluster, Objects: []Object{}, Unread: all.Unread}}
-	p.plan.OtherClusters = otherClusters(o.Cluster, all)
+	p.plan.OtherClusters, p.plan.uids = otherClusters(o.Cluster, all), clusterUIDs(all)
 	for _, listed := range all.LoadBalancers {
 		p.loadBalancer(listed)
 	}

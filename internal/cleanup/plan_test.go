@@ -394,3 +394,38 @@ func TestALoadBalancerIsDeletedAsAWhole(t *testing.T) {
 		t.Errorf("%+v", plan.Objects)
 	}
 }
+
+func TestOnlyWhatIsNoUIDIsAnErrorAndAUIDOfNothingIsDoubted(t *testing.T) {
+	const there, other = "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+	project := Inventory{
+		LoadBalancers:  []octavia.Listed{ofOurs(owner("prod", there, "web"), "l-1")},
+		SecurityGroups: []securitygroup.Group{{ID: "g-1", Name: "nodes", Description: lb.NodesGroup{ClusterName: "dev", ClusterUID: "a-uid", Class: "c"}.Description()}},
+	}
+	const list = "the project has objects of clusters with these uids: " + there + ", a-uid"
+	for name, test := range map[string]struct {
+		cluster      lb.Cluster
+		all          Inventory
+		fails, doubt string
+	}{
+		"a uid with objects":               {lb.Cluster{UID: there}, project, "", ""},
+		"a name alone":                     {lb.Cluster{Name: "none"}, project, "", ""},
+		"no uid":                           {lb.Cluster{UID: "foo"}, project, "--cluster-uid foo: no object of the project has it, and it is not a uid such as 1b4e28ba-2fa1-11d2-883f-0016d3cca427; " + list, "-"},
+		"no uid, in an empty project":      {lb.Cluster{UID: "foo"}, Inventory{}, "no object of the project has the uid of a cluster", "-"},
+		"no uid, with a name":              {lb.Cluster{UID: "foo", Name: "none"}, project, "it is not a uid", "-"},
+		"a uid of nothing":                 {lb.Cluster{UID: other}, project, "", "Warning: no object of the project has --cluster-uid " + other + ". The cluster left nothing, or the uid is wrong; " + list + "."},
+		"a uid of nothing, with a name":    {lb.Cluster{UID: other, Name: "none"}, project, "", "the uid is wrong"},
+		"a uid of nothing, nothing at all": {lb.Cluster{UID: other}, Inventory{}, "", ""},
+	} {
+		plan, got := NewPlan(Options{Cluster: test.cluster}, test.all), ""
+		if err := plan.CheckFound(); err != nil {
+			got = err.Error()
+		}
+		if test.fails == "" && got != "" || !strings.Contains(got, test.fails) {
+			t.Errorf("%s: it fails with %q, want %q", name, got, test.fails)
+		}
+		doubt := plan.Doubt()
+		if test.doubt == "" && doubt != "" || test.doubt != "-" && !strings.Contains(doubt, test.doubt) {
+			t.Errorf("%s: the doubt is %q, want %q", name, doubt, test.doubt)
+		}
+	}
+}

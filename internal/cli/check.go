@@ -7,16 +7,26 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/output"
 )
 
 // checkOutput adds the problem of --output.
-func checkOutput(p *command.Problems, output string) {
-	p.Require(output == "text" || output == "json", "output", command.Quoted(output), "must be text or json")
+func checkOutput(p *command.Problems, format string, formats output.Formats) {
+	p.Add("output", command.Quoted(format), formats.Check(format))
+}
+
+// addOutputFlag adds flag --output with the formats, of which the first one is the default.
+func addOutputFlag(c *cobra.Command, format *string, formats output.Formats) {
+	c.Flags().StringVarP(format, "output", "o", string(formats[0]), "output format: "+formats.String())
+	completeFormats(c, formats)
 }
 
 // check adds the problems of the flags.
@@ -26,6 +36,9 @@ func (o *controllerOptions) check(p *command.Problems) {
 	o.controllers.check(p)
 	p.Require(o.concurrency >= 1, "concurrency", o.concurrency, "must be 1 or more")
 	p.Require(o.sweepInterval >= time.Second, "sweep-interval", o.sweepInterval, "must be 1s or more")
+	if wrong := validation.IsDNS1123Subdomain(o.cloudConfigSecret); o.cloudConfigSecret != "" && len(wrong) > 0 {
+		p.Add("cloud-config-secret", command.Quoted(o.cloudConfigSecret), errors.New("must be the name of a Secret: "+strings.Join(wrong, "; ")))
+	}
 	p.Add("metrics-bind-address", command.Quoted(o.metricsAddress), checkBindAddress(o.metricsAddress))
 	p.Add("health-probe-bind-address", command.Quoted(o.healthAddress), checkBindAddress(o.healthAddress))
 	if o.leaderElect {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -23,11 +24,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/output"
 	"github.com/kube-octavia/kube-octavia/internal/routes"
 )
 
 // cleanupInterval is the time between two looks at the cloud.
 const cleanupInterval = 3 * time.Second
+
+var cleanupFormats = output.Formats{output.Text, output.JSON, output.YAML}
 
 // cleanupOptions holds the flags of `kube-octavia cleanup`.
 type cleanupOptions struct {
@@ -57,6 +61,7 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 			"deleted. The Services stay, without load balancers, until a controller runs again. Only one controller may work:\n" +
 			"the command waits for the controller's Lease. Services of other classes and of other controllers stay as they are.\n" +
 			"If the command is interrupted, run it again.\n" +
+			"A --cluster-uid that no object has is no error, only a warning: the cluster left nothing, or the uid is wrong.\n" +
 			"Exit status: 0 nothing is left, 2 objects would be deleted, or with --drain are kept, 1 an error, or objects are\n" +
 			"left after --timeout.",
 		Args: command.Args,
@@ -66,6 +71,14 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 				return p.Err()
 			}
 			if o.drain.enabled {
+				if err := o.connection.FindSettings(c.Context(), c.Flags(), os.Getenv, streams.Note); err != nil {
+					return err
+				}
+				o.clusterCIDR = nil // the controller's flag; routes are not drained
+				if o.check(&p, c.Flags()); p.Err() != nil {
+					return p.Err()
+				}
+				o.drain.leaseNamed = c.Flags().Changed("leader-elect-resource-name")
 				return o.runDrain(c.Context(), o.logging.Logger(streams), streams, program)
 			}
 			return o.run(c.Context(), o.logging.Logger(streams), streams, program.Version)
@@ -80,15 +93,19 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 	flags.BoolVar(&o.keepFloatingIPs, "keep-floating-ips", false, "detach the floating IPs and keep them in the project")
 	flags.StringSliceVar(&o.clusterCIDR, "cluster-cidr", nil, "address ranges of all Pods, one CIDR of each IP family: also remove the routes into them that controller route left, and the allowed address pairs at ports; needs --cluster-uid, and router-id in [Route] of cloud.conf")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long to wait until everything is deleted")
-	flags.StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	addOutputFlag(c, &o.output, cleanupFormats)
 	o.addDrainFlags(flags)
+	flags.Lookup("cloud-config").Usage = "path of cloud.conf; required without --drain, which by default takes the settings of the controller in the cluster, and the login of $OS_CLOUD, of an openrc file, or of the controller's Secret"
 	return c
 }
 
 func (o *cleanupOptions) check(p *command.Problems, given *pflag.FlagSet) {
+	if !o.drain.enabled {
+		o.connection.RequireCloudConfig()
+	}
 	o.connection.CheckCloud(p)
 	o.logging.Check(p)
-	checkOutput(p, o.output)
+	checkOutput(p, o.output, cleanupFormats)
 	o.checkDrain(p, given)
 	if !o.drain.enabled && o.cluster.Name == "" && o.cluster.UID == "" {
 		*p = append(*p, errors.New("--cluster-name or --cluster-uid is required: it says which cluster is meant"))
@@ -125,6 +142,10 @@ func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	if err != nil {
 		return err
 	}
+	if err := plan.CheckFound(); err != nil {
+		return errors.Join(plan.Incomplete(), err)
+	}
+	streams.Note(plan.Doubt())
 	if !o.delete {
 		if err := o.print(streams.Out, plan); err != nil {
 			return err
@@ -143,7 +164,7 @@ func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	last, failure := cleaner.Run(ctx)
-	if o.output == "json" {
+	if output.Format(o.output).Structured() {
 		failure = errors.Join(failure, o.print(streams.Out, last))
 	}
 	return failure
@@ -162,8 +183,8 @@ func newCleaner(cloud connection.Cloud, options cleanup.Options, streams IO) *cl
 }
 
 func (o *cleanupOptions) print(out io.Writer, plan cleanup.Plan) error {
-	if o.output == "text" {
-		return plan.Print(out)
+	if format := output.Format(o.output); format.Structured() {
+		return output.Write(out, format, output.CleanupList, plan)
 	}
-	return printJSON(out, plan)
+	return plan.Print(out)
 }

@@ -6,11 +6,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,6 +50,9 @@ type Options struct {
 // Run runs the command line and returns its exit status.
 func Run(ctx context.Context, args []string, streams IO, o Options) int {
 	root := newRoot(streams, o)
+	if programName(o.Program) == completer {
+		args = append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
 	root.SetArgs(args)
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
@@ -76,7 +78,9 @@ func newRoot(streams IO, o Options) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	if isPlugin(o.Program) {
+	asPlugin := isPlugin(o.Program)
+	if asPlugin {
+		root.Use = plugin
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl octavia"}
 	}
 	root.SetOut(streams.Out)
@@ -84,7 +88,7 @@ func newRoot(streams IO, o Options) *cobra.Command {
 	root.SetFlagErrorFunc(command.FlagError)
 	root.SetHelpCommand(command.Help())
 	root.AddCommand(newCleanup(streams, o), newController(streams, o), credentialcommand.New(streams, o.Version), newDoctor(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newUI(streams, o.Version), newVersion(streams, o.Version))
-	root.InitDefaultCompletionCmd()
+	describeCompletion(root, asPlugin)
 	for _, c := range append(root.Commands(), root) {
 		if c.HasSubCommands() {
 			command.Group(c)
@@ -95,12 +99,11 @@ func newRoot(streams IO, o Options) *cobra.Command {
 
 // isPlugin reports whether kubectl called the program, as `kubectl octavia`.
 func isPlugin(program string) bool {
-	return strings.TrimSuffix(filepath.Base(program), ".exe") == "kubectl-octavia"
+	return slices.Contains([]string{plugin, completer}, programName(program))
 }
 
-// printJSON writes a value as indented JSON, as all commands with -o json do.
-func printJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
+// plugin is the name under which kubectl calls the program.
+const plugin = "kubectl-octavia"
+
+// programName returns the name of the program at the path.
+func programName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".exe") }

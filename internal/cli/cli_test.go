@@ -5,10 +5,17 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"net"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 func TestVersionIsThatOfTheBuild(t *testing.T) {
@@ -56,17 +63,16 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		"a grace period without a unit":           {[]string{"controller", "--orphan-grace-period=60"}, `--orphan-grace-period "60": must be a duration above 0s, such as 90m, or never`},
 		"a wait without a unit":                   {[]string{"credential", "rotate", "--delete-old-after=60"}, `--delete-old-after "60": must be a duration with a unit`},
 		"an argument too many for the controller": {[]string{"controller", "stray"}, `unexpected argument "stray": the command takes none; usage: kube-octavia controller --cloud-config=FILE [flags]`},
-		"two Services to plan for":                {[]string{"plan", "a", "b"}, `unexpected argument "b" after [SERVICE]; usage: kube-octavia plan [SERVICE] [flags]`},
 		"no application credential to delete":     {[]string{"credential", "delete"}, "argument ID is missing; usage: kube-octavia credential delete ID [flags]"},
 		"two application credentials to delete":   {[]string{"credential", "delete", "a", "b"}, `unexpected argument "b" after ID; usage: kube-octavia credential delete ID [flags]`},
 		"an argument of a version":                {[]string{"version", "2"}, `unexpected argument "2": the command takes none; usage: kube-octavia version [flags]`},
 		"no cloud.conf for the controller":        {[]string{"controller"}, "--cloud-config is required: the path of cloud.conf"},
 		"no cloud.conf for plan":                  {[]string{"plan"}, "--cloud-config is required: the path of cloud.conf"},
 		"a cloud.conf that is not there":          {[]string{"plan", "--cloud-config=" + none}, "read the cloud configuration: open " + none},
-		"an output that is none":                  {[]string{"plan", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
+		"an output that is none":                  {[]string{"plan", "--cloud-config=" + conf, "-o", "xml"}, `--output "xml": must be text, json, yaml or name`},
 		"a way to adopt that is none":             {[]string{"controller", "--adopt=steal"}, `--adopt "steal": must be tag or observe`},
 		"the same of a plan":                      {[]string{"plan", "--adopt="}, `--adopt "": must be tag or observe`},
-		"an output of a migration":                {[]string{"migrate", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
+		"an output of a migration":                {[]string{"migrate", "--cloud-config=" + conf, "-o", "wide"}, `--output "wide": must be text, json, yaml or name`},
 		"a cleanup of an unknown cluster":         {[]string{"cleanup", "--cloud-config=" + conf}, "--cluster-name or --cluster-uid is required"},
 		"a cleanup with a flag of a drain":        {[]string{"cleanup", "--cloud-config=" + conf, "--cluster-uid=u", "--kubeconfig=k"}, "--kubeconfig k: needs --drain"},
 		"the same with another one":               {[]string{"cleanup", "--cloud-config=" + conf, "--cluster-uid=u", "--scale-down=d"}, "--scale-down d: needs --drain"},
@@ -75,13 +81,22 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		"a cleanup of routes in no router":        {[]string{"cleanup", "--cloud-config=" + conf, "--cluster-uid=u", "--cluster-cidr=10.244.0.0/16"}, "[Route] router-id is not set, so --cluster-cidr has no effect"},
 		"a drain of routes":                       {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--cluster-cidr=10.244.0.0/16"}, "while its Nodes exist, they need their routes"},
 		"a drain of a uid":                        {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--cluster-uid=u"}, "--cluster-uid u: must not be set with --drain"},
-		"a drain that keeps floating IPs":         {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--keep-floating-ips"}, "--keep-floating-ips true: must not be set with --drain"},
+		"a drain that keeps floating IPs":         {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--keep-floating-ips"}, "--keep-floating-ips must not be set with --drain"},
 		"a drain of no class":                     {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--load-balancer-class="}, `--load-balancer-class "": must be a name`},
 		"a drain that stops but deletes nothing":  {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--scale-down=d"}, "--scale-down d: needs --delete"},
 		"a drain without a cloud.conf":            {[]string{"cleanup", "--drain"}, "--cloud-config is required: the path of cloud.conf"},
-		"an output of status":                     {[]string{"status", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text, wide, json or tree`},
+		"an output of status":                     {[]string{"status", "--cloud-config=" + conf, "-o", "xml"}, `--output "xml": must be text, wide, json, yaml, name or tree`},
 		"an interval that is too short":           {[]string{"status", "--cloud-config=" + conf, "-w", "--interval=10ms"}, `--interval 10ms: must be 1s or more`},
 		"a migration from no cloud":               {[]string{"migrate"}, "--cloud-config is required"},
+		"a Service in all namespaces":             {[]string{"status", "--cloud-config=" + conf, "-A", "web"}, "--all-namespaces must not be set with a SERVICE, which is in one namespace"},
+		"a ConfigMap without a namespace":         {[]string{"plan", "--settings=x"}, `--settings "x": must be NAMESPACE/NAME of a ConfigMap`},
+		"a ConfigMap beside a file":               {[]string{"plan", "--cloud-config=" + conf, "--settings=a/b"}, `--settings "a/b": must not be set with --cloud-config`},
+		"a context that is not there":             {[]string{"plan", "--cloud-config=" + conf, "--kubeconfig=" + kubeconfigFor(t, "https://127.0.0.1:1", ""), "--context=prod"}, `has no context "prod"; set --context to one that it has: c`},
+		"a context without a kubeconfig":          {[]string{"plan", "--cloud-config=" + conf, "--kubeconfig=" + file(t, "empty", ""), "--context=prod"}, `so it has no context "prod" (--context)`},
+		"a cleanup with a context":                {[]string{"cleanup", "--cloud-config=" + conf, "--cluster-uid=u", "--context=c"}, "--context c: needs --drain"},
+		"a cleanup without a cloud.conf":          {[]string{"cleanup", "--cluster-uid=u"}, "--cloud-config is required: the path of cloud.conf"},
+		"an output of the version":                {[]string{"version", "-o", "xml"}, `--output "xml": must be text, json or yaml`},
+		"a Secret that cannot have this name":     {[]string{"controller", "--cloud-config=" + conf, "--cloud-config-secret=a/b"}, `--cloud-config-secret "a/b": must be the name of a Secret`},
 		"a migration from nowhere":                {[]string{"migrate", "--from=metallb"}, `--from "metallb": must be occm or kuryr`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,14 +138,41 @@ func TestAServiceIsNamedByItselfOrWithItsNamespace(t *testing.T) {
 		"both":                                {"shop/web", "", "blog", "shop/web", ""},
 		"both and the same --namespace":       {"shop/web", "shop", "", "shop/web", ""},
 		"both and another --namespace":        {"shop/web", "blog", "", "", `argument "shop/web": it names another namespace than --namespace blog; leave one of them out`},
-		"no name":                             {"shop/", "", "", "", `argument "shop/": must be NAME or NAMESPACE/NAME of a Service`},
-		"no namespace":                        {"/web", "", "", "", `argument "/web": must be NAME or NAMESPACE/NAME of a Service`},
-		"nothing":                             {"", "", "", "", `argument "": must be NAME or NAMESPACE/NAME of a Service`},
-		"a kind, as kubectl has before names": {"service/shop/web", "", "", "", `argument "service/shop/web": must be NAME or NAMESPACE/NAME of a Service`},
+		"another kind and --namespace":        {"deployment.apps/web", "blog", "", "", `argument "deployment.apps/web": kind deployment.apps is not Service; name a Service as NAME, svc/NAME or NAMESPACE/NAME`},
+		"a namespace with the name of a kind": {"deploy/web", "", "", "deploy/web", ""},
+		"no name":                             {"shop/", "", "", "", `argument "shop/": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
+		"no namespace":                        {"/web", "", "", "", `argument "/web": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
+		"nothing":                             {"", "", "", "", `argument "": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
+		"a kind, as kubectl has it":           {"svc/web", "", "shop", "shop/web", ""},
+		"a kind in full":                      {"service/web", "blog", "shop", "blog/web", ""},
+		"a kind in the plural":                {"services/web", "", "", "default/web", ""},
+		"a kind alone":                        {"svc/", "", "", "", `argument "svc/": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
+		"a kind and a namespace":              {"service/shop/web", "", "", "", `argument "service/shop/web": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
 	} {
 		got, err := serviceKey(c.arg, c.namespace, c.context)
 		if c.err == "" && (err != nil || got.String() != c.want) || c.err != "" && (err == nil || err.Error() != c.err) {
 			t.Errorf("%s: %s, %v; want %s, %s", name, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestAKindThatIsANamespaceWithThisServiceIsRefused(t *testing.T) {
+	var objects []client.Object
+	for _, name := range [][2]string{{"default", "web"}, {"default", "api"}, {"services", "web"}, {"services", "db"}} {
+		objects = append(objects, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: name[0], Name: name[1]}})
+	}
+	reader := fake.NewClientBuilder().WithObjects(objects...).Build()
+	for _, c := range []struct{ arg, namespace, want, err string }{
+		{"svc/web", "", "default/web", ""},
+		{"services/api", "", "default/api", ""},
+		{"services/web", "", "", `argument "services/web": it may mean Service web of namespace services or of namespace default: choose one with --namespace`},
+		{"services/db", "", "", `argument "services/db": it may mean Service db of namespace services or of namespace default`},
+		{"services/web", "services", "services/web", ""},
+		{"services/web", "default", "default/web", ""},
+	} {
+		got, err := readService(t.Context(), reader, c.arg, c.namespace, "")
+		if c.err == "" && (err != nil || client.ObjectKeyFromObject(&got).String() != c.want) || c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), c.err)) {
+			t.Errorf("%s of namespace %q: %s/%s, %v; want %s, %s", c.arg, c.namespace, got.Namespace, got.Name, err, c.want, c.err)
 		}
 	}
 }
@@ -214,7 +256,7 @@ func TestAllFlagsThatAreWrongAreNamedAtOnce(t *testing.T) {
 		}
 	}
 	got = runCommand(t, "migrate", "--cloud-rate=0", "--from=x", "-o=y")
-	for _, want := range []string{"--cloud-config", "--cloud-rate", "--from", "--output"} {
+	for _, want := range []string{"--cloud-rate", "--from", "--output"} {
 		if !strings.Contains(got.Err, want) {
 			t.Errorf("%q is not named in %q", want, got.Err)
 		}
@@ -250,5 +292,51 @@ func TestSettingsWithoutEffectAreLogged(t *testing.T) {
 	got := runCommand(t, "controller", "--cloud-config="+path, "--kubeconfig="+none)
 	if want := path + ":6: [LoadBalancer] cascade-delete: Delete a load balancer and its children in one call. kube-octavia always does so."; !strings.Contains(got.Err, want) {
 		t.Errorf("said %q, want %q in it", got.Err, want)
+	}
+}
+
+func TestAKindThatIsNoNamespaceIsSaidToBeNoService(t *testing.T) {
+	service := func(namespace string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
+	}
+	namespace := func(name string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	reader := fake.NewClientBuilder().WithObjects(namespace("default"), namespace("pods"), namespace("ing"), service("default"), service("pods")).Build()
+	for arg, want := range map[string]string{
+		"svc/web":    "",
+		"pods/web":   "",
+		"ing/web":    "Service ing/web does not exist",
+		"deploy/web": `argument "deploy/web": kind deploy is not Service; name a Service as NAME, svc/NAME or NAMESPACE/NAME`,
+		"shop/web":   `namespace "shop" does not exist`,
+		"nope":       "Service default/nope does not exist; without --namespace it is looked for in namespace default",
+	} {
+		_, err := readService(t.Context(), reader, arg, "", "")
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
+			t.Errorf("%s: %s, want %q", arg, got, want)
+		}
+	}
+}
+
+func TestPlanReadsEachServiceThatIsNamed(t *testing.T) {
+	service := func(name string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+	}
+	reader := fake.NewClientBuilder().WithObjects(service("api"), service("web"), service("cart")).Build()
+	got, err := (&planOptions{}).read(t.Context(), reader, "shop", []string{"web", "shop/api"})
+	if err != nil || len(got) != 2 || got[0].Name != "web" || got[1].Name != "api" {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
+func TestAPortOfThePageThatIsInUseIsAnsweredWithAdvice(t *testing.T) {
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	got := runCommand(t, "ui", "--cloud-config="+file(t, "cloud.conf", goodConf), "--address="+taken.Addr().String())
+	if got.Status != exitError || !strings.Contains(got.Err, "address already in use; --address=127.0.0.1:0 takes a free port") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -56,8 +56,11 @@ type controllerOptions struct {
 	readinessGates                            bool
 	metricsAddress, healthAddress             string
 	leaderElect                               bool
+	cloudConfigSecret                         string
 	leaseNamespace, leaseName                 string
 	leaseDuration, renewDeadline, retryPeriod time.Duration
+	// published are the values of the flags that commands take over.
+	published map[string]string
 }
 
 func newController(streams IO, program Options) *cobra.Command {
@@ -74,6 +77,7 @@ func newController(streams IO, program Options) *cobra.Command {
 			if o.check(&p); p.Err() != nil {
 				return p.Err()
 			}
+			o.published = publishedFlags(c.Flags())
 			return o.run(c.Context(), o.logging.Logger(streams), program)
 		},
 	}
@@ -86,6 +90,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.AddAdoptFlag(flags)
 	o.logging.AddFlags(flags)
 	o.controllers.addFlags(flags)
+	flags.StringVar(&o.cloudConfigSecret, "cloud-config-secret", "", "name of the Secret, in the namespace of the Lease, from which the file of --cloud-config comes; it is only published, so that commands find the Secret")
 	flags.IntVar(&o.concurrency, "concurrency", 16, "number of Services that are processed in parallel")
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "interval for checking all load balancers for drift")
 	o.orphanGrace = graceValue(time.Hour)
@@ -114,7 +119,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err := o.controllers.checkConfig(o.connection.CloudConfig, cloud); err != nil {
 		return err
 	}
-	cluster, err := kubeconfig.Load(o.connection.Kubeconfig)
+	cluster, err := kubeconfig.Load(o.connection.Kubeconfig, o.connection.Context)
 	if err != nil {
 		return err
 	}
@@ -138,9 +143,13 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	others := controller.NewOthers(controller.OthersOptions{
 		Reader: m.GetAPIReader(), Client: m.GetClient(), Policy: policy, Lease: o.lease(), Metrics: counted, Logger: log,
 	})
+	connected, err := o.publish(m, cloud, program.Version, log)
+	if err != nil {
+		return err
+	}
 	connector := &connection.Connector{
 		Options: o.connection, Logger: log, Version: program.Version, Registry: metrics.Registry, Config: cloud, ConfigInterval: program.Timing.CloudConfigInterval,
-		Work: o.worker(m, policy, counted, others, log, program.Timing),
+		Work: o.worker(m, policy, counted, others, connected, log, program.Timing),
 		Tell: func(context.Context, error) {},
 	}
 	if o.controllers.runs(serviceController) {
@@ -155,8 +164,9 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 }
 
 // worker returns what starts the reconcilers once there is a cloud.
-func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, counted *kometrics.Metrics, others *controller.Others, log logr.Logger, timing timing.Delays) func(context.Context, connection.Cloud) error {
+func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, counted *kometrics.Metrics, others *controller.Others, connected func(projectID string), log logr.Logger, timing timing.Delays) func(context.Context, connection.Cloud) error {
 	return func(_ context.Context, cloud connection.Cloud) error {
+		connected(cloud.Session.ProjectID())
 		provider, err := o.controllers.cloudProvider(cloud.Session, cloud.Config, policy.ClusterUID, timing)
 		if err != nil {
 			return err

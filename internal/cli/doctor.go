@@ -9,12 +9,15 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/command"
@@ -25,10 +28,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/output"
 )
 
 // errUnhealthy makes a command end with exitError. The report has said why.
 var errUnhealthy = errors.New("a check has status error")
+
+// leaseLimit bounds the search for the Lease, for which the checks wait. An API that does not answer is their finding.
+const leaseLimit = 10 * time.Second
+
+var doctorFormats = output.Formats{output.Text, output.JSON, output.YAML}
 
 // doctorOptions holds the flags of `kube-octavia doctor`.
 type doctorOptions struct {
@@ -37,6 +46,7 @@ type doctorOptions struct {
 	controllers    chosenControllers
 	output, checks string
 	lease          othercontroller.LeaseName
+	leaseNamed     bool
 	all            bool
 	chosen         []diagnosis.Check
 }
@@ -44,35 +54,37 @@ type doctorOptions struct {
 func newDoctor(streams IO, version string) *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
-		Use:   "doctor --cloud-config=FILE",
+		Use:   "doctor",
 		Short: "Check whether cloud, cluster and configuration fit together",
 		Long: "Reads cloud.conf, the cloud and the cluster and checks that they fit together, before and after an installation.\n" +
 			"Each check has a status: ok, warning (WARN), error (ERROR), unknown (?) or skipped (-). For everything that is\n" +
 			"not ok, it says why that matters and what to do. Writes nothing. Works without a cluster, and without a cloud.\n" +
-			"Use the same flags as for the controller.\n" +
+			settingsUsage + " Before the installation, use the same\n" +
+			"flags as for the controller.\n" +
 			"Exit status: 0 no check has status error, 1 at least one has, or the command failed.\n" +
 			"\n" +
-			"With --output=json it prints one object, whose keys are never renamed or removed:\n" +
-			"  checks: list of {check, status, lookedAt, seen, skippedBecause, findings}, in the order below;\n" +
+			"With --output=json it prints one object:\n" +
+			"  items:  list of {check, status, lookedAt, seen, skippedBecause, findings}, in the order below;\n" +
 			"          status is ok, warning, error, unknown or skipped, that of the worst finding;\n" +
 			"          findings is a list of {status, what, why, do}\n" +
 			"  counts: number of checks of each status",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var p command.Problems
-			if o.check(&p); p.Err() != nil {
-				return p.Err()
+			if err := takeSettings(c, streams, &o.connection, o.check); err != nil {
+				return err
 			}
+			o.leaseNamed = c.Flags().Changed("leader-elect-resource-name")
 			return o.run(c.Context(), o.logging.Logger(streams), streams.Out, version)
 		},
 	}
 	o.connection.AddFlags(c.Flags())
+	o.connection.AddSettingsFlags(c.Flags())
 	o.logging.AddFlags(c.Flags())
 	o.controllers.addFlags(c.Flags())
-	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	addOutputFlag(c, &o.output, doctorFormats)
 	c.Flags().StringVar(&o.checks, "checks", "", "names of the checks to show, separated by commas; default: all, which are "+doctor.AllNames())
-	c.Flags().StringVar(&o.lease.Namespace, "leader-elect-resource-namespace", "kube-octavia", "namespace of the controller's Lease")
-	c.Flags().StringVar(&o.lease.Name, "leader-elect-resource-name", "kube-octavia", "name of the controller's Lease")
+	c.Flags().StringVar(&o.lease.Namespace, "leader-elect-resource-namespace", "", leaseNamespaceUsage)
+	c.Flags().StringVar(&o.lease.Name, "leader-elect-resource-name", defaultLeaseName, "name of the controller's Lease")
 	c.Flags().BoolVar(&o.all, "all", false, "show what each check looked at and saw, also if it is ok")
 	return c
 }
@@ -81,17 +93,17 @@ func (o *doctorOptions) check(p *command.Problems) {
 	o.connection.Check(p)
 	o.logging.Check(p)
 	o.controllers.check(p)
-	checkOutput(p, o.output)
+	checkOutput(p, o.output, doctorFormats)
 	var err error
 	o.chosen, err = doctor.ParseChecks(o.checks)
 	p.Add("checks", command.Quoted(o.checks), err)
 }
 
 func (o *doctorOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
-	report := doctor.Diagnose(doctorfacts.Gather(ctx, o.source(log, version)), o.chosen)
+	report := doctor.Diagnose(doctorfacts.Gather(ctx, o.source(ctx, log, version)), o.chosen)
 	var err error
-	if o.output == "json" {
-		err = printJSON(out, report)
+	if format := output.Format(o.output); format.Structured() {
+		err = output.Write(out, format, output.CheckList, report)
 	} else {
 		err = report.Print(out, o.all)
 	}
@@ -106,17 +118,38 @@ func verdictOf(report diagnosis.Report) error {
 }
 
 // source says where the facts are. What is wrong with it becomes a finding.
-func (o *doctorOptions) source(log logr.Logger, version string) doctorfacts.Source {
-	s := doctorfacts.Source{ConfigPath: o.connection.CloudConfig, Controllers: o.controllers.diagnosed(), Lease: o.lease}
+func (o *doctorOptions) source(ctx context.Context, log logr.Logger, version string) doctorfacts.Source {
+	o.connection.ExamineRefusal = true // it logs in once, and a person reads what it says
+	s := doctorfacts.Source{ConfigPath: o.connection.ConfigName(), ConfigOrigin: o.connection.Origin(), Controllers: o.controllers.diagnosed(), Lease: o.lease}
 	s.Config, s.ConfigErr = o.connection.LoadConfig()
-	s.Cluster, s.ClusterErr = kubeconfig.Load(o.connection.Kubeconfig)
+	s.Cluster, s.ClusterErr = kubeconfig.Load(o.connection.Kubeconfig, o.connection.Context)
 	s.NoCluster = errors.Is(s.ClusterErr, rest.ErrNotInCluster) && o.connection.Kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == ""
 	s.Policy = claim.Policy{ClusterName: o.connection.ClusterName, LoadBalancerClass: o.connection.LoadBalancerClass, DefaultClass: o.connection.DefaultClass}
 	if s.ConfigErr == nil {
 		s.Policy, s.ConfigErr = o.connection.Policy(s.Config, "")
 	}
+	s.Lease = o.ownLease(ctx, s)
 	s.Login = func(ctx context.Context) (*openstack.Session, error) {
 		return o.connection.Login(ctx, s.Config, version, log, prometheus.NewRegistry())
 	}
 	return s
+}
+
+// ownLease returns the Lease of the controller. If it is not found, the checks say so.
+func (o *doctorOptions) ownLease(ctx context.Context, s doctorfacts.Source) othercontroller.LeaseName {
+	assumed := othercontroller.LeaseName{Namespace: cmp.Or(o.lease.Namespace, defaultLeaseNamespace), Name: o.lease.Name}
+	if s.ClusterErr != nil || o.lease.Namespace != "" {
+		return assumed
+	}
+	limited := rest.CopyConfig(s.Cluster.REST)
+	limited.Timeout = leaseLimit
+	reader, err := client.New(limited, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return assumed
+	}
+	found, err := findLease(ctx, reader, s.Cluster.Explain, s.Policy, o.lease, o.leaseNamed)
+	if err != nil {
+		return assumed
+	}
+	return found
 }

@@ -29,6 +29,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/output"
 )
 
 // drainInterval is the time between two looks at the Services.
@@ -41,15 +43,17 @@ const defaultLeaseNamespace = "kube-octavia"
 type drainOptions struct {
 	enabled                                   bool
 	leaseNamespace, leaseName, deploymentName string
+	leaseNamed                                bool
 }
 
 // drainFlags are the names of these flags.
-var drainFlags = []string{"kubeconfig", "load-balancer-class", "handle-default-class", "leader-elect-resource-namespace", "leader-elect-resource-name", "scale-down"}
+var drainFlags = []string{"kubeconfig", "context", "settings", "load-balancer-class", "handle-default-class", "leader-elect-resource-namespace", "leader-elect-resource-name", "scale-down"}
 
 func (o *cleanupOptions) addDrainFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.drain.enabled, "drain", false, "release the Services of a cluster that exists, and delete everything that its controller created; --kubeconfig, --load-balancer-class, --handle-default-class, --leader-elect-resource-* and --scale-down are for this")
 	o.connection.AddClusterFlags(flags)
-	flags.StringVar(&o.drain.leaseNamespace, "leader-elect-resource-namespace", "", "namespace of the controller's Lease; default: the Pod's namespace, or "+defaultLeaseNamespace+" outside a cluster")
+	o.connection.AddSettingsFlags(flags)
+	flags.StringVar(&o.drain.leaseNamespace, "leader-elect-resource-namespace", "", "namespace of the controller's Lease; default: the Pod's namespace; outside a Pod, that of the only Lease of a controller for --load-balancer-class, or "+defaultLeaseNamespace)
 	flags.StringVar(&o.drain.leaseName, "leader-elect-resource-name", defaultLeaseName, "name of the controller's Lease")
 	flags.StringVar(&o.drain.deploymentName, "scale-down", "", "name of the controller's Deployment, in the namespace of the Lease: scale it to 0 first")
 }
@@ -65,7 +69,7 @@ func (o *cleanupOptions) checkDrain(p *command.Problems, given *pflag.FlagSet) {
 	c := o.controller()
 	c.connection.Check(p)
 	p.Require(o.cluster.UID == "", "cluster-uid", o.cluster.UID, "must not be set with --drain, which reads it from the cluster")
-	p.Require(!o.keepFloatingIPs, "keep-floating-ips", true, "must not be set with --drain: floating IPs of Services with annotation keep-floatingip are kept")
+	p.Require(!o.keepFloatingIPs, "keep-floating-ips", true, "must not be set with --drain: floating IPs of Services with annotation loadbalancer.openstack.org/keep-floatingip are kept")
 	p.Require(o.drain.deploymentName == "" || o.delete, "scale-down", o.drain.deploymentName, "needs --delete")
 }
 
@@ -78,21 +82,30 @@ func (o *cleanupOptions) controller() controllerOptions {
 	c.connection.ClusterName, c.connection.Adopt = cmp.Or(o.cluster.Name, connection.DefaultClusterName), adopt
 	c.metricsAddress, c.healthAddress, c.orphanGrace = "0", "0", graceValue(orphan.Never)
 	c.leaseName, c.leaseNamespace = o.drain.leaseName, o.drain.leaseNamespace
-	if _, err := os.Stat(namespaceFile); c.leaseNamespace == "" && err != nil {
-		c.leaseNamespace = defaultLeaseNamespace
-	}
 	return c
 }
 
-// drained is what `cleanup --drain` shows: Services that are to be released or could not be, and objects that no Service
+// findLease completes the name of the Lease.
+func (d *drainRun) findLease(ctx context.Context) error {
+	if _, err := os.Stat(namespaceFile); err == nil {
+		return nil // the controller's Pod has the same namespace
+	}
+	given := othercontroller.LeaseName{Namespace: d.controller.leaseNamespace, Name: d.controller.leaseName}
+	found, err := findLease(ctx, d.client, d.cluster.Explain, d.policy, given, d.options.drain.leaseNamed)
+	d.controller.leaseNamespace, d.controller.leaseName = found.Namespace, found.Name
+	return err
+}
+
+// Drained is what `cleanup --drain` shows: Services that are to be released or could not be, and objects that no Service
 // releases.
-type drained struct {
-	Services []servicePlan `json:"services"`
+type Drained struct {
+	// Services are those to release, or that were not released. They are left out without --drain.
+	Services []ServicePlan `json:"services,omitzero"`
 	cleanup.Plan
 }
 
 // Print prints it for people.
-func (d drained) Print(out io.Writer) error {
+func (d Drained) Print(out io.Writer) error {
 	fmt.Fprintf(out, "Services to release: %d\n", len(d.Services))
 	for _, s := range d.Services {
 		s.print(out)
@@ -119,6 +132,11 @@ type drainRun struct {
 
 // runDrain shows what is to be released, and releases it with --delete.
 func (o *cleanupOptions) runDrain(ctx context.Context, log logr.Logger, streams IO, program Options) error {
+	if o.delete {
+		if err := o.connection.CheckController(); err != nil {
+			return err
+		}
+	}
 	d := &drainRun{options: o, controller: o.controller(), program: program, streams: streams, log: log, registry: prometheus.NewRegistry()}
 	if err := d.connect(ctx); err != nil {
 		return err
@@ -131,7 +149,7 @@ func (o *cleanupOptions) runDrain(ctx context.Context, log logr.Logger, streams 
 	if !o.delete {
 		return d.show(ctx, found)
 	}
-	if o.output == "text" {
+	if !output.Format(o.output).Structured() {
 		if err := found.Print(streams.Out); err != nil {
 			return err
 		}
@@ -149,8 +167,8 @@ func (o *cleanupOptions) runDrain(ctx context.Context, log logr.Logger, streams 
 		streams.Note("Warning: " + incomplete.Error())
 	}
 	switch {
-	case o.output == "json":
-		err = errors.Join(err, printJSON(streams.Out, result))
+	case output.Format(o.output).Structured():
+		err = errors.Join(err, output.Write(streams.Out, output.Format(o.output), output.CleanupList, result))
 	case kept > 0:
 		err = errors.Join(err, result.Plan.Print(streams.Out))
 	}
@@ -167,7 +185,7 @@ func (d *drainRun) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.cluster, err = kubeconfig.Load(d.options.connection.Kubeconfig); err != nil {
+	if d.cluster, err = kubeconfig.Load(d.options.connection.Kubeconfig, d.options.connection.Context); err != nil {
 		return err
 	}
 	uid, err := d.cluster.UID(ctx)
@@ -181,6 +199,9 @@ func (d *drainRun) connect(ctx context.Context) error {
 		return err
 	}
 	d.policy.Drain = true
+	if err := d.findLease(ctx); err != nil {
+		return err
+	}
 	if d.cloud, err = d.controller.connection.Connect(ctx, settings, d.program.Version, d.log, d.registry); err != nil {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
@@ -195,8 +216,8 @@ func (d *drainRun) connect(ctx context.Context) error {
 }
 
 // look returns what is to be done, and does nothing.
-func (d *drainRun) look(ctx context.Context) (drained, error) {
-	found := drained{Services: []servicePlan{}}
+func (d *drainRun) look(ctx context.Context) (Drained, error) {
+	found := Drained{Services: []ServicePlan{}}
 	services, err := orphan.Services(ctx, d.client, d.policy.ClusterUID)
 	if err != nil {
 		return found, err
@@ -212,10 +233,10 @@ func (d *drainRun) look(ctx context.Context) (drained, error) {
 }
 
 // show prints what would be done.
-func (d *drainRun) show(ctx context.Context, found drained) error {
+func (d *drainRun) show(ctx context.Context, found Drained) error {
 	var err error
-	if d.options.output == "json" {
-		err = printJSON(d.streams.Out, found)
+	if format := output.Format(d.options.output); format.Structured() {
+		err = output.Write(d.streams.Out, format, output.CleanupList, found)
 	} else {
 		err = found.Print(d.streams.Out)
 	}
@@ -237,8 +258,8 @@ func (d *drainRun) show(ctx context.Context, found drained) error {
 }
 
 // run releases all Services, until none is left and nothing is left in the cloud.
-func (d *drainRun) run(ctx context.Context) (drained, error) {
-	left := drained{Services: []servicePlan{}, Plan: cleanup.Plan{Objects: []cleanup.Object{}}}
+func (d *drainRun) run(ctx context.Context) (Drained, error) {
+	left := Drained{Services: []ServicePlan{}, Plan: cleanup.Plan{Objects: []cleanup.Object{}}}
 	end := drain.NewEnd()
 	d.log = end.Logger(d.log)
 	m, err := d.manager()
@@ -247,7 +268,7 @@ func (d *drainRun) run(ctx context.Context) (drained, error) {
 	}
 	services, plan, err := d.drainer.RunIn(ctx, m, d.lease, end)
 	for _, s := range services {
-		left.Services = append(left.Services, servicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []plannedOp{}, Error: cmp.Or(s.Message, "not processed yet")})
+		left.Services = append(left.Services, ServicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []PlannedOp{}, Error: cmp.Or(s.Message, "not processed yet")})
 	}
 	if plan.Objects != nil {
 		left.Plan = plan

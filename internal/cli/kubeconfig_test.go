@@ -47,8 +47,8 @@ func kubernetesAPI(t *testing.T, handle http.HandlerFunc) (address, ca string) {
 	return server.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 }
 
-// status answers as the Kubernetes API does when it refuses.
-func status(code int, reason, message string) http.HandlerFunc {
+// refusal answers as the Kubernetes API does when it refuses.
+func refusal(code int, reason, message string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
@@ -108,14 +108,14 @@ var unusable = map[string]struct {
 	},
 	"a token that is rejected": {
 		func(t *testing.T) (string, string) {
-			server, ca := kubernetesAPI(t, status(http.StatusUnauthorized, "Unauthorized", "Unauthorized"))
+			server, ca := kubernetesAPI(t, refusal(http.StatusUnauthorized, "Unauthorized", "Unauthorized"))
 			return kubeconfigFor(t, server, ca), server
 		},
-		[]string{"Kubernetes API at SERVER", `the API rejects the credentials of user "u" in the kubeconfig: they are wrong, expired or revoked`},
+		[]string{"Kubernetes API at SERVER", `log in again, or get another kubeconfig: the credentials of user "u" in the kubeconfig are wrong, expired or revoked`},
 	},
 	"a user without rights": {
 		func(t *testing.T) (string, string) {
-			server, ca := kubernetesAPI(t, status(http.StatusForbidden, "Forbidden", `namespaces "kube-system" is forbidden: User "u" cannot get resource "namespaces"`))
+			server, ca := kubernetesAPI(t, refusal(http.StatusForbidden, "Forbidden", `namespaces "kube-system" is forbidden: User "u" cannot get resource "namespaces"`))
 			return kubeconfigFor(t, server, ca), server
 		},
 		[]string{"Kubernetes API at SERVER", `namespaces "kube-system" is forbidden: User "u" cannot get`, "grant the right with RBAC"},
@@ -164,7 +164,7 @@ var unusable = map[string]struct {
 			server = strings.Replace(server, "https", "http", 1)
 			return kubeconfigFor(t, server, ""), server
 		},
-		[]string{`server of cluster "k" in the kubeconfig must begin with https://`},
+		[]string{`server of cluster "k" in the kubeconfig: it must begin with https://`},
 	},
 	"https to a server without TLS": {
 		func(t *testing.T) (string, string) {
@@ -173,7 +173,7 @@ var unusable = map[string]struct {
 			address := strings.Replace(server.URL, "http", "https", 1)
 			return kubeconfigFor(t, address, ""), address
 		},
-		[]string{`server of cluster "k" in the kubeconfig must begin with http://`},
+		[]string{`server of cluster "k" in the kubeconfig: it must begin with http://`},
 	},
 }
 

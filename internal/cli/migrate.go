@@ -14,8 +14,11 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/connection"
+	"github.com/kube-octavia/kube-octavia/internal/output"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
+
+var migrateFormats = output.Formats{output.Text, output.JSON, output.YAML, output.Name}
 
 // migrateOptions holds the flags of `kube-octavia migrate`.
 type migrateOptions struct {
@@ -34,27 +37,28 @@ func newMigrate(streams IO, version string) *cobra.Command {
 			"which load balancers it would take over unchanged, which it would change and how, and which\n" +
 			"belong to others. Use the same flags as for the controller, above all --cluster-name.\n" +
 			"Writes nothing.\n" +
+			settingsUsage + "\n" +
 			"Exit status: 0 everything would be taken over unchanged, 2 something needs your attention, 1 an error.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var p command.Problems
-			if o.check(&p); p.Err() != nil {
-				return p.Err()
+			if err := takeSettings(c, streams, &o.connection, o.check); err != nil {
+				return err
 			}
 			return o.run(c.Context(), o.logging.Logger(streams), streams, version)
 		},
 	}
 	o.connection.AddFlags(c.Flags())
+	o.connection.AddSettingsFlags(c.Flags())
 	o.logging.AddFlags(c.Flags())
 	c.Flags().StringVar(&o.from, "from", string(report.OCCM), "what created the load balancers: occm (openstack-cloud-controller-manager) or kuryr, which needs section [ClusterIP] in cloud.conf")
-	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	addOutputFlag(c, &o.output, migrateFormats)
 	return c
 }
 
 func (o *migrateOptions) check(p *command.Problems) {
 	o.connection.Check(p)
 	o.logging.Check(p)
-	checkOutput(p, o.output)
+	checkOutput(p, o.output, migrateFormats)
 	from := report.Predecessor(o.from)
 	p.Require(from == report.OCCM || from == report.Kuryr, "from", command.Quoted(o.from), "must be occm or kuryr")
 }
@@ -67,22 +71,32 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	}
 	defer view.Session.Close()
 	if from == report.Kuryr && view.Planner.ClusterIPs == nil {
-		return fmt.Errorf("--from kuryr: %s has no section [ClusterIP] with enabled = true, so the controller would serve no ClusterIP", o.connection.CloudConfig)
+		return fmt.Errorf("--from kuryr: %s has no section [ClusterIP] with enabled = true, so the controller would serve no ClusterIP", o.connection.ConfigName())
 	}
 	migration, err := report.Migrate(ctx, view.Planner.Source(), from)
 	if err != nil {
 		return err
 	}
 	streams.Note(migration.Unhandled)
-	if o.output == "json" {
-		err = printJSON(streams.Out, migration)
-	} else {
-		err = migration.Print(streams.Out)
-	}
-	if err != nil {
+	if err := o.print(streams, migration); err != nil {
 		return err
 	}
 	return verdict(migration)
+}
+
+func (o *migrateOptions) print(streams IO, migration report.Migration) error {
+	switch format := output.Format(o.output); {
+	case format.Structured():
+		return output.Write(streams.Out, format, output.MigrationList, migration)
+	case format != output.Name:
+		return migration.Print(streams.Out)
+	}
+	for _, s := range migration.Services {
+		if err := output.WriteName(streams.Out, s.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verdict is the command's end: an error if anything could not be found out, or

@@ -5,31 +5,29 @@ package cli
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
+	"github.com/kube-octavia/kube-octavia/internal/output"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
 // statusInterval is the time between two looks of `kube-octavia status --watch` unless it is told otherwise.
 const statusInterval = 5 * time.Second
 
-var statusOutputs = []string{string(report.StatusText), string(report.StatusWide), "json", string(report.StatusTree)}
+var statusFormats = output.Formats{output.Text, output.Wide, output.JSON, output.YAML, output.Name, output.Tree}
 
 // statusOptions holds the flags of `kube-octavia status`.
 type statusOptions struct {
 	connection connection.Options
 	logging    command.Logging
-	namespace  string
+	services   namespaceFlags
 	output     string
 	watch      bool
 	interval   time.Duration
@@ -43,34 +41,38 @@ func newStatus(streams IO, version string) *cobra.Command {
 		Long: "Reads Services and the cloud and prints the Services with their load balancers, then what differs from what\n" +
 			"the Services request (drift) and conflicts: objects that a Service needs but does not own. Without SERVICE and\n" +
 			"--namespace also orphans (cloud objects of this cluster that no Service uses) and ports that Octavia left behind.\n" +
-			"SERVICE is a name or NAMESPACE/NAME. Writes nothing.\n" +
+			serviceUsage + " Writes nothing.\n" +
+			settingsUsage + "\n" +
 			"Last change is when Octavia last changed the load balancer or anything on it (updated_at). Without a load\n" +
 			"balancer it is since when condition Programmed has its status.\n" +
-			"How many members are up is only shown with SERVICE, --namespace, or -o wide, json or tree: this takes a call to\n" +
-			"Octavia for each load balancer.",
+			"How many members are up is only shown with SERVICE, --namespace, or -o wide, json, yaml or tree: this takes a\n" +
+			"call to Octavia for each load balancer.\n" +
+			"On a terminal, the table has only the columns that fit. -o wide has all.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
-			var p command.Problems
-			if o.check(&p); p.Err() != nil {
-				return p.Err()
+			if err := takeSettings(c, streams, &o.connection, func(p *command.Problems) { o.check(p, args) }); err != nil {
+				return err
 			}
 			return o.run(c.Context(), o.logging.Logger(streams), args, streams, version)
 		},
 	}
 	flags := c.Flags()
 	o.connection.AddFlags(flags)
+	o.connection.AddSettingsFlags(flags)
 	o.logging.AddFlags(flags)
-	flags.StringVarP(&o.namespace, "namespace", "n", "", namespaceUsage)
-	flags.StringVarP(&o.output, "output", "o", "text", "output format: text, wide, json or tree")
+	o.services.addFlags(c)
+	addOutputFlag(c, &o.output, statusFormats)
+	completeServices(c, &o.connection)
 	flags.BoolVarP(&o.watch, "watch", "w", false, "look again and again, and print what has changed, until the command is interrupted")
 	flags.DurationVar(&o.interval, "interval", statusInterval, "with --watch: time between two looks")
 	return c
 }
 
-func (o *statusOptions) check(p *command.Problems) {
+func (o *statusOptions) check(p *command.Problems, args []string) {
 	o.connection.Check(p)
 	o.logging.Check(p)
-	p.Require(slices.Contains(statusOutputs, o.output), "output", command.Quoted(o.output), "must be text, wide, json or tree")
+	o.services.check(p, args)
+	checkOutput(p, o.output, statusFormats)
 	p.Require(o.interval >= time.Second, "interval", o.interval, "must be 1s or more")
 }
 
@@ -87,8 +89,8 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string,
 	planner := view.Planner
 	lists := &kubeconfig.Once{Reader: planner.Reader}
 	planner.Reader = lists
-	show := statusDisplay{source: planner.Source(), selected: selected, output: o.output, streams: streams}
-	show.printer.Format, show.printer.Now = report.StatusFormat(o.output), time.Now
+	show := statusDisplay{source: planner.Source(), selected: selected, format: output.Format(o.output), streams: streams}
+	show.printer.Format, show.printer.Now, show.printer.Width = report.StatusFormat(o.output), time.Now, streams.Width()
 	if err := show.again(ctx); err != nil || !o.watch {
 		return o.unlessInterrupted(ctx, err)
 	}
@@ -116,27 +118,23 @@ func (o *statusOptions) unlessInterrupted(ctx context.Context, err error) error 
 // selection returns what the arguments and --namespace select. Services and namespaces that are named must exist.
 func (o *statusOptions) selection(ctx context.Context, view connection.View, args []string, streams IO) (report.StatusOptions, error) {
 	planner := view.Planner
-	selected := report.StatusOptions{Parts: o.output != string(report.StatusText) || o.namespace != "" || len(args) > 0}
+	selected := report.StatusOptions{Parts: o.output != string(output.Text) && o.output != string(output.Name) || o.services.namespace != "" || len(args) > 0}
 	if len(args) == 0 {
-		selected.Namespace = o.namespace
-		if o.namespace == "" {
+		selected.Namespace = o.services.namespace
+		if o.services.namespace == "" {
 			return selected, nil
 		}
-		return selected, namespaceMissing(ctx, planner.Reader, o.namespace)
+		return selected, namespaceMissing(ctx, planner.Reader, o.services.namespace)
 	}
 	for _, arg := range args {
-		key, err := serviceKey(arg, o.namespace, view.Cluster.Namespace())
-		if err != nil {
-			return selected, err
-		}
-		service, err := readService(ctx, planner.Reader, key, o.namespace == "" && !strings.Contains(arg, "/"))
+		service, err := readService(ctx, planner.Reader, arg, o.services.namespace, view.Cluster.Namespace())
 		if err != nil {
 			return selected, err
 		}
 		if !planner.Serves(&service) && !planner.Leaves(&service) {
 			streams.Note(client.ObjectKeyFromObject(&service).String() + ": not handled: " + planner.WhyNotServed(&service))
 		}
-		selected.Names = append(selected.Names, types.NamespacedName(key))
+		selected.Names = append(selected.Names, client.ObjectKeyFromObject(&service))
 	}
 	return selected, nil
 }
@@ -145,7 +143,7 @@ func (o *statusOptions) selection(ctx context.Context, view connection.View, arg
 type statusDisplay struct {
 	source   report.Source
 	selected report.StatusOptions
-	output   string
+	format   output.Format
 	streams  IO
 	printer  report.StatusPrinter
 	// last is what was shown last, as JSON; nil before the first time.
@@ -164,11 +162,19 @@ func (d *statusDisplay) again(ctx context.Context) error {
 	}
 	last := d.last
 	d.last = &survey
-	if d.output != "json" {
+	if d.format != output.Name && !d.format.Structured() {
 		return d.printer.Print(d.streams.Out, survey)
 	}
 	if !first && report.ChangeOf(*last, survey).Empty() {
 		return nil
 	}
-	return printJSON(d.streams.Out, survey)
+	if d.format.Structured() {
+		return output.Write(d.streams.Out, d.format, output.StatusList, survey)
+	}
+	for _, v := range survey.Services {
+		if err := output.WriteName(d.streams.Out, v.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

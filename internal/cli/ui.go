@@ -6,23 +6,26 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
-	"github.com/kube-octavia/kube-octavia/internal/credential"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 	"github.com/kube-octavia/kube-octavia/internal/topologyfacts"
 	"github.com/kube-octavia/kube-octavia/internal/ui"
@@ -52,18 +55,20 @@ func newUI(streams IO, version string) *cobra.Command {
 		Short: "Serve a web page with the load balancers of the cluster's Services",
 		Long: "Serves a page that shows Services, load balancers, listeners, pools and members, how they are, drift,\n" +
 			"pending operations, conditions and events, and follows their changes. It reads the cluster and the\n" +
-			"cloud only while somebody looks, once for all viewers. Writes nothing, and reads no Secret.",
+			"cloud only while somebody looks, once for all viewers. Writes nothing, and reads no Secret\n" +
+			"but that of the controller, if there is no --cloud-config.\n" +
+			settingsUsage,
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var p command.Problems
-			if o.check(&p); p.Err() != nil {
-				return p.Err()
+			if err := takeSettings(c, streams, &o.connection, o.check); err != nil {
+				return err
 			}
 			return o.run(c.Context(), o.logging.Logger(streams), streams, version)
 		},
 	}
 	o.connection.AddFlags(c.Flags())
 	o.connection.AddAdoptFlag(c.Flags())
+	o.connection.AddSettingsFlags(c.Flags())
 	o.logging.AddFlags(c.Flags())
 	c.Flags().StringVar(&o.address, "address", "127.0.0.1:8088", "listen address; other addresses than those of loopback need --authentication=token")
 	c.Flags().StringVar(&o.authentication, "authentication", authenticationNone,
@@ -96,26 +101,29 @@ func isLoopback(host string) bool {
 // run serves the page until the context ends.
 func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		host, _, _ := net.SplitHostPort(o.address) // it was checked
+		return fmt.Errorf("listen on %s (--address): %w; --address=%s takes a free port", o.address, err, net.JoinHostPort(host, "0"))
+	}
 	if err != nil {
 		return fmt.Errorf("listen on %s (--address): %w", o.address, err)
 	}
 	defer listener.Close() // if it is not served
-	v, err := o.connection.Look(ctx, log, version)
+	v, err := o.connection.LookAtCluster(ctx)
 	if err != nil {
 		return err
 	}
-	defer v.Session.Close()
+	cloud := topologyfacts.NewCloud()
+	connector := o.connector(v, cloud, log, version)
+	defer connector.Close()
 
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() {
-		credential.New(o.connection.CloudConfig, timing.Default().CloudConfigInterval, v.Config, v.Session, log).Run(ctx)
-	})
 
 	options := ui.Options{Logger: log.WithName("ui"), Serve: (*http.Server).Serve, Source: topologyfacts.New(topologyfacts.Options{
-		Planner: v.Planner, Cluster: v.Cluster.REST, Cache: controller.CacheOptions(v.Config.ClusterIP), Explain: v.Cluster.Explain,
+		Policy: v.Policy, Cloud: cloud, Login: o.connection.ConfigName(), LoginFollowed: o.connection.Origin() == config.FromFile, Cluster: v.Cluster.REST, Cache: controller.CacheOptions(v.Config.ClusterIP), Explain: v.Cluster.Explain,
 		Interval: o.refreshInterval, Logger: log.WithName("ui"),
 	})}
 	if o.authentication == authenticationToken {
@@ -132,8 +140,29 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 		running.Go(func() { _ = watcher.Start(ctx) }) // the certificate that it has read stays
 		scheme, options.Serve = "https", serveTLS(watcher)
 	}
+	var unconnected error // a cloud that can never be used, such as one without Octavia
+	running.Go(func() {
+		defer cancel()
+		unconnected = connector.Start(ctx)
+	})
 	streams.Note(fmt.Sprintf("the topology is at %s://%s/", scheme, listener.Addr()))
-	return ui.Serve(ctx, listener, options)
+	err = ui.Serve(ctx, listener, options)
+	cancel()
+	running.Wait()
+	return errors.Join(unconnected, err)
+}
+
+// connector connects to the cloud while the page is served already: it shows the Services and why the cloud does not answer.
+func (o *uiOptions) connector(v connection.ClusterView, cloud *topologyfacts.Cloud, log logr.Logger, version string) *connection.Connector {
+	return &connection.Connector{
+		Options: o.connection, Logger: log, Version: version, Registry: prometheus.NewRegistry(), Config: v.Config,
+		ConfigInterval: timing.Default().CloudConfigInterval,
+		Work: func(_ context.Context, connected connection.Cloud) error {
+			cloud.Connected(o.connection.Planner(v.Reader, v.Reader, connected, v.Policy))
+			return nil
+		},
+		Tell: func(_ context.Context, err error) { cloud.Failed(err) },
+	}
 }
 
 // serveTLS serves HTTPS with the certificate that the watcher has read last.

@@ -8,12 +8,28 @@ package command
 import (
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
+
+	"golang.org/x/term"
 )
 
 // IO is where commands write: results to Out, everything else to Err.
 type IO struct {
 	Out, Err io.Writer
+}
+
+// Width returns the number of columns of the terminal to which results are written, or 0 if that is not a terminal.
+func (s IO) Width() int {
+	file, isFile := s.Out.(*os.File)
+	if !isFile {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // Note writes a line for the user that is not a result; it writes nothing for "".

@@ -13,7 +13,11 @@ type Problems []error
 
 // Add adds the problem of a flag, unless it is nil.
 func (p *Problems) Add(flag string, value any, problem error) {
-	if problem != nil {
+	switch {
+	case problem == nil:
+	case value == true: // as it is typed: without a value
+		*p = append(*p, fmt.Errorf("--%s %w", flag, problem))
+	default:
 		*p = append(*p, fmt.Errorf("--%s %v: %w", flag, value, problem))
 	}
 }

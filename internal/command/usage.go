@@ -95,6 +95,12 @@ func FlagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
 }
 
+// meaning returns the first part of the usage of a flag, which says what it counts.
+func meaning(f *pflag.Flag) string {
+	text, _, _ := strings.Cut(f.Usage, ";")
+	return text
+}
+
 // form says what the value of a flag must be. Types of our own say it themselves; those of pflag speak of Go.
 func form(e *pflag.InvalidValueError) string {
 	if own := e.Unwrap().Error(); strings.HasPrefix(own, "must ") {
@@ -106,9 +112,9 @@ func form(e *pflag.InvalidValueError) string {
 	case "bool":
 		return "must be true or false"
 	case "int":
-		return "must be a whole number"
+		return "must be a whole number: " + meaning(e.GetFlag())
 	case "float64":
-		return "must be a number"
+		return "must be a number: " + meaning(e.GetFlag())
 	}
 	return e.Unwrap().Error()
 }

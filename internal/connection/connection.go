@@ -3,13 +3,14 @@
 
 // Package connection is how commands reach the cluster and the cloud: the flags that say which, one connection for a
 // command that reads both, and for the controller one that is tried until it succeeds. It may import command, kubeconfig,
-// credential, planner, and what these import.
+// credential, installation, planner, and what these import.
 package connection
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,10 +47,12 @@ const (
 
 // Options holds the flags that say which cluster and which cloud.
 type Options struct {
-	// CloudConfig is the path of cloud.conf.
+	// CloudConfig is the path of cloud.conf. Without it, FindSettings looks for the settings of the controller.
 	CloudConfig string
 	// Kubeconfig is the path of the kubeconfig; empty means that it is looked for.
 	Kubeconfig string
+	// Context is the context in it; empty means its current one.
+	Context string
 	// ClusterName is the name of the cluster in the names of load balancers.
 	ClusterName string
 	// LoadBalancerClass is the spec.loadBalancerClass of the Services to handle.
@@ -59,9 +62,18 @@ type Options struct {
 	// Adopt is what happens to load balancers of openstack-cloud-controller-manager.
 	Adopt claim.Adoption
 	// Dial opens the connections to the cloud; nil uses the network. No flag sets it.
-	Dial       openstack.Dial
-	cloudRate  float64
-	cloudBurst int
+	Dial openstack.Dial
+	// ExamineRefusal is as in openstack.Options. No flag sets it.
+	ExamineRefusal bool
+	cloudRate      float64
+	cloudBurst     int
+	// settings names the ConfigMap with the settings of the controller. findsSettings is whether the command looks for it,
+	// and found what it has found.
+	settings      string
+	findsSettings bool
+	found         *found
+	// kubernetesLimit bounds each call by which settings are found; 0 is the default. Tests set it.
+	kubernetesLimit time.Duration
 }
 
 // Cloud is a cloud that is connected. Its session is to be closed when it is needed no more.
@@ -80,6 +92,15 @@ type View struct {
 	Planner *planner.Planner
 }
 
+// ClusterView is a connected cluster and what cloud.conf says. The cloud is not connected yet.
+type ClusterView struct {
+	Config  config.Config
+	Cluster kubeconfig.Cluster
+	// Reader has no cache.
+	Reader client.Reader
+	Policy claim.Policy
+}
+
 // AddFlags adds the flags of cluster and cloud, with their defaults.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.AddCloudFlags(flags)
@@ -92,6 +113,11 @@ func (o *Options) AddClusterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: the Pod's service account, $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&o.LoadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "spec.loadBalancerClass of the Services to handle")
 	flags.BoolVar(&o.DefaultClass, "handle-default-class", true, "also handle Services without spec.loadBalancerClass")
+}
+
+// AddContextFlag is for commands of a person, who has a kubeconfig.
+func (o *Options) AddContextFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Context, "context", "", "context of the kubeconfig; default: its current context")
 }
 
 // AddCloudFlags is for commands that need no cluster.
@@ -107,9 +133,28 @@ func (o *Options) AddAdoptFlag(flags *pflag.FlagSet) {
 	flags.Var((*adoptValue)(&o.Adopt), "adopt", "load balancers of openstack-cloud-controller-manager: tag takes them over by adding tags; observe only reports what would be done and writes nothing but conditions")
 }
 
-// LoadConfig reads cloud.conf.
+// LoadConfig reads cloud.conf, or what was found instead.
 func (o *Options) LoadConfig() (config.Config, error) {
+	if o.found != nil {
+		return o.found.read()
+	}
 	return config.Load(o.CloudConfig)
+}
+
+// ConfigName says where cloud.conf is, for people.
+func (o *Options) ConfigName() string {
+	if o.found != nil {
+		return o.found.name
+	}
+	return o.CloudConfig
+}
+
+// Origin says what kind of place ConfigName names.
+func (o *Options) Origin() config.Origin {
+	if o.found != nil {
+		return o.found.origin
+	}
+	return config.FromFile
 }
 
 // Connect authenticates, finds out what the cloud can do, and looks whether it has the providers of cloud.conf.
@@ -122,12 +167,23 @@ func (o *Options) Connect(ctx context.Context, cloud config.Config, version stri
 	can.APIVersion.Major, can.APIVersion.Minor, err = session.OctaviaVersion(ctx)
 	if err != nil {
 		session.Close()
-		return Cloud{}, err
+		return Cloud{}, o.place(err)
 	}
 	if cloud.ClusterIP.Enabled {
 		can.UnlimitedChildren = unlimitedChildren(ctx, session, log)
 	}
-	return Cloud{Config: cloud, Session: session, Capabilities: can, UnknownProviders: checkProviders(ctx, session, o.CloudConfig, cloud, log)}, nil
+	return Cloud{Config: cloud, Session: session, Capabilities: can, UnknownProviders: checkProviders(ctx, session, o.ConfigName(), cloud, log)}, nil
+}
+
+// place lets the advice about a failed connection name the place of a login that is not in a file of --cloud-config.
+func (o *Options) place(err error) error {
+	switch o.Origin() {
+	case config.FromFile:
+		return err
+	case config.FromSecret:
+		return openstack.WithPlace(err, "[Global] of "+o.found.name)
+	}
+	return openstack.WithPlace(err, o.found.name)
 }
 
 // unlimitedChildren reports whether no quota limits what is below load balancers. Not to know it is no reason to stop.
@@ -143,9 +199,9 @@ func unlimitedChildren(ctx context.Context, session *openstack.Session, log logr
 	return !quota.LimitsChildren()
 }
 
-// Login only authenticates.
+// Login only authenticates. The error says which values in cloud.conf may be the cause.
 func (o *Options) Login(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, error) {
-	return openstack.Connect(ctx, openstack.Options{
+	session, err := openstack.Connect(ctx, openstack.Options{
 		Config:         cloud.Global,
 		RequestTimeout: cloud.RequestTimeout,
 		UserAgent:      command.UserAgent(version),
@@ -154,14 +210,26 @@ func (o *Options) Login(ctx context.Context, cloud config.Config, version string
 		Rate:           openstack.Rate{PerSecond: o.cloudRate, Burst: o.cloudBurst},
 		Reread:         o.reread(cloud),
 		Dial:           o.Dial,
+		ExamineRefusal: o.ExamineRefusal,
 	})
+	if err != nil {
+		return session, openstack.WithDoubts(o.place(err), cloud.LoginDoubts())
+	}
+	if o.found == nil {
+		return session, nil
+	}
+	if err := o.found.checkProject(session); err != nil {
+		session.Close()
+		return nil, err
+	}
+	return session, nil
 }
 
 // reread returns what reads the credentials once more, for a cloud that is still
 // the same.
 func (o *Options) reread(cloud config.Config) func() (config.Global, error) {
 	return func() (config.Global, error) {
-		newer, err := config.Load(o.CloudConfig)
+		newer, err := o.LoadConfig()
 		if err != nil {
 			return config.Global{}, err
 		}
@@ -175,30 +243,35 @@ func (o *Options) reread(cloud config.Config) func() (config.Global, error) {
 // Look connects to cluster and cloud, for a command that reads both and writes nothing. The session is to be closed when
 // the view is needed no more.
 func (o *Options) Look(ctx context.Context, log logr.Logger, version string) (v View, err error) {
-	cloud, err := o.LoadConfig()
+	c, err := o.LookAtCluster(ctx)
 	if err != nil {
 		return v, err
 	}
-	if v.Cluster, err = kubeconfig.Load(o.Kubeconfig); err != nil {
+	v.Cluster = c.Cluster
+	if v.Cloud, err = o.Connect(ctx, c.Config, version, log, prometheus.NewRegistry()); err != nil {
+		return v, fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	v.Planner = o.Planner(c.Reader, c.Reader, v.Cloud, c.Policy)
+	return v, nil
+}
+
+// LookAtCluster reads cloud.conf and connects to the cluster, but not to the cloud.
+func (o *Options) LookAtCluster(ctx context.Context) (v ClusterView, err error) {
+	if v.Config, err = o.LoadConfig(); err != nil {
+		return v, err
+	}
+	if v.Cluster, err = kubeconfig.Load(o.Kubeconfig, o.Context); err != nil {
 		return v, err
 	}
 	uid, err := v.Cluster.UID(ctx)
 	if err != nil {
 		return v, err
 	}
-	reader, err := client.New(v.Cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
+	if v.Reader, err = client.New(v.Cluster.REST, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		return v, v.Cluster.Explain(err)
 	}
-	policy, err := o.Policy(cloud, uid)
-	if err != nil {
-		return v, err
-	}
-	if v.Cloud, err = o.Connect(ctx, cloud, version, log, prometheus.NewRegistry()); err != nil {
-		return v, fmt.Errorf("connect to OpenStack: %w", err)
-	}
-	v.Planner = o.Planner(reader, reader, v.Cloud, policy)
-	return v, nil
+	v.Policy, err = o.Policy(v.Config, uid)
+	return v, err
 }
 
 // Planner puts together what finds out what Services want and have. Secrets are read from

@@ -29,10 +29,9 @@ const (
 	lastRefusalRetry  = 10 * time.Minute
 )
 
-// Connector connects the controller to its cloud: it connects once the process
-// runs, so that probes and Services tell why if that fails, then starts the
-// reconcilers, and from then on sees to it that the credentials are those of
-// cloud.conf.
+// Connector connects a process that goes on running, the controller or the server of the topology page, to its cloud: it
+// connects once the process runs, so that probes, Services and the page tell why if that fails, then starts the work, and
+// from then on sees to it that the credentials are those of cloud.conf.
 type Connector struct {
 	// Options say which cloud, and how often it may be called.
 	Options Options
@@ -45,9 +44,9 @@ type Connector struct {
 	Config config.Config
 	// ConfigInterval is how often cloud.conf is read again.
 	ConfigInterval time.Duration
-	// Work starts the reconcilers.
+	// Work starts what needs the cloud: the reconcilers, say.
 	Work func(context.Context, Cloud) error
-	// Tell lets the Services know that there is no cloud, and why.
+	// Tell lets Services or viewers know that there is no cloud, and why. It is called again and again.
 	Tell func(context.Context, error)
 
 	mu      sync.Mutex
@@ -60,7 +59,7 @@ type Connector struct {
 // to take it.
 func (c *Connector) NeedLeaderElection() bool { return false }
 
-// Start implements manager.Runnable.
+// Start implements manager.Runnable. It returns when the context ends, or if the cloud can never be used.
 func (c *Connector) Start(ctx context.Context) error {
 	cloud, err := c.connect(ctx)
 	if err != nil {
@@ -80,6 +79,10 @@ func (c *Connector) Start(ctx context.Context) error {
 	c.mu.Lock()
 	c.working = true
 	c.mu.Unlock()
+	if c.Options.CloudConfig == "" { // settings of a controller are not followed
+		<-ctx.Done()
+		return nil
+	}
 	credential.New(c.Options.CloudConfig, c.ConfigInterval, c.Config, cloud.Session, c.Logger).Run(ctx)
 	return nil
 }
@@ -141,7 +144,7 @@ func (c *Connector) pause(ctx context.Context, wait time.Duration, failure error
 			return nil
 		case <-look.C:
 		}
-		newer, err := config.Load(c.Options.CloudConfig)
+		newer, err := c.Options.LoadConfig()
 		if err != nil {
 			if err.Error() != complaint {
 				complaint = err.Error()
@@ -150,7 +153,7 @@ func (c *Connector) pause(ctx context.Context, wait time.Duration, failure error
 			continue
 		}
 		if newer.ClusterIP != c.Config.ClusterIP {
-			return fmt.Errorf("[%s] of %s has changed, which needs a restart", config.ClusterIPSection, c.Options.CloudConfig)
+			return fmt.Errorf("[%s] of %s has changed, which needs a restart", config.ClusterIPSection, c.Options.ConfigName())
 		}
 		if !reflect.DeepEqual(newer, c.Config) {
 			c.Config = newer
@@ -190,5 +193,5 @@ func (c *Connector) Authorized(*http.Request) error {
 	if openstack.Classify(failure) != openstack.Unauthorized {
 		return nil
 	}
-	return fmt.Errorf("the credentials are rejected by Keystone; replace them in %s, which is read again when it changes: %w", c.Options.CloudConfig, failure)
+	return fmt.Errorf("the credentials are rejected by Keystone; replace them in %s, which is read again when it changes: %w", c.Options.ConfigName(), failure)
 }

@@ -127,6 +127,56 @@ func TestACloudThatRefusesTheCredentialsIsAskedAgainWhenTheFileChanges(t *testin
 	}
 }
 
+// endsAsSoonAsAwaited is a context that ends when somebody waits for its end after it was armed.
+type endsAsSoonAsAwaited struct {
+	context.Context
+	armed bool
+	end   context.CancelFunc
+}
+
+func (c *endsAsSoonAsAwaited) Done() <-chan struct{} {
+	if c.armed {
+		c.end()
+	}
+	return c.Context.Done()
+}
+
+func TestWithSettingsOfTheControllerTheConnectionLastsUntilItIsEnded(t *testing.T) {
+	cloud, err := cloudsim.Start(cloudsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	c := newConnector(t, file(t, "cloud.conf", cloud.CloudConf()), logr.Discard(), func(err error) { t.Error(err) })
+	c.Options.CloudConfig, c.Options.found = "", &found{name: "Secret system/conf", read: func() (config.Config, error) { return c.Config, nil }}
+	ctx := &endsAsSoonAsAwaited{}
+	ctx.Context, ctx.end = context.WithCancel(t.Context())
+	defer ctx.end()
+	c.Work = func(context.Context, Cloud) error {
+		ctx.armed = true
+		return nil
+	}
+	if err := c.Start(ctx); err != nil || ctx.Err() == nil {
+		t.Errorf("it returned %v although nobody has ended it", err)
+	}
+}
+
+func TestALoginForAnotherProjectEndsTheConnection(t *testing.T) {
+	cloud, err := cloudsim.Start(cloudsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	c := newConnector(t, file(t, "cloud.conf", cloud.CloudConf()), logr.Discard(), func(err error) { t.Errorf("went on after %v", err) })
+	s := published()
+	s.ProjectID = "another"
+	c.Options.CloudConfig, c.Options.found = "", &found{settings: s, name: "$OS_CLOUD (dev)", read: func() (config.Config, error) { return c.Config, nil }}
+	err = c.Start(t.Context())
+	if openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "the login of $OS_CLOUD (dev) is for project ") || !strings.Contains(err.Error(), "; use a login for that project") {
+		t.Errorf("class %s: %v", openstack.Classify(err), err)
+	}
+}
+
 func TestACloudThatLacksWhatIsNeededEndsTheController(t *testing.T) {
 	cloud, err := cloudsim.Start(cloudsim.Options{})
 	if err != nil {

@@ -5,11 +5,13 @@ package credentialcommand
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +28,17 @@ type createOptions struct {
 	wish
 	secret, mountPath string
 	format, output    string
+	file              string
 }
+
+// The formats of the manifest.
+const (
+	yamlFormat = "yaml"
+	jsonFormat = "json"
+)
+
+// standardOutput stands for it where the path of a file is expected.
+const standardOutput = "-"
 
 func newCreate(streams command.IO, version string) *cobra.Command {
 	var o createOptions
@@ -46,11 +58,28 @@ func newCreate(streams command.IO, version string) *cobra.Command {
 	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "namespace and name of the Secret")
 	c.Flags().StringVar(&o.mountPath, "mount-path", "/etc/kube-octavia", "path at which the controller's Pod mounts the Secret")
 	c.Flags().StringVar(&o.format, "format", "secret", "output format: secret for the manifest, or conf for cloud.conf only, for a controller outside a Pod")
-	c.Flags().StringVarP(&o.output, "output", "o", "-", "output file, readable only by you and written only after success; - is standard output")
+	c.Flags().StringVarP(&o.output, "output", "o", yamlFormat, "form of the manifest: yaml or json")
+	c.Flags().StringVar(&o.file, "output-file", standardOutput, "output file, readable only by you and written only after success; - is standard output")
 	return c
 }
 
+// outputIsFile takes a value of --output that is a path for that of a file, as it was in earlier versions.
+func (o *createOptions) outputIsFile(note func(string)) {
+	if o.file != standardOutput || o.output != standardOutput && !strings.ContainsAny(o.output, "./") {
+		return
+	}
+	note(fmt.Sprintf("Warning: --output %s: a file is now set with --output-file; --output will only take %s and %s.", o.output, yamlFormat, jsonFormat))
+	o.file, o.output = o.output, yamlFormat
+}
+
 func (o *createOptions) run(ctx context.Context, streams command.IO, version string) error {
+	o.outputIsFile(streams.Note)
+	if o.output != yamlFormat && o.output != jsonFormat {
+		return fmt.Errorf("--output %q: must be yaml or json", o.output)
+	}
+	if o.format == "conf" && o.output == jsonFormat {
+		return errors.New("--output json: must not be set with --format=conf, which prints no manifest")
+	}
 	if o.format != "secret" && o.format != "conf" {
 		return fmt.Errorf("--format %q: must be secret or conf", o.format)
 	}
@@ -92,7 +121,7 @@ func (o *createOptions) run(ctx context.Context, streams command.IO, version str
 	files, err := o.files(login, made, base)
 	text := []byte(files[confKey])
 	if err == nil && o.format == "secret" {
-		text, err = manifest(name.Namespace, name.Name, files)
+		text, err = manifest(name.Namespace, name.Name, files, o.output)
 	}
 	if err == nil {
 		err = out.write(text)
@@ -109,10 +138,10 @@ func (o *createOptions) run(ctx context.Context, streams command.IO, version str
 
 // open opens what is written to.
 func (o *createOptions) open(stdout io.Writer) (*result, error) {
-	if o.output == "-" {
+	if o.file == standardOutput {
 		return &result{to: stdout}, nil
 	}
-	return openResult(o.output)
+	return openResult(o.file)
 }
 
 // files gives cloud.conf for the application credential, and the files that it
@@ -140,11 +169,16 @@ func (o *createOptions) files(login config.Global, made openstack.ApplicationCre
 	return files, err
 }
 
-// manifest is the Secret that holds the files.
-func manifest(namespace, name string, files map[string]string) ([]byte, error) {
-	return yaml.Marshal(map[string]any{
+// manifest is the Secret that holds the files, as YAML or JSON.
+func manifest(namespace, name string, files map[string]string, format string) ([]byte, error) {
+	secret := map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
 		"metadata":   map[string]any{"namespace": namespace, "name": name, "labels": map[string]string{"app.kubernetes.io/name": "kube-octavia"}},
 		"stringData": files,
-	})
+	}
+	if format == yamlFormat {
+		return yaml.Marshal(secret)
+	}
+	text, err := json.MarshalIndent(secret, "", "  ")
+	return append(text, '\n'), err
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package credentialcommand is `kube-octavia credential`: it creates, rotates and deletes application credentials with a
-// person's login. It may import calltable, command, kubeconfig, config and openstack.
+// person's login. It may import calltable, command, kubeconfig, config,
+// installation and openstack.
 package credentialcommand
 
 import (
@@ -61,12 +62,16 @@ func (p *person) addFlags(flags *pflag.FlagSet) {
 
 // login returns the person's login.
 func (p *person) login() (config.Global, error) {
-	if p.cloudConfig == "" || p.cloud != "" {
-		return config.LoadLogin(p.cloud, os.Getenv)
+	if p.hasOwnLogin() {
+		c, err := config.LoadLogin(p.cloud, "", os.Getenv)
+		return c.Global, err
 	}
 	c, err := config.Load(p.cloudConfig)
 	return c.Global, err
 }
+
+// hasOwnLogin reports whether the login is that of clouds.yaml or of the environment, and not that of a cloud.conf.
+func (p *person) hasOwnLogin() bool { return p.cloudConfig == "" || p.cloud != "" }
 
 // connect logs in.
 func (p *person) connect(ctx context.Context, g config.Global, version string) (*openstack.Session, error) {
@@ -74,6 +79,9 @@ func (p *person) connect(ctx context.Context, g config.Global, version string) (
 		Config: g, UserAgent: command.UserAgent(version), Logger: logr.Discard(), Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
+		if p.hasOwnLogin() {
+			err = openstack.WithPlace(err, "your login")
+		}
 		return nil, fmt.Errorf("log in: %w", err)
 	}
 	return session, nil

@@ -4,6 +4,7 @@
 package credentialcommand_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -93,7 +94,7 @@ func TestCreateTakesTheCertificatesAlong(t *testing.T) {
 func TestACredentialThatCannotBeWrittenIsNotMade(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	for _, args := range [][]string{
-		{"--output=" + filepath.Join(t.TempDir(), "no", "such", "directory")}, {"--expires=yesterday"}, {"--secret=x"}, {"--format=xml"}, {"--roles=admin"},
+		{"--output-file=" + filepath.Join(t.TempDir(), "no", "such", "directory")}, {"--expires=yesterday"}, {"--secret=x"}, {"--format=xml"}, {"--output="}, {"--output=json", "--format=conf"}, {"--roles=admin"},
 		{"--cloud-config=" + file(t, "cloud.conf", "[Global]\nauth-ulr=x\n")},
 	} {
 		if got := runCommand(t, append([]string{"credential", "create"}, args...)...); got.Status != 1 || got.Out != "" {
@@ -105,13 +106,24 @@ func TestACredentialThatCannotBeWrittenIsNotMade(t *testing.T) {
 	}
 }
 
+func TestALoginThatIsRejectedIsLookedForWhereItIs(t *testing.T) {
+	cloud := cloudWithLogin(t)
+	conf := file(t, "cloud.conf", strings.ReplaceAll(cloud.CloudConf(), cloud.Credentials().Password, "wrong"))
+	t.Setenv("OS_PASSWORD", "wrong")
+	for want, args := range map[string][]string{"check in your login the user": nil, "check in [Global] the user": {"--cloud-config=" + conf}} {
+		if got := runCommand(t, append([]string{"credential", "create"}, args...)...); got.Status != 1 || !strings.Contains(got.Err, want) {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
 func TestAFileWithACredentialIsForItsOwnerOnly(t *testing.T) {
 	cloudWithLogin(t)
 	path := file(t, "secret.yaml", "old")
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := runCommand(t, "credential", "create", "--format=conf", "-o", path); got.Status != 0 || got.Out != "" {
+	if got := runCommand(t, "credential", "create", "--format=conf", "--output-file", path); got.Status != 0 || got.Out != "" {
 		t.Fatalf("%+v", got)
 	}
 	info, err := os.Stat(path)
@@ -120,6 +132,36 @@ func TestAFileWithACredentialIsForItsOwnerOnly(t *testing.T) {
 	}
 	if _, err := config.Load(path); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAFileOfFlagOutputIsStillWrittenAndSaysWhatTakesItsPlace(t *testing.T) {
+	cloudWithLogin(t)
+	path := filepath.Join(t.TempDir(), "secret.yaml")
+	got := runCommand(t, "credential", "create", "-o", path)
+	if want := "Warning: --output " + path + ": a file is now set with --output-file"; got.Status != 0 || got.Out != "" || !strings.Contains(got.Err, want) {
+		t.Errorf("%+v, want %q", got, want)
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "kind: Secret") {
+		t.Errorf("%v, the file has %d bytes", err, len(text))
+	}
+	if got := runCommand(t, "credential", "create", "-o", "-"); got.Status != 0 || !strings.Contains(got.Out, "kind: Secret") || !strings.Contains(got.Err, "Warning: --output -: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheManifestIsTheSameInJSON(t *testing.T) {
+	cloudWithLogin(t)
+	got := runCommand(t, "credential", "create", "-o", "json")
+	var secret struct {
+		APIVersion, Kind string
+		StringData       map[string]string
+	}
+	if err := json.Unmarshal([]byte(got.Out), &secret); err != nil || got.Status != 0 {
+		t.Fatalf("%v: %+v", err, got.Err)
+	}
+	if secret.APIVersion != "v1" || secret.Kind != "Secret" || !strings.Contains(secret.StringData["cloud.conf"], "application-credential-id") {
+		t.Errorf("it is %s %s with %d keys", secret.APIVersion, secret.Kind, len(secret.StringData))
 	}
 }
 
@@ -139,14 +181,14 @@ func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
 	}
 	cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials",
 		Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Times: 1})
-	if got := runCommand(t, "credential", "create", "-o", path); got.Status != 1 || !strings.Contains(got.Err, "500") {
+	if got := runCommand(t, "credential", "create", "--output-file", path); got.Status != 1 || !strings.Contains(got.Err, "500") {
 		t.Errorf("%+v", got)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
 		t.Errorf("the file holds %q, %v", text, err)
 	}
 	files("secret.yaml")
-	if got := runCommand(t, "credential", "create", "-o", path); got.Status != 0 {
+	if got := runCommand(t, "credential", "create", "--output-file", path); got.Status != 0 {
 		t.Errorf("%+v", got)
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "kind: Secret") {
@@ -173,7 +215,7 @@ func TestAFileIsReplacedWhereALinkLeads(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if got := runCommand(t, "credential", "create", "--format=conf", "-o", link); got.Status != 0 {
+	if got := runCommand(t, "credential", "create", "--format=conf", "--output-file", link); got.Status != 0 {
 		t.Fatalf("%+v", got)
 	}
 	if _, err := config.Load(path); err != nil {
@@ -198,7 +240,7 @@ func TestACredentialCanBeWrittenToAPipe(t *testing.T) {
 		}
 		read <- string(text)
 	}()
-	if got := runCommand(t, "credential", "create", "--format=conf", "-o", path); got.Status != 0 {
+	if got := runCommand(t, "credential", "create", "--format=conf", "--output-file", path); got.Status != 0 {
 		t.Fatalf("%+v", got)
 	}
 	if _, err := config.Parse("cloud.conf", []byte(<-read)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/installation"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -29,9 +31,9 @@ import (
 type rotateOptions struct {
 	person
 	wish
-	secret, kubeconfig string
-	deleteOldAfter     time.Duration
-	keepOld            bool
+	secret, kubeconfig, context string
+	deleteOldAfter              time.Duration
+	keepOld                     bool
 }
 
 func newRotate(streams command.IO, version string) *cobra.Command {
@@ -50,6 +52,7 @@ func newRotate(streams command.IO, version string) *cobra.Command {
 	o.wish.addFlags(c.Flags())
 	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "namespace and name of the Secret")
 	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG or ~/.kube/config")
+	c.Flags().StringVar(&o.context, "context", "", "context of the kubeconfig; default: its current context")
 	c.Flags().DurationVar(&o.deleteOldAfter, "delete-old-after", 5*time.Minute, "how long to wait before deleting the old one")
 	c.Flags().BoolVar(&o.keepOld, "keep-old", false, "keep the old one; delete it later with 'kube-octavia credential delete'")
 	return c
@@ -70,7 +73,7 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 	if err != nil {
 		return err
 	}
-	cluster, err := kubeconfig.Load(o.kubeconfig)
+	cluster, err := kubeconfig.Load(o.kubeconfig, o.context)
 	if err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 	}
 	before, err := readSecret(ctx, kube, name)
 	if err != nil {
-		return cluster.Explain(err)
+		return cluster.Explain(withPublished(ctx, kube, err))
 	}
 	session, err := o.connect(ctx, login, version)
 	if err != nil {
@@ -115,6 +118,30 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 	}
 	fmt.Fprintf(streams.Err, "deleted application credential %s\n", old)
 	return nil
+}
+
+// withPublished adds to the error of a Secret that does not exist which Secrets the controllers of the cluster say they have. None
+// is taken without being named with --secret: whoever can write a ConfigMap could have the new credential written into their
+// own Secret.
+func withPublished(ctx context.Context, kube client.Reader, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	candidates, listErr := installation.List(ctx, kube)
+	if listErr != nil {
+		return fmt.Errorf("%w; name it with --secret", err)
+	}
+	var published []string
+	for _, s := range candidates.Settings {
+		if s.Secret != "" {
+			published = append(published, fmt.Sprintf("--secret=%s/%s, according to ConfigMap %s", s.Namespace, s.Secret, s))
+		}
+	}
+	if len(published) == 0 {
+		return fmt.Errorf("%w; name it with --secret", err)
+	}
+	slices.Sort(published)
+	return fmt.Errorf("%w; name it with --secret: %s", err, strings.Join(published, "; "))
 }
 
 // successor is the application credential to make, and the id of the one in whose

@@ -76,9 +76,9 @@ type Lease struct {
 // durations, because clocks of nodes differ.
 const leaseFresh = time.Minute
 
-// Alive reports whether the holder renewed the Lease recently.
+// Alive reports whether the holder renewed the Lease recently. A Lease that is renewed far in the future shows nothing.
 func (l Lease) Alive(now time.Time) bool {
-	return l.Holder != "" && now.Sub(l.Renewed) < max(leaseFresh, l.Duration)
+	return l.Holder != "" && now.Sub(l.Renewed).Abs() < max(leaseFresh, l.Duration)
 }
 
 // Workload is a DaemonSet or Deployment.

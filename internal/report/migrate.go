@@ -29,7 +29,7 @@ const (
 // Migration is what would happen to the Services of a cluster, and to the objects that a
 // predecessor created, if a controller took over now.
 type Migration struct {
-	Services []ServiceMigration `json:"services"`
+	Services []ServiceMigration `json:"items"`
 	// Unhandled says why no Service is handled; "" if one is.
 	Unhandled string `json:"-"`
 	// Others are load balancers of the project that were created for other Services.
@@ -261,15 +261,43 @@ func (s Source) describeOwner(l lb.LoadBalancer, services []corev1.Service) stri
 	case uid != "" && uid != s.ClusterUID:
 		return fmt.Sprintf("it has the uid of another cluster (%s)", uid)
 	case uid != "":
-		return "it has the uid of this cluster, but no Service uses it: see `kube-octavia status`"
+		return s.describeOwn(l, services)
 	case described && of.Cluster != s.ClusterName:
 		return fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.ClusterName)
 	case described && !slices.ContainsFunc(services, func(s corev1.Service) bool { return s.Namespace == of.Namespace && s.Name == of.Name }):
 		return fmt.Sprintf("it was created for Service %s/%s, which does not exist: it is left over, or belongs to another cluster of the same name", of.Namespace, of.Name)
 	case described:
+		i := slices.IndexFunc(services, func(s corev1.Service) bool { return s.Namespace == of.Namespace && s.Name == of.Name })
+		if why := s.whyLeftAlone(&services[i]); why != "" {
+			return fmt.Sprintf("it was created for Service %s/%s, which these flags leave alone: %s", of.Namespace, of.Name, why)
+		}
 		return fmt.Sprintf("it was created for Service %s/%s, which has another one", of.Namespace, of.Name)
 	case s.fromKuryr(l):
 		return s.describeKuryr(l, services)
 	}
 	return "its Service is unknown"
+}
+
+// describeOwn says why no row has a load balancer with the uid of this cluster.
+func (s Source) describeOwn(l lb.LoadBalancer, services []corev1.Service) string {
+	i := slices.IndexFunc(services, func(service corev1.Service) bool { return string(service.UID) == lb.ServiceUIDOf(l.Tags) })
+	if i < 0 {
+		return "it has the uid of this cluster, but its Service does not exist any more: see `kube-octavia status`"
+	}
+	service := &services[i]
+	if why := s.whyLeftAlone(service); why != "" {
+		return fmt.Sprintf("it belongs to Service %s/%s, which these flags leave alone: %s", service.Namespace, service.Name, why)
+	}
+	if of, described := lb.DescribedService(l.Description); described && of.Cluster != s.ClusterName {
+		return fmt.Sprintf("it belongs to Service %s/%s, but was created with --cluster-name %q, and this is %q", service.Namespace, service.Name, of.Cluster, s.ClusterName)
+	}
+	return fmt.Sprintf("it belongs to Service %s/%s, which uses another one: see `kube-octavia status`", service.Namespace, service.Name)
+}
+
+// whyLeftAlone says why flags leave a Service of type LoadBalancer alone; "" if they do not.
+func (s Source) whyLeftAlone(service *corev1.Service) string {
+	if s.Serves(service) || s.Leaves(service) {
+		return ""
+	}
+	return s.WhyNotServed(service)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -67,9 +68,11 @@ func TestUnchangedOutcomes(t *testing.T) {
 }
 
 func TestOwnerOfALoadBalancerWithoutAService(t *testing.T) {
-	s := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "uid-c"}, Neutron: neutron.New(nil, "project")}}
-	web := corev1.Service{}
-	web.Namespace, web.Name = "shop", "web"
+	s := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "uid-c", LoadBalancerClass: "a", DefaultClass: true}, Neutron: neutron.New(nil, "project")}}
+	web := corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	web.Namespace, web.Name, web.UID = "shop", "web", "uid-web"
+	classed := *web.DeepCopy()
+	classed.Name, classed.UID, classed.Spec.LoadBalancerClass = "classed", "uid-classed", ptr.To("b")
 	described := func(text string) lb.LoadBalancer { return lb.LoadBalancer{ProjectID: "project", Description: text} }
 	tagged := func(tag string) lb.LoadBalancer {
 		return lb.LoadBalancer{Description: "Kubernetes external service shop/web from cluster prod", Tags: []string{tag}}
@@ -80,13 +83,23 @@ func TestOwnerOfALoadBalancerWithoutAService(t *testing.T) {
 	}{
 		"another project's":      {lb.LoadBalancer{ProjectID: "other"}, "another project (other)"},
 		"another cluster's uid":  {tagged("kube-octavia.cluster=uid-x"), "uid of another cluster (uid-x)"},
-		"our uid":                {tagged("kube-octavia.cluster=uid-c"), "uid of this cluster"},
-		"another cluster's name": {described("Kubernetes external service shop/web from cluster test"), `Service shop/web of cluster "test", but --cluster-name is "prod"`},
-		"a deleted Service":      {described("Kubernetes external service shop/api from cluster prod"), "shop/api, which does not exist"},
-		"a Service with another": {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
-		"not described":          {described(""), "its Service is unknown"},
+		"our uid, of no Service": {tagged("kube-octavia.cluster=uid-c"), "its Service does not exist any more"},
+		"our uid, of a Service that these flags leave alone": {
+			lb.LoadBalancer{Tags: []string{"kube-octavia.cluster=uid-c", "kube-octavia.service=uid-classed"}},
+			`Service shop/classed, which these flags leave alone: spec.loadBalancerClass is "b", and --load-balancer-class is "a"`},
+		"our uid, of a Service under another cluster name": {
+			lb.LoadBalancer{Description: "Kubernetes external service shop/web from cluster test", Tags: []string{"kube-octavia.cluster=uid-c", "kube-octavia.service=uid-web"}},
+			`Service shop/web, but was created with --cluster-name "test", and this is "prod"`},
+		"our uid, of a Service with another": {
+			lb.LoadBalancer{Description: "Kubernetes external service shop/web from cluster prod", Tags: []string{"kube-octavia.cluster=uid-c", "kube-octavia.service=uid-web"}},
+			"Service shop/web, which uses another one"},
+		"a Service that these flags leave alone": {described("Kubernetes external service shop/classed from cluster prod"), "shop/classed, which these flags leave alone"},
+		"another cluster's name":                 {described("Kubernetes external service shop/web from cluster test"), `Service shop/web of cluster "test", but --cluster-name is "prod"`},
+		"a deleted Service":                      {described("Kubernetes external service shop/api from cluster prod"), "shop/api, which does not exist"},
+		"a Service with another":                 {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
+		"not described":                          {described(""), "its Service is unknown"},
 	} {
-		if got := s.describeOwner(c.l, []corev1.Service{web}); !strings.Contains(got, c.want) {
+		if got := s.describeOwner(c.l, []corev1.Service{web, classed}); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q does not say %q", name, got, c.want)
 		}
 	}

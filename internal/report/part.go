@@ -105,6 +105,9 @@ func (f holding) objects() (o Objects) {
 		on = append(on[:len(on):len(on)], *f.current)
 	}
 	o.LoadBalancers = len(f.own)
+	if f.countsShared {
+		o.LoadBalancers++
+	}
 	for _, l := range on {
 		o.Listeners += len(f.listeners(l))
 		for _, p := range f.pools(l) {
@@ -117,7 +120,7 @@ func (f holding) objects() (o Objects) {
 	}
 	for _, floating := range f.floating {
 		shared := f.owner.Sharer && floating.PortID == f.current.Bare.VIP.PortID
-		if !shared || f.owner.MadeFloatingIP(floating) {
+		if !shared || f.countsShared || f.owner.MadeFloatingIP(floating) {
 			o.FloatingIPs++
 		}
 	}

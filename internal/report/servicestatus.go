@@ -39,7 +39,8 @@ type ServiceStatus struct {
 	Members    *Members   `json:"members,omitempty"`
 	LastChange LastChange `json:"lastChange"`
 	Drift      Drift      `json:"drift"`
-	// Objects are those that the Service has in the cloud. A shared load balancer counts for its owner only.
+	// Objects are those that the Service has in the cloud. A shared load balancer counts for its owner or, if that is not
+	// among the Services, for the first one that shares it.
 	Objects Objects `json:"objects"`
 	// Parts are the listeners of the Service and what is below them. They are only read if they are shown.
 	Parts []Part `json:"parts,omitempty"`
@@ -52,8 +53,10 @@ func (v ServiceStatus) NotServing() bool {
 
 // Addresses are those of a Service.
 type Addresses struct {
-	// Address is the published address.
+	// Address is the first published address: an IP address or a host name.
 	Address string `json:"address,omitempty"`
+	// Published are all published addresses.
+	Published []string `json:"addresses,omitempty"`
 	// VIPs are the addresses of the load balancer, FloatingIPs those that lead to them.
 	VIPs        []string `json:"vips,omitempty"`
 	FloatingIPs []string `json:"floatingIPs,omitempty"`
@@ -119,6 +122,8 @@ type holding struct {
 	// own are its own load balancers. current is the one that serves it, which may be another owner's, or nil.
 	own     []octavia.Listed
 	current *octavia.Listed
+	// countsShared is whether the load balancer of another owner, and its floating IPs, count for this Service.
+	countsShared bool
 	// floating are floating IPs that lead to it, or that were created for it.
 	floating  []lb.FloatingIP
 	conflicts []Conflict
@@ -204,11 +209,15 @@ func (f holding) status() ServiceStatus {
 	if c := meta.FindStatusCondition(f.service.Status.Conditions, status.Programmed); c != nil {
 		v.Programming = Programming{string(c.Status), c.Reason, c.Message}
 	}
+	if why := status.WhyNotProgrammed(f.service.Status.Conditions); why != nil {
+		v.Reason, v.Message = why.Reason, why.Message
+	}
 	if c := meta.FindStatusCondition(f.service.Status.Conditions, status.Serving); c != nil {
 		v.Serving = &Serving{string(c.Status), c.Reason, c.Message}
 	}
-	if published := f.service.Status.LoadBalancer.Ingress; len(published) > 0 {
-		v.Address = published[0].IP
+	for _, published := range f.service.Status.LoadBalancer.Ingress {
+		v.Published = append(v.Published, cmp.Or(published.IP, published.Hostname))
+		v.Address = v.Published[0]
 	}
 	if f.current == nil {
 		return v

@@ -103,7 +103,7 @@ func TestAServiceHasTheStateOfItsOwnPartsOnly(t *testing.T) {
 	got := known(t).status()
 	want := ServiceStatus{
 		Namespace: "shop", Name: "web", LoadBalancerID: balancerID, LoadBalancerName: "kube_service_prod_shop_web", ProvisioningStatus: lb.Active, OperatingStatus: "DEGRADED",
-		Addresses:   Addresses{Address: "203.0.113.7", VIPs: []string{"10.0.0.5", "2001:db8::5"}, FloatingIPs: []string{"203.0.113.7"}},
+		Addresses:   Addresses{Address: "203.0.113.7", Published: []string{"203.0.113.7"}, VIPs: []string{"10.0.0.5", "2001:db8::5"}, FloatingIPs: []string{"203.0.113.7"}},
 		Programming: Programming{"True", "Programmed", "it serves"},
 		Members:     &Members{Total: 2, Up: &up},
 		LastChange:  LastChange{&metav1.Time{Time: changed}, "load balancer"},
@@ -134,17 +134,25 @@ func TestStateOfAServiceIn(t *testing.T) {
 		got  func(ServiceStatus) any
 		want any
 	}{
-		"members, if their statuses were not read":   {func(f *holding) { f.tree = nil }, func(v ServiceStatus) any { return *v.Members }, Members{Total: 2}},
-		"members, if the tree cannot be read":        {func(f *holding) { f.treeErr = errors.New("no answer") }, func(v ServiceStatus) any { return *v.Members }, Members{Total: 2, Unknown: "no answer"}},
-		"members without a health monitor":           {func(f *holding) { f.tree = treeOf(t, "NO_MONITOR", "NO_MONITOR") }, func(v ServiceStatus) any { return *v.Members }, Members{Total: 2, Up: number(0), Unmonitored: 2}},
-		"members of none":                            {none, func(v ServiceStatus) any { return v.Members == nil }, true},
-		"parts, if the tree cannot be read":          {func(f *holding) { f.treeErr = errors.New("no answer") }, func(v ServiceStatus) any { return len(v.Parts) }, 0},
-		"last change without a load balancer":        {none, func(v ServiceStatus) any { return v.LastChange }, LastChange{&metav1.Time{Time: changed.Add(-time.Hour)}, "condition Programmed"}},
-		"last change that Octavia does not show":     {func(f *holding) { f.current.Bare.UpdatedAt = "" }, func(v ServiceStatus) any { return v.LastChange }, LastChange{}},
-		"last change of a Service that nobody saw":   {func(f *holding) { none(f); f.service.Status.Conditions = nil }, func(v ServiceStatus) any { return v.LastChange }, LastChange{}},
-		"condition of a Service that nobody saw":     {func(f *holding) { f.service.Status.Conditions = nil }, func(v ServiceStatus) any { return v.Programming }, Programming{Programmed: "Unknown"}},
-		"id of a load balancer that is gone":         {none, func(v ServiceStatus) any { return v.LoadBalancerID + string(v.ProvisioningStatus) }, balancerID},
-		"objects of a sharer":                        {func(f *holding) { f.own, f.owner.Sharer = nil, true }, func(v ServiceStatus) any { return v.Objects }, Objects{Listeners: 1, Pools: 2, Members: 3, HealthMonitors: 1}},
+		"members, if their statuses were not read": {func(f *holding) { f.tree = nil }, func(v ServiceStatus) any { return *v.Members }, Members{Total: 2}},
+		"members, if the tree cannot be read":      {func(f *holding) { f.treeErr = errors.New("no answer") }, func(v ServiceStatus) any { return *v.Members }, Members{Total: 2, Unknown: "no answer"}},
+		"members without a health monitor":         {func(f *holding) { f.tree = treeOf(t, "NO_MONITOR", "NO_MONITOR") }, func(v ServiceStatus) any { return *v.Members }, Members{Total: 2, Up: number(0), Unmonitored: 2}},
+		"members of none":                          {none, func(v ServiceStatus) any { return v.Members == nil }, true},
+		"parts, if the tree cannot be read":        {func(f *holding) { f.treeErr = errors.New("no answer") }, func(v ServiceStatus) any { return len(v.Parts) }, 0},
+		"last change without a load balancer":      {none, func(v ServiceStatus) any { return v.LastChange }, LastChange{&metav1.Time{Time: changed.Add(-time.Hour)}, "condition Programmed"}},
+		"last change that Octavia does not show":   {func(f *holding) { f.current.Bare.UpdatedAt = "" }, func(v ServiceStatus) any { return v.LastChange }, LastChange{}},
+		"last change of a Service that nobody saw": {func(f *holding) { none(f); f.service.Status.Conditions = nil }, func(v ServiceStatus) any { return v.LastChange }, LastChange{}},
+		"condition of a Service that nobody saw":   {func(f *holding) { f.service.Status.Conditions = nil }, func(v ServiceStatus) any { return v.Programming }, Programming{Programmed: "Unknown"}},
+		"id of a load balancer that is gone":       {none, func(v ServiceStatus) any { return v.LoadBalancerID + string(v.ProvisioningStatus) }, balancerID},
+		"objects of a sharer":                      {func(f *holding) { f.own, f.owner.Sharer = nil, true }, func(v ServiceStatus) any { return v.Objects }, Objects{Listeners: 1, Pools: 2, Members: 3, HealthMonitors: 1}},
+		"objects of a sharer that counts for all": {func(f *holding) { f.own, f.owner.Sharer, f.countsShared = nil, true, true }, func(v ServiceStatus) any { return v.Objects },
+			Objects{LoadBalancers: 1, Listeners: 1, Pools: 2, Members: 3, HealthMonitors: 1, FloatingIPs: 1}},
+		"addresses of two families": {func(f *holding) {
+			f.service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.7"}, {IP: "2001:db8::5"}}
+		}, func(v ServiceStatus) any { return []any{v.Address, v.Published} }, []any{"203.0.113.7", []string{"203.0.113.7", "2001:db8::5"}}},
+		"an address that is a host name": {func(f *holding) {
+			f.service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "203.0.113.7.nip.io"}}
+		}, func(v ServiceStatus) any { return v.Address }, "203.0.113.7.nip.io"},
 		"objects of a Service with two":              {func(f *holding) { f.own = append(f.own, octavia.Listed{}) }, func(v ServiceStatus) any { return v.Objects.LoadBalancers }, 2},
 		"objects with a floating IP that leads away": {func(f *holding) { f.floating = append(f.floating, lb.FloatingIP{ID: "f-2", PortID: "elsewhere"}) }, func(v ServiceStatus) any { return []any{v.Objects.FloatingIPs, len(v.FloatingIPs)} }, []any{2, 1}},
 		"drift while Octavia works": {func(f *holding) { f.current.Bare.ProvisioningStatus = lb.PendingUpdate }, func(v ServiceStatus) any { return v.Drift },
@@ -165,5 +173,29 @@ func TestStateOfAServiceIn(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+func TestASharedLoadBalancerIsCountedOnceWhoeverIsThere(t *testing.T) {
+	balancer := listed()
+	theOwner := holding{service: programmed(), owner: owner, own: []octavia.Listed{balancer}, current: &balancer}
+	sharer := holding{service: programmed(), owner: another, current: &balancer}
+	sharer.owner.Sharer = true
+	without := holding{service: programmed(), owner: owner}
+	for name, c := range map[string]struct {
+		found []holding
+		want  []int
+	}{
+		"with its owner":              {[]holding{sharer, theOwner, sharer}, []int{0, 1, 0}},
+		"its owner is not among them": {[]holding{without, sharer, sharer}, []int{0, 1, 0}},
+	} {
+		countShared(c.found)
+		var got []int
+		for _, f := range c.found {
+			got = append(got, f.status().Objects.LoadBalancers)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
 	}
 }

@@ -20,11 +20,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/survey"
 )
 
-// Survey has Services of the cluster with their cloud objects, and objects that belong to no Service.
+// Survey has Services of the cluster with their cloud objects, and objects that belong to no Service. `status` prints it.
 type Survey struct {
 	// Unhandled says why no Service is handled; "" if one is.
-	Unhandled string          `json:"-"`
-	Services  []ServiceStatus `json:"services"`
+	Unhandled string `json:"-"`
+	// Unclassed is what function Unclassed says, if some Service is handled.
+	Unclassed string          `json:"-"`
+	Services  []ServiceStatus `json:"items"`
 	// Objects are those of all these Services.
 	Objects Objects `json:"objects"`
 	// Orphans have the uid of this cluster and of a Service that does not exist. They are only shown with all Services.
@@ -89,13 +91,16 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 		uids[s.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
 	}
 	services = slices.DeleteFunc(services, func(service corev1.Service) bool { return !o.selects(&service) })
-	all.Unhandled = Unhandled(s.Policy, o.place(), services)
+	if all.Unhandled = Unhandled(s.Policy, o.place(), services); all.Unhandled == "" {
+		all.Unclassed = Unclassed(s.Policy, services)
+	}
 	var found []holding
 	for i := range services {
 		if service := &services[i]; s.Serves(service) || s.Leaves(service) {
 			found = append(found, s.match(service, cloud, uids))
 		}
 	}
+	countShared(found)
 	s.read(ctx, found, cloud, o)
 	for _, f := range found {
 		row := f.status()
@@ -104,6 +109,23 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 		all.Objects = all.Objects.plus(row.Objects)
 	}
 	return all, ctx.Err()
+}
+
+// countShared counts each shared load balancer whose owner is not among the Services, such as one that left the group, for the
+// first Service that shares it.
+func countShared(found []holding) {
+	counted := map[string]bool{}
+	for _, f := range found {
+		for _, l := range f.own {
+			counted[l.Bare.ID] = true
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		if f.owner.Sharer && !counted[f.current.Bare.ID] {
+			counted[f.current.Bare.ID], f.countsShared = true, true
+		}
+	}
 }
 
 // place names where the Services are.
@@ -126,7 +148,7 @@ func (s Source) readCloud(ctx context.Context, everything bool) (c cloud, err er
 		return c, err
 	}
 	for _, l := range c.loadBalancers {
-		c.LoadBalancers = append(c.LoadBalancers, octavia.Head{ID: l.Bare.ID, ProvisioningStatus: l.Bare.ProvisioningStatus, Tags: l.Bare.Tags})
+		c.LoadBalancers = append(c.LoadBalancers, octavia.Head{ID: l.Bare.ID, ProvisioningStatus: l.Bare.ProvisioningStatus, VIPPortID: l.Bare.VIP.PortID, Tags: l.Bare.Tags})
 	}
 	if c.FloatingIPs, err = s.Neutron.FloatingIPs(ctx); err != nil || !everything {
 		return c, err

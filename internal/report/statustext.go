@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -34,9 +35,14 @@ type StatusPrinter struct {
 	Format StatusFormat
 	// Now returns the time, for ages.
 	Now func() time.Time
+	// Width is that of the terminal; 0 if there is none. The Services and the messages of format StatusText fit into it, if
+	// that is possible.
+	Width int
 
 	columns columns
-	last    *Survey
+	// left are the columns that do not fit, as of the first time.
+	left map[int]bool
+	last *Survey
 }
 
 // Print prints the Survey or, after the first one, what differs from the one before. If nothing does, it prints nothing.
@@ -51,7 +57,7 @@ func (p *StatusPrinter) Print(out io.Writer, s Survey) error {
 	p.last = &s
 	var b bytes.Buffer
 	p.services(&b, shown.Services, s.Conflicts, first)
-	if err := sections(&b, shown.Survey); err != nil {
+	if err := p.sections(&b, shown.Survey); err != nil {
 		return err
 	}
 	if len(shown.Gone) > 0 {
@@ -62,6 +68,9 @@ func (p *StatusPrinter) Print(out io.Writer, s Survey) error {
 	}
 	if first {
 		fmt.Fprintf(&b, "\n%s\n", footer(s))
+		if s.Unclassed != "" {
+			fmt.Fprintln(&b, s.Unclassed)
+		}
 	}
 	_, err := out.Write(b.Bytes())
 	return err
@@ -82,11 +91,20 @@ func (p *StatusPrinter) services(out io.Writer, services []ServiceStatus, confli
 	for _, v := range services {
 		lines = append(lines, p.cells(&v, conflicts))
 	}
+	if first && p.narrow() {
+		p.left = leaveOut(lines, p.Width)
+	}
+	for i := range lines {
+		lines[i] = without(lines[i], p.left)
+	}
 	p.columns.fit(lines...)
 	for _, cells := range lines {
 		p.columns.print(out, cells)
 	}
 }
+
+// narrow reports whether there is a width to fit into.
+func (p *StatusPrinter) narrow() bool { return p.Format == StatusText && p.Width > 0 }
 
 // cells returns the cells of a Service's row, or the titles of the columns.
 func (p *StatusPrinter) cells(v *ServiceStatus, conflicts []Conflict) (cells []string) {
@@ -110,7 +128,7 @@ func (p *StatusPrinter) cells(v *ServiceStatus, conflicts []Conflict) (cells []s
 	add(false, "PROVISIONING", string(v.ProvisioningStatus))
 	add(false, "OPERATING", v.OperatingStatus)
 	add(false, "MEMBERS", v.Members.String())
-	add(false, "ADDRESS", v.Address)
+	add(false, "ADDRESS", strings.Join(v.Published, ","))
 	add(true, "VIP", strings.Join(v.VIPs, ","))
 	add(true, "FLOATING IP", strings.Join(v.FloatingIPs, ","))
 	add(false, "PROGRAMMED", v.Programmed)
@@ -177,7 +195,7 @@ func (p *StatusPrinter) age(c LastChange) string {
 }
 
 // sections prints what is not in the rows. Empty sections are left out.
-func sections(out io.Writer, s Survey) error {
+func (p *StatusPrinter) sections(out io.Writer, s Survey) error {
 	w := tabwriter.NewWriter(out, 0, 0, len(gap), ' ', 0)
 	section := func(title string, lines [][]string) {
 		if len(lines) > 0 {
@@ -186,6 +204,13 @@ func sections(out io.Writer, s Survey) error {
 		for _, cells := range lines {
 			row(w, cells...)
 		}
+	}
+	messageSection := func(title string, lines [][]string) {
+		if !p.narrow() {
+			section(title, lines)
+			return
+		}
+		p.messages(w, title, lines)
 	}
 	var messages, drift, orphans, conflicts, ports [][]string
 	for _, v := range s.Services {
@@ -211,12 +236,42 @@ func sections(out io.Writer, s Survey) error {
 	for _, o := range s.LeftPorts {
 		ports = append(ports, []string{o.Kind, o.ID, o.Name})
 	}
-	section("NAMESPACE\tNAME\tMESSAGE", messages)
-	section("NAMESPACE\tNAME\tDRIFT", drift)
+	messageSection("NAMESPACE\tNAME\tMESSAGE", messages)
+	messageSection("NAMESPACE\tNAME\tDRIFT", drift)
 	section("ORPHAN\tID\tNAME\tOF SERVICE UID\tIN USE", orphans)
 	section("CONFLICT\tID\tNAMESPACE\tNAME\tWITH\tMESSAGE", conflicts)
 	section("LEFT BEHIND\tID\tNAME", ports)
 	return w.Flush()
+}
+
+// leastMessage is how narrow the column of messages becomes at most.
+const leastMessage = 40
+
+// messages prints a section whose last column is a text, which is broken into lines.
+func (p *StatusPrinter) messages(w io.Writer, title string, lines [][]string) {
+	if len(lines) == 0 {
+		return
+	}
+	var names columns
+	names.fit(strings.Split(title, "\t"))
+	for _, cells := range lines {
+		names.fit(cells[:len(cells)-1])
+	}
+	room := p.Width
+	for _, width := range names.widths[:len(names.widths)-1] {
+		room -= width + len(gap)
+	}
+	fmt.Fprintln(w, "\n"+title)
+	for _, cells := range lines {
+		last := len(cells) - 1
+		for i, line := range wrap(cells[last], max(room, leastMessage)) {
+			if i > 0 {
+				fmt.Fprintln(w, strings.Repeat("\t", last)+line)
+				continue
+			}
+			row(w, append(slices.Clone(cells[:last]), line)...)
+		}
+	}
 }
 
 // lines returns the differences, one each.
@@ -249,8 +304,8 @@ func footer(s Survey) string {
 // tree returns the Service with its load balancer and the parts of that.
 func (v ServiceStatus) tree() tree.Node {
 	root := tree.Node{Text: strings.TrimSpace(fmt.Sprintf("%s/%s Programmed=%s %s", v.Namespace, v.Name, v.Programmed, v.Reason))}
-	if v.Address != "" {
-		root.Text += ", " + v.Address
+	if len(v.Published) > 0 {
+		root.Text += ", " + strings.Join(v.Published, ", ")
 	}
 	if v.NotServing() {
 		root.Text += ", does not serve: " + v.Serving.Reason

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,6 +118,24 @@ func TestAServiceThatIsProgrammedAndDoesNotServeSaysSo(t *testing.T) {
 	}
 }
 
+func TestAllPublishedAddressesAreShown(t *testing.T) {
+	v := ServiceStatus{Namespace: "shop", Name: "web", Addresses: Addresses{Address: "203.0.113.7", Published: []string{"203.0.113.7", "2001:db8::5"}}, Programming: Programming{Programmed: "True"}}
+	for format, want := range map[StatusFormat]string{StatusText: "   203.0.113.7,2001:db8::5   ", StatusWide: "   203.0.113.7,2001:db8::5   ", StatusTree: "Programmed=True, 203.0.113.7, 2001:db8::5\n"} {
+		if text := printed(t, format, Survey{Services: []ServiceStatus{v}})[0]; !strings.Contains(text, want) {
+			t.Errorf("%s: printed:\n%s\nwant %q", format, text, want)
+		}
+	}
+}
+
+func TestServicesWithoutAClassAreNamedOnceBelowTheTable(t *testing.T) {
+	s := Survey{Unclassed: "1 Service is not handled"}
+	for i, text := range printed(t, StatusText, s, Survey{Unclassed: s.Unclassed, Services: []ServiceStatus{{Name: "web"}}}) {
+		if said := strings.HasSuffix(text, " floating IPs\n1 Service is not handled\n"); said != (i == 0) {
+			t.Errorf("%d: %s", i, text)
+		}
+	}
+}
+
 func TestStatusOfNothingHasTitlesAndNumbers(t *testing.T) {
 	want := "NAMESPACE   NAME   LOAD BALANCER   PROVISIONING   OPERATING   MEMBERS   ADDRESS   PROGRAMMED   REASON   DRIFT   CONFLICT   LAST CHANGE   OBJECTS\n\n" +
 		"0 Services: 0 load balancers, 0 listeners, 0 pools, 0 members, 0 health monitors, 0 floating IPs\n"
@@ -211,5 +230,72 @@ func TestATreeSaysWhoseALoadBalancerIs(t *testing.T) {
 	want := "shop/web Programmed=Unknown\n  └─ load balancer n (lb-1) ACTIVE, of another owner\n"
 	if d := cmp.Diff(want, v.tree().String()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestATableFitsIntoTheTerminal(t *testing.T) {
+	const id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+	all := surveyed(t)
+	all.Services[1].LoadBalancerID = id
+	all.Services[0].Message = "the quota of load balancers of the project is used up: 20 of 20; delete load balancers that nobody needs, or ask the operator of the cloud for more of them"
+	for _, c := range []struct {
+		width   int
+		has     []string
+		hasNot  []string
+		wrapped bool
+	}{
+		{0, []string{"LOAD BALANCER", id, "OBJECTS", all.Services[0].Message}, nil, false},
+		{300, []string{"LOAD BALANCER", id, "OBJECTS"}, nil, false},
+		{120, []string{"NAMESPACE", "NAME", "ADDRESS", "OPERATING", "PROGRAMMED", "REASON"}, []string{"LOAD BALANCER", id}, true},
+		{80, []string{"NAMESPACE", "NAME", "ADDRESS", "PROGRAMMED"}, []string{"LOAD BALANCER", id, "OBJECTS", "LAST CHANGE"}, true},
+	} {
+		var out bytes.Buffer
+		p := StatusPrinter{Format: StatusText, Now: time.Now, Width: c.width}
+		if err := p.Print(&out, all); err != nil {
+			t.Fatal(err)
+		}
+		table, rest, _ := strings.Cut(out.String(), "\n\n")
+		messages, _, _ := strings.Cut(rest, "\n\n")
+		for line := range strings.Lines(table + "\n" + messages) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); c.wrapped && n > c.width {
+				t.Errorf("width %d: a line of %d: %s", c.width, n, line)
+			}
+		}
+		for _, text := range c.has {
+			if !strings.Contains(table+messages, text) {
+				t.Errorf("width %d: no %s in\n%s\n%s", c.width, text, table, messages)
+			}
+		}
+		for _, text := range c.hasNot {
+			if strings.Contains(table, text) {
+				t.Errorf("width %d: %s in\n%s", c.width, text, table)
+			}
+		}
+		if got := strings.Join(strings.Fields(messages), " "); !strings.Contains(got, all.Services[0].Message) {
+			t.Errorf("width %d: the message is not whole:\n%s", c.width, messages)
+		}
+	}
+}
+
+func TestAWideTableIsNeverCut(t *testing.T) {
+	var cut, whole bytes.Buffer
+	narrow, none := StatusPrinter{Format: StatusWide, Now: time.Now, Width: 80}, StatusPrinter{Format: StatusWide, Now: time.Now}
+	if err := errors.Join(narrow.Print(&cut, surveyed(t)), none.Print(&whole, surveyed(t))); err != nil || cut.String() != whole.String() {
+		t.Errorf("%v: it is not the same:\n%s\n%s", err, cut.String(), whole.String())
+	}
+}
+
+func TestATextIsBrokenBetweenWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                       {""},
+		"one":                    {"one"},
+		"one two three":          {"one two", "three"},
+		"averyverylongword a b":  {"averyverylongword", "a b"},
+		"ääää ööö":               {"ääää ööö"},
+		"  spaces   everywhere ": {"spaces", "everywhere"},
+	} {
+		if d := cmp.Diff(want, wrap(text, 8)); d != "" {
+			t.Errorf("%q (-want +got):\n%s", text, d)
+		}
 	}
 }

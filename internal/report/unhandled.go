@@ -19,6 +19,34 @@ func (s Source) unhandled(services []corev1.Service) string {
 	return Unhandled(s.Policy, "the cluster", services)
 }
 
+// unclassedNames is how many Services without a class are named.
+const unclassedNames = 3
+
+// Unclassed says which of the Services are of type LoadBalancer, without a class, and not handled for that reason. It returns ""
+// for none. One with another class is not meant for this controller, so it is not named.
+func Unclassed(policy claim.Policy, services []corev1.Service) string {
+	var names []string
+	reason := ""
+	for i := range services {
+		service := &services[i]
+		if service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil && !policy.Handles(service) && !policy.Leaves(service) {
+			names, reason = append(names, service.Namespace+"/"+service.Name), policy.WhyNotServed(service)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	counted := "1 Service of type LoadBalancer is not handled: "
+	if len(names) > 1 {
+		counted = fmt.Sprintf("%d Services of type LoadBalancer are not handled: ", len(names))
+	}
+	more := ""
+	if n := len(names) - unclassedNames; n > 0 {
+		names, more = names[:unclassedNames], fmt.Sprintf(" and %d more", n)
+	}
+	return counted + strings.Join(names, ", ") + more + " (" + reason + ")"
+}
+
 // Unhandled says that none of the Services that are in the place, a namespace or the cluster, is handled, and why those of
 // type LoadBalancer are not. It returns "" if one is handled.
 func Unhandled(policy claim.Policy, place string, services []corev1.Service) string {
