@@ -20,9 +20,10 @@ import (
 
 // Facts are what was read.
 type Facts struct {
-	Cluster  string
-	ReadAt   time.Time
-	Services []ServiceFacts
+	Cluster string
+	// ReadAt is when the lists of the cloud were read, and ServicesAt when Services and events were up to date.
+	ReadAt, ServicesAt time.Time
+	Services           []ServiceFacts
 	// Events are those of all Services, by their uids.
 	Events map[types.UID][]corev1.Event
 	// Survey has the orphans, conflicts and left ports.
@@ -57,7 +58,7 @@ const mostEvents = 20
 // Build returns the topology. It needs no call and changes no fact.
 func Build(f Facts) Topology {
 	t := Topology{
-		Cluster: f.Cluster, ReadAt: f.ReadAt, Note: f.Note,
+		Cluster: f.Cluster, ReadAt: f.ReadAt, ServicesAt: f.ServicesAt, Note: f.Note,
 		Services: []Service{}, Orphans: list(f.Survey.Orphans), Conflicts: list(f.Survey.Conflicts), LeftPorts: list(f.Survey.LeftPorts),
 		Problems: list(f.Problems),
 	}
@@ -71,7 +72,7 @@ func Build(f Facts) Topology {
 	}
 	t.Unread = len(unread)
 	slices.SortFunc(t.Services, func(a, b Service) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.State.badness(), a.State.badness()), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return t
 }
@@ -92,6 +93,7 @@ func service(f ServiceFacts, events []corev1.Event) Service {
 		s.Conditions = append(s.Conditions, Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time})
 	}
 	s.State, s.Reasons = judge(f.Service, s)
+	s.Unmonitored = unmonitored(s.LoadBalancer)
 	return s
 }
 
@@ -156,7 +158,7 @@ func loadBalancer(f ServiceFacts) *LoadBalancer {
 	if address := f.Observed.Address(); address != l.VIP.Address {
 		b.FloatingIP = address
 	}
-	for _, listener := range l.Listeners {
+	for _, listener := range byPort(l.Listeners) {
 		next := Listener{
 			ID: listener.ID, Name: listener.Name, Protocol: string(listener.Protocol), Port: listener.Port,
 			Statuses: shown.of(listener.ID, listener.ProvisioningStatus), AllowedCIDRs: list(listener.AllowedCIDRs), TLS: listener.TLS != nil,
@@ -171,6 +173,13 @@ func loadBalancer(f ServiceFacts) *LoadBalancer {
 		b.addPool(p, shown)
 	}
 	return b
+}
+
+// byPort returns the listeners in the order of their ports, whatever the order of the cloud's answer was.
+func byPort(all []lb.Listener) []lb.Listener {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b lb.Listener) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol))
+	})
 }
 
 // addPool adds a pool, once: several listeners may have the same.

@@ -8,6 +8,7 @@
 package topology
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -21,8 +22,11 @@ type Topology struct {
 	Cluster string `json:"cluster"`
 	// ReadAt is when the lists of the cloud were read; zero before the first.
 	ReadAt time.Time `json:"readAt"`
+	// ServicesAt is when Services and events were known to be up to date; zero before that.
+	ServicesAt time.Time `json:"servicesAt"`
 	// Unread is the number of load balancers whose members were not read yet.
-	Unread    int               `json:"unread"`
+	Unread int `json:"unread"`
+	// Services are sorted: the worst first, then by namespace and name.
 	Services  []Service         `json:"services"`
 	Orphans   []orphan.Object   `json:"orphans"`
 	Conflicts []report.Conflict `json:"conflicts"`
@@ -44,7 +48,7 @@ type Problem struct {
 	Since time.Time `json:"since"`
 }
 
-// State is the state of a Service in one word.
+// State is the state of a Service, or of an object of Octavia, in one word.
 type State string
 
 // The states, from good to bad.
@@ -59,17 +63,12 @@ const (
 	Warning State = "warning"
 	// Failed: it does not serve.
 	Failed State = "failed"
+	// Unmonitored: no health monitor checks the member, so that nobody knows whether it serves. No Service has this state.
+	Unmonitored State = "unmonitored"
 )
 
-// worse returns the worse of two states.
-func worse(a, b State) State {
-	for _, s := range []State{Failed, Warning, Pending, Unknown} {
-		if a == s || b == s {
-			return s
-		}
-	}
-	return OK
-}
+// badness orders the states of Services: the higher, the worse.
+func (s State) badness() int { return slices.Index([]State{OK, Unknown, Pending, Warning, Failed}, s) }
 
 // Service is one Service, and what it has in the cloud.
 type Service struct {
@@ -82,11 +81,13 @@ type Service struct {
 	Addresses []string `json:"addresses"`
 	Ports     []string `json:"ports"`
 	State     State    `json:"state"`
-	// Reasons say why the state is not OK, the most important first.
-	Reasons    []string    `json:"reasons"`
-	Conditions []Condition `json:"conditions"`
-	Events     []Event     `json:"events"`
-	Plan       Plan        `json:"plan"`
+	// Reasons say why the state is not OK, the worst first.
+	Reasons []string `json:"reasons"`
+	// Unmonitored are the ports, such as 443/TCP, with members that no health monitor checks.
+	Unmonitored []string    `json:"unmonitored"`
+	Conditions  []Condition `json:"conditions"`
+	Events      []Event     `json:"events"`
+	Plan        Plan        `json:"plan"`
 	// LoadBalancer is nil if there is none.
 	LoadBalancer *LoadBalancer `json:"loadBalancer"`
 }

@@ -6,6 +6,7 @@ package topology
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func facts(edits ...func(*ServiceFacts)) ServiceFacts {
 		Service: service,
 		Observed: lb.Observed{
 			LoadBalancer: &lb.LoadBalancer{ID: "lb-1", VIP: lb.VIP{Address: "10.0.0.9", PortID: "port-1"}, ProvisioningStatus: lb.Active, OperatingStatus: online,
-				Listeners: []lb.Listener{{ID: "l-1", Port: 443, ProvisioningStatus: lb.Active, Pool: &pool}}},
+				Listeners: []lb.Listener{{ID: "l-1", Protocol: "TCP", Port: 443, ProvisioningStatus: lb.Active, Pool: &pool}}},
 			FloatingIPs: []lb.FloatingIP{{Address: "203.0.113.7", PortID: "port-1"}},
 		},
 		Details: Details{MembersRead: true, Statuses: map[string]octavia.Status{
@@ -69,8 +70,8 @@ func TestStateOfAService(t *testing.T) {
 		reason string
 	}{
 		"it serves":                       {nil, OK, ""},
-		"one member is down":              {[]func(*ServiceFacts){operating(failed, "a")}, Warning, "1 of 2 members of pool pool are down"},
-		"all members are down":            {[]func(*ServiceFacts){operating(failed, "a", "b")}, Failed, "All 2 members of pool pool are down"},
+		"one member is down":              {[]func(*ServiceFacts){operating(failed, "a")}, Warning, "1 of 2 members of port 443/TCP is down: 10.0.0.1."},
+		"all members are down":            {[]func(*ServiceFacts){operating(failed, "a", "b")}, Failed, "All 2 members of port 443/TCP are down."},
 		"members without a monitor":       {[]func(*ServiceFacts){operating(noMonitor, "a", "b")}, OK, ""},
 		"the load balancer is DEGRADED":   {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Observed.LoadBalancer.OperatingStatus = degraded }}, Warning, "DEGRADED"},
 		"it is in ERROR":                  {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Observed.LoadBalancer.ProvisioningStatus = lb.Error }}, Failed, "ERROR"},
@@ -86,13 +87,16 @@ func TestStateOfAService(t *testing.T) {
 		"no endpoint is ready": {[]func(*ServiceFacts){func(f *ServiceFacts) {
 			f.Service.Status.Conditions = append(f.Service.Status.Conditions, metav1.Condition{Type: status.Serving, Status: metav1.ConditionFalse, Reason: status.ReasonNoEndpoints, Message: "no endpoint"})
 		}}, Failed, "NoEndpoints"},
+		"an annotation is unknown": {[]func(*ServiceFacts){func(f *ServiceFacts) {
+			f.Service.Status.Conditions = append(f.Service.Status.Conditions, metav1.Condition{Type: status.AnnotationsKnown, Status: metav1.ConditionFalse, Reason: status.ReasonUnknownAnnotation, Message: "kube-octavia.io/tls"})
+		}}, Warning, "UnknownAnnotation: kube-octavia.io/tls"},
 		"no controller has processed it": {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Service.Status.Conditions = nil }}, Unknown, "no controller"},
 		"there is no plan":               {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Err = errors.New("no answer") }}, Unknown, "no answer"},
 		"its members were not read":      {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Err, f.Details.MembersRead = errors.New("not read"), false }}, Unknown, "not read yet"},
 		"it is being deleted":            {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Service.DeletionTimestamp = &metav1.Time{} }}, Pending, "being deleted"},
 	} {
 		got := Build(Facts{Services: []ServiceFacts{facts(c.edits...)}}).Services[0]
-		if got.State != c.want || c.reason == "" && len(got.Reasons) > 0 || c.reason != "" && !strings.Contains(strings.Join(got.Reasons, "\n"), c.reason) {
+		if got.State != c.want || c.reason == "" && len(got.Reasons) > 0 || c.reason != "" && (len(got.Reasons) == 0 || !strings.Contains(got.Reasons[0], c.reason)) {
 			t.Errorf("%s: %s, want %s: %q", name, got.State, c.want, got.Reasons)
 		}
 	}
@@ -106,6 +110,9 @@ func TestPoolOfSeveralListenersIsShownOnce(t *testing.T) {
 	})
 	l := Build(Facts{Services: []ServiceFacts{f}}).Services[0].LoadBalancer
 	var pools, of []string
+	if l.Listeners[0].Port != 80 || l.Listeners[1].Port != 443 {
+		t.Errorf("not in the order of their ports: %+v", l.Listeners)
+	}
 	for _, p := range l.Pools {
 		pools = append(pools, p.ID)
 	}
@@ -145,6 +152,73 @@ func TestJSONHasNoNullListThatThePageWouldTripOver(t *testing.T) {
 		}
 		if rest := strings.ReplaceAll(string(text), `"loadBalancer":null`, ""); strings.Contains(rest, "null") {
 			t.Errorf("%s: %s", name, rest)
+		}
+	}
+}
+
+func TestTheReasonOfTheWorstStateComesFirst(t *testing.T) {
+	f := facts(operating(failed, "a", "b"), condition(metav1.ConditionFalse, status.ReasonUpdating), func(f *ServiceFacts) {
+		f.Plan.Ops = []diff.Op{diff.DeleteLoadBalancer{ID: "lb-1"}}
+		f.Plan.Refused = []diff.Refusal{{Reason: "Unsupported", Message: "no UDP"}}
+	})
+	want := []string{"All 2 members of port 443/TCP are down.", "Unsupported: no UDP", "Updating: ", "1 operation is pending."}
+	if diff := cmp.Diff(want, Build(Facts{Services: []ServiceFacts{f}}).Services[0].Reasons); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestServicesAreSortedTheWorstFirstAndThenByName(t *testing.T) {
+	named := func(name string, edits ...func(*ServiceFacts)) ServiceFacts {
+		return facts(append(edits, func(f *ServiceFacts) { f.Service.Name = name })...)
+	}
+	var got []string
+	for _, s := range Build(Facts{Services: []ServiceFacts{
+		named("b"), named("a"), named("unknown", func(f *ServiceFacts) { f.Err = errors.New("no answer") }), named("down", operating(failed, "a", "b")),
+		named("changing", condition(metav1.ConditionFalse, status.ReasonUpdating)), named("degraded", operating(failed, "a")), named("also-down", operating(failed, "a", "b")),
+	}}).Services {
+		got = append(got, s.Name)
+	}
+	if diff := cmp.Diff([]string{"also-down", "down", "degraded", "changing", "unknown", "a", "b"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMembersWithoutAHealthMonitorAreNotSaidToServe(t *testing.T) {
+	s := Build(Facts{Services: []ServiceFacts{facts(operating(noMonitor, "a", "b"))}}).Services[0]
+	for _, m := range s.LoadBalancer.Pools[0].Members {
+		if m.State != Unmonitored {
+			t.Errorf("member %s is %s", m.Address, m.State)
+		}
+	}
+	if diff := cmp.Diff([]string{"443/TCP"}, s.Unmonitored); diff != "" {
+		t.Errorf("ports (-want +got):\n%s", diff)
+	}
+	if monitored := Build(Facts{Services: []ServiceFacts{facts()}}).Services[0].Unmonitored; len(monitored) > 0 {
+		t.Errorf("with a monitor: %q", monitored)
+	}
+}
+
+func TestAReasonNamesAFewMembersThatAreDown(t *testing.T) {
+	for down, want := range map[int]string{
+		1: "1 of 7 members of port 443/TCP is down: 10.0.1.0.",
+		4: "4 of 7 members of port 443/TCP are down: 10.0.1.0, 10.0.1.1, 10.0.1.2, 10.0.1.3.",
+		6: "6 of 7 members of port 443/TCP are down: 10.0.1.0, 10.0.1.1, 10.0.1.2 and 3 others.",
+	} {
+		f := facts(func(f *ServiceFacts) {
+			pool := f.Observed.LoadBalancer.Listeners[0].Pool
+			pool.Members = nil
+			for i := range 7 {
+				m := lb.Member{ID: fmt.Sprint("m", i), Address: fmt.Sprint("10.0.1.", i), ProvisioningStatus: lb.Active}
+				pool.Members = append(pool.Members, m)
+				word := online
+				if i < down {
+					word = failed
+				}
+				f.Details.Statuses[m.ID] = octavia.Status{Operating: word}
+			}
+		})
+		if got := Build(Facts{Services: []ServiceFacts{f}}).Services[0].Reasons; len(got) != 1 || got[0] != want {
+			t.Errorf("%d down: %q", down, got)
 		}
 	}
 }

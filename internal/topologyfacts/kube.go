@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -20,6 +21,9 @@ import (
 
 // syncLimit is how long the watches may take to begin.
 const syncLimit = 20 * time.Second
+
+// answerLimit is how long the cluster may take to answer while the watches run.
+const answerLimit = 5 * time.Second
 
 // kube is the cache of the cluster's objects, while somebody looks.
 type kube struct {
@@ -31,14 +35,16 @@ type kube struct {
 	members atomic.Int64
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	// direct reads without the cache.
+	direct client.Client
 }
 
 func newKube(o Options) *kube { return &kube{options: o, changed: make(chan struct{}, 1)} }
 
-// start begins the watches, unless they run.
+// start begins the watches or, if they run, looks whether the cluster still answers: watches do not say that it does not.
 func (k *kube) start(ctx context.Context) error {
 	if k.synced {
-		return nil
+		return k.options.Explain(k.answers(ctx))
 	}
 	k.stop()
 	if err := k.check(ctx); err != nil {
@@ -74,20 +80,26 @@ func (k *kube) start(ctx context.Context) error {
 		return errNotSynced(syncLimit)
 	}
 	k.reader, k.synced = reader, true
-	k.options.Planner.Reader = reader
 	return nil
+}
+
+// answers returns an error if the cluster does not answer.
+func (k *kube) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	return k.direct.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
 }
 
 // check reads one object of each kind: a cache would not say why it does not get them.
 func (k *kube) check(ctx context.Context) error {
-	direct, err := client.New(k.options.Cluster, client.Options{})
-	if err != nil {
+	var err error
+	if k.direct, err = client.New(k.options.Cluster, client.Options{}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, syncLimit)
 	defer cancel()
 	for _, list := range []client.ObjectList{&corev1.ServiceList{}, &corev1.NodeList{}, &discoveryv1.EndpointSliceList{}, &corev1.EventList{}} {
-		if err := direct.List(ctx, list, client.Limit(1)); err != nil {
+		if err := k.direct.List(ctx, list, client.Limit(1)); err != nil {
 			return err
 		}
 	}

@@ -33,31 +33,35 @@ type plan struct {
 
 // topology returns the topology of what was read.
 func (w *Watcher) topology(ctx context.Context) topology.Topology {
-	f := topology.Facts{Cluster: w.Planner.ClusterName, ReadAt: w.lists.readAt, Survey: w.survey, Events: map[types.UID][]corev1.Event{}}
 	if w.kube.synced {
-		if err := w.addServices(ctx, &f); err != nil {
-			w.note(ofKubernetes, err)
+		if err := w.readServices(ctx); err != nil {
+			w.noteUnlessEnded(ctx, ofKubernetes, err)
 		}
 	}
-	f.Problems = w.sortedProblems()
-	return topology.Build(f)
+	return topology.Build(topology.Facts{
+		Cluster: w.Policy.ClusterName, ReadAt: w.lists.readAt, ServicesAt: w.servicesAt, Services: w.services, Events: w.events, Note: w.nothing,
+		Survey: w.survey, Problems: w.sortedProblems(),
+	})
 }
 
-func (w *Watcher) addServices(ctx context.Context, f *topology.Facts) error {
+// readServices reads the Services of the cluster with their events, and what they have in the lists.
+func (w *Watcher) readServices(ctx context.Context) error {
 	var services corev1.ServiceList
 	var events corev1.EventList
 	if err := errors.Join(w.kube.reader.List(ctx, &services), w.kube.reader.List(ctx, &events)); err != nil {
 		return err
 	}
+	w.events = map[types.UID][]corev1.Event{}
 	for _, e := range events.Items {
-		f.Events[e.InvolvedObject.UID] = append(f.Events[e.InvolvedObject.UID], e)
+		w.events[e.InvolvedObject.UID] = append(w.events[e.InvolvedObject.UID], e)
 	}
+	w.services, w.nothing = nil, ""
 	w.used = map[string]bool{}
 	plans := map[types.NamespacedName]plan{}
 	shared := w.sharedState()
 	for i := range services.Items {
 		service := &services.Items[i]
-		if !w.Planner.Serves(service) && !w.Planner.Leaves(service) {
+		if !w.Policy.Serves(service) && !w.Policy.Leaves(service) {
 			continue
 		}
 		key := client.ObjectKeyFromObject(service)
@@ -68,11 +72,11 @@ func (w *Watcher) addServices(ctx context.Context, f *topology.Facts) error {
 			w.used[l.ID] = true
 			facts.Observed.LoadBalancer, facts.Details = w.shown(*l), w.lists.detailsOf(l.ID)
 		}
-		f.Services = append(f.Services, facts)
+		w.services = append(w.services, facts)
 	}
 	w.plans = plans
-	if len(f.Services) == 0 {
-		f.Note = report.Unhandled(w.Planner.Policy, "the cluster", services.Items)
+	if len(w.services) == 0 {
+		w.nothing = report.Unhandled(w.Policy, "the cluster", services.Items)
 	}
 	return nil
 }
@@ -107,11 +111,11 @@ func (w *Watcher) plan(ctx context.Context, service *corev1.Service, shared [sha
 		return before
 	}
 	p := plan{on: on, made: time.Now()}
-	if w.lists.readAt.IsZero() {
+	if w.planner == nil || w.lists.readAt.IsZero() {
 		p.err = errors.New("the load balancers were not read yet")
 		return p
 	}
-	p.ListedPlan, p.err = w.Planner.PlanFromLists(ctx, service, &w.lists)
+	p.ListedPlan, p.err = w.planner.PlanFromLists(ctx, service, &w.lists)
 	return p
 }
 

@@ -15,10 +15,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/report"
@@ -27,8 +30,13 @@ import (
 
 // Options configure a Watcher.
 type Options struct {
-	// Planner makes the plans. Its Reader is replaced by one with a cache, and its Secrets by a reader that reads none.
-	Planner *planner.Planner
+	// Policy says which Services are shown.
+	Policy claim.Policy
+	// Cloud has the planner once OpenStack is connected. Until then Services are shown without their load balancers.
+	Cloud *Cloud
+	// Login says where the login of the cloud is, for people, and LoginFollowed whether it is read again when it changes.
+	Login         string
+	LoginFollowed bool
 	// Cluster and Cache are for that cache. Explain says what to do about an error of the cluster.
 	Cluster *rest.Config
 	Cache   cache.Options
@@ -63,9 +71,17 @@ const (
 // Watcher reads the facts. Only one Watch may run at a time.
 type Watcher struct {
 	Options
+	// planner is nil until OpenStack is connected.
+	planner    *planner.Planner
 	lists      lists
 	survey     report.Survey
 	surveyedAt time.Time
+	// services, events and nothing (why there is no Service) are what the cluster had when it was read last. servicesAt is
+	// when it answered last.
+	services   []topology.ServiceFacts
+	events     map[types.UID][]corev1.Event
+	nothing    string
+	servicesAt time.Time
 	plans      map[types.NamespacedName]plan
 	// used are the load balancers of Services, by the last topology.
 	used     map[string]bool
@@ -75,7 +91,6 @@ type Watcher struct {
 
 // New returns a Watcher that reads nothing before Watch.
 func New(o Options) *Watcher {
-	o.Planner.Secrets = withoutSecrets{o.Planner.Secrets}
 	return &Watcher{Options: o, lists: lists{details: map[string]detail{}}, plans: map[types.NamespacedName]plan{},
 		used: map[string]bool{}, problems: map[string]topology.Problem{}}
 }
@@ -84,13 +99,43 @@ func New(o Options) *Watcher {
 func (w *Watcher) Watch(ctx context.Context, publish func(topology.Topology)) {
 	w.kube = newKube(w.Options)
 	defer w.kube.stop()
-	for ctx.Err() == nil {
-		w.note(ofKubernetes, w.kube.start(ctx))
-		w.note(ofOpenStack, w.read(ctx, func() { publish(w.topology(ctx)) }))
+	show := func() {
 		if ctx.Err() == nil {
 			publish(w.topology(ctx))
-			w.wait(ctx, func() { publish(w.topology(ctx)) })
 		}
+	}
+	for first := true; ctx.Err() == nil; first = false {
+		w.readCluster(ctx)
+		w.connect()
+		if first && (w.planner == nil || !w.lists.readAt.IsZero()) {
+			show() // the cloud may take its time
+		}
+		if w.planner != nil {
+			w.noteUnlessEnded(ctx, ofOpenStack, w.read(ctx, show))
+		}
+		show()
+		w.wait(ctx, show)
+	}
+}
+
+// readCluster starts the watches of the cluster or, if they run, looks whether it answers.
+func (w *Watcher) readCluster(ctx context.Context) {
+	err := w.kube.start(ctx)
+	if err == nil {
+		w.servicesAt = time.Now()
+	}
+	w.noteUnlessEnded(ctx, ofKubernetes, err)
+}
+
+// connect takes the planner over when OpenStack is connected.
+func (w *Watcher) connect() {
+	var failure error
+	var since time.Time
+	w.planner, since, failure = w.Cloud.current()
+	if w.planner == nil {
+		w.note(ofOpenStack, failure, since)
+	} else if w.kube.synced {
+		w.planner.Reader = w.kube.reader
 	}
 }
 
@@ -117,11 +162,11 @@ func (w *Watcher) read(ctx context.Context, publish func()) error {
 }
 
 func (w *Watcher) readLists(ctx context.Context) error {
-	balancers, err := w.Planner.Octavia.Listed(ctx)
+	balancers, err := w.planner.Octavia.Listed(ctx)
 	if err != nil {
 		return err
 	}
-	floating, err := w.Planner.Neutron.FloatingIPs(ctx)
+	floating, err := w.planner.Neutron.FloatingIPs(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,8 +183,8 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 	if !w.kube.synced || time.Since(w.surveyedAt) < surveyInterval {
 		return nil
 	}
-	source := w.Planner.Source()
-	source.Reader = w.Planner.Secrets                                             // has no cache, and reads namespaces
+	source := w.planner.Source()
+	source.Reader = w.planner.Secrets                                             // has no cache, and reads namespaces
 	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
 	if err != nil {
 		return err
@@ -148,7 +193,8 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until the lists are to be read again. Meanwhile it publishes changes of the cluster.
+// wait waits until the lists are to be read again, or OpenStack is connected or not. Meanwhile it publishes changes of the
+// cluster.
 func (w *Watcher) wait(ctx context.Context, publish func()) {
 	next := time.After(w.Interval)
 	for {
@@ -156,6 +202,8 @@ func (w *Watcher) wait(ctx context.Context, publish func()) {
 		case <-ctx.Done():
 			return
 		case <-next:
+			return
+		case <-w.Cloud.changed:
 			return
 		case <-w.kube.changed:
 		}
@@ -168,13 +216,20 @@ func (w *Watcher) wait(ctx context.Context, publish func()) {
 	}
 }
 
-// note keeps what could not be read, or forgets it if err is nil.
-func (w *Watcher) note(of string, err error) {
+// noteUnlessEnded notes the error of a reading, unless the reading was ended: that is no problem of the cluster or the cloud.
+func (w *Watcher) noteUnlessEnded(ctx context.Context, of string, err error) {
+	if ctx.Err() == nil {
+		w.note(of, err, time.Now())
+	}
+}
+
+// note keeps what could not be read, and since when, or forgets it if err is nil.
+func (w *Watcher) note(of string, err error, since time.Time) {
 	if err == nil {
 		delete(w.problems, of)
 		return
 	}
-	p := topology.Problem{Of: of, Message: openstack.Reason(err), Action: action(of, err), Since: time.Now()}
+	p := topology.Problem{Of: of, Message: openstack.Reason(err), Action: w.action(of, err), Since: since}
 	if before, known := w.problems[of]; known {
 		p.Since = before.Since
 	} else {
@@ -184,19 +239,26 @@ func (w *Watcher) note(of string, err error) {
 }
 
 // action says what to do about a problem.
-func action(of string, err error) string {
-	if of == ofKubernetes {
-		return "Check the kubeconfig or the rights of the service account: list and watch of services, nodes, endpointslices and events in all namespaces. It is tried again after each interval."
+func (w *Watcher) action(of string, err error) string {
+	const again = "It is tried again after each interval."
+	switch {
+	case of == ofKubernetes && apierrors.IsForbidden(err):
+		return "Give the user the right to list and watch services, nodes, endpointslices and events in all namespaces, and to get namespace kube-system. " + again
+	case of == ofKubernetes:
+		return again
 	}
 	switch openstack.Classify(err) {
 	case openstack.Unauthorized:
-		return "Replace the credentials in cloud.conf. The file is read again when it changes."
+		if w.LoginFollowed {
+			return fmt.Sprintf("Replace the credentials in %s. It is read again when it changes.", w.Login)
+		}
+		return fmt.Sprintf("Replace the credentials in %s, and start this command again.", w.Login)
 	case openstack.Invalid:
-		return "Check the roles and access rules of the credentials in cloud.conf. `kube-octavia doctor` says what is missing."
+		return "Check the roles and access rules of the credentials in " + w.Login + ". `kube-octavia doctor` says what is missing."
 	case openstack.Throttled:
 		return "The cloud limits the rate of calls. It is tried again; a longer --refresh-interval needs fewer calls."
 	}
-	return "It is tried again after each interval. If it persists, `kube-octavia doctor` checks the cloud."
+	return again + " If it persists, `kube-octavia doctor` checks the cloud."
 }
 
 // sortedProblems returns the problems in a stable order.

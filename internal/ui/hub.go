@@ -33,6 +33,8 @@ type hub struct {
 	done   chan struct{}
 	leave  *time.Timer
 	last   *snapshot
+	// history is what changed. It outlasts the times in which nobody looks.
+	history topology.History
 	// next is closed when there is another snapshot.
 	next chan struct{}
 }
@@ -105,13 +107,14 @@ func (h *hub) close() {
 }
 
 func (h *hub) publish(t topology.Topology) {
-	s, err := newSnapshot(t)
-	if err != nil {
-		return // it cannot be: a topology is plain data
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.viewers == 0 && h.cancel == nil || s.equal(h.last) {
+	if h.viewers == 0 && h.cancel == nil {
+		return
+	}
+	h.history = h.history.Observe(t, time.Now())
+	s, err := newSnapshot(t, h.history)
+	if err != nil || s.equal(h.last) { // a topology is plain data, so that there is no error
 		return
 	}
 	h.last = s

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -83,7 +84,7 @@ func TestChangeHasOnlyTheServicesThatDiffer(t *testing.T) {
 		if edit != nil {
 			edit(&all)
 		}
-		s, err := newSnapshot(all)
+		s, err := newSnapshot(all, topology.History{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,5 +111,54 @@ func TestChangeHasOnlyTheServicesThatDiffer(t *testing.T) {
 	}
 	if !after.equal(after) || after.equal(before) || after.equal(nil) {
 		t.Error("equal is wrong")
+	}
+}
+
+func TestOnlyTheChangesThatAPageLacksAreSentAndTheyOutlastARest(t *testing.T) {
+	r := reading{make(chan struct{}), make(chan struct{}), make(chan topology.Topology)}
+	h := newHub(t.Context(), r)
+	read := func(names ...string) *snapshot {
+		all := named(names...)
+		all.ReadAt, all.ServicesAt = time.Unix(1, 0), time.Unix(1, 0)
+		_, next := h.current()
+		r.topologies <- all
+		<-next
+		last, _ := h.current()
+		return last
+	}
+	services := func(c change) (all []string) {
+		for _, x := range c.Changes {
+			all = append(all, x.Service)
+		}
+		return all
+	}
+	leave := h.join()
+	<-r.began
+	first := read("a")
+	second := read("a", "b")
+	third := read("a", "b", "c")
+	leave()
+	h.rest()
+	<-r.ended
+	leave = h.join()
+	<-r.began
+	fourth := read("a", "b", "c", "d")
+	leave()
+	go h.close()
+	<-r.ended
+	h.close()
+	for name, c := range map[string]struct {
+		sent change
+		want []string
+	}{
+		"a new page, at first":      {first.since(nil), nil},
+		"a page that saw the first": {third.since(first), []string{"b", "c"}},
+		"one that saw the second":   {third.since(second), []string{"c"}},
+		"one that saw all":          {third.since(third), nil},
+		"a new page after a rest":   {fourth.since(nil), []string{"b", "c", "d"}},
+	} {
+		if diff := cmp.Diff(c.want, services(c.sent)); diff != "" || c.sent.ChangesSince.IsZero() {
+			t.Errorf("%s: since %v (-want +got):\n%s", name, c.sent.ChangesSince, diff)
+		}
 	}
 }

@@ -8,20 +8,23 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/topology"
 )
 
-// snapshot is a topology as JSON, in parts: one for each Service, and one for the rest. It is never changed.
+// snapshot is a topology as JSON, in parts: one for each Service, and one for the rest; and what had changed before. It
+// is never changed.
 type snapshot struct {
 	rest     json.RawMessage
 	services map[string]json.RawMessage
 	// order has the keys of the Services.
-	order []string
+	order   []string
+	history topology.History
 }
 
-func newSnapshot(t topology.Topology) (*snapshot, error) {
-	s := &snapshot{services: map[string]json.RawMessage{}, order: []string{}}
+func newSnapshot(t topology.Topology, history topology.History) (*snapshot, error) {
+	s := &snapshot{services: map[string]json.RawMessage{}, order: []string{}, history: history}
 	for _, service := range t.Services {
 		text, err := json.Marshal(service)
 		if err != nil {
@@ -37,7 +40,15 @@ func newSnapshot(t topology.Topology) (*snapshot, error) {
 
 // equal reports whether nothing has changed since the other one, which may be nil.
 func (s *snapshot) equal(other *snapshot) bool {
-	return other != nil && bytes.Equal(s.rest, other.rest) && maps.EqualFunc(s.services, other.services, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	return other != nil && s.lastChange() == other.lastChange() && bytes.Equal(s.rest, other.rest) && maps.EqualFunc(s.services, other.services, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// lastChange returns the number of the last change, 0 if there is none.
+func (s *snapshot) lastChange() int {
+	if n := len(s.history.Changes); n > 0 {
+		return s.history.Changes[n-1].Number
+	}
+	return 0
 }
 
 // change is what a page has to change to show a snapshot.
@@ -48,11 +59,24 @@ type change struct {
 	Services []json.RawMessage `json:"services"`
 	// Removed are the keys of Services that are not there any more.
 	Removed []string `json:"removed"`
+	// Changes are those of the history that the page lacks, the oldest first. The page keeps MostChanges of those since
+	// ChangesSince.
+	Changes      []topology.Change `json:"changes"`
+	ChangesSince time.Time         `json:"changesSince"`
+	MostChanges  int               `json:"mostChanges"`
 }
 
 // since returns what has changed since the other snapshot; everything if that is nil.
 func (s *snapshot) since(other *snapshot) change {
-	c := change{Whole: other == nil, Topology: s.rest, Services: []json.RawMessage{}, Removed: []string{}}
+	c := change{
+		Whole: other == nil, Topology: s.rest, Services: []json.RawMessage{}, Removed: []string{},
+		Changes: []topology.Change{}, ChangesSince: s.history.Since, MostChanges: topology.MostChanges,
+	}
+	for _, x := range s.history.Changes {
+		if other == nil || x.Number > other.lastChange() {
+			c.Changes = append(c.Changes, x)
+		}
+	}
 	for _, key := range s.order {
 		if other == nil || !bytes.Equal(other.services[key], s.services[key]) {
 			c.Services = append(c.Services, s.services[key])

@@ -54,6 +54,8 @@ func (w *world) open() *tab {
 	}
 	call(tab, log.Enable, cdp.Empty{})
 	call(tab, network.Enable, network.EnableParams{})
+	tab.prefer("light")
+	tab.resize(1280, 800)
 	tab.do(chromedp.Navigate(w.url))
 	return tab
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/topology"
@@ -33,7 +35,7 @@ import (
 )
 
 // deadline bounds every wait.
-const deadline = time.Minute
+const deadline = 2 * time.Minute
 
 // output is what a command writes.
 type output struct {
@@ -61,6 +63,9 @@ type world struct {
 	client *kubernetes.Clientset
 	cloud  *cloudsim.Cloud
 	dir    string
+	// cluster is the name of the cluster, and nodes are those of its nodes.
+	cluster string
+	nodes   []string
 	// url is that of the page.
 	url string
 }
@@ -68,7 +73,16 @@ type world struct {
 // newWorld starts everything, and ends it with the test.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, client: kubetest.Client(t), dir: t.TempDir()}
+	w := newCluster(t, "production", "worker-1", "worker-2", "worker-3")
+	w.control()
+	w.serve()
+	return w
+}
+
+// newCluster starts a cluster with nodes, and a cloud.
+func newCluster(t *testing.T, name string, nodes ...string) *world {
+	t.Helper()
+	w := &world{t: t, client: kubetest.Client(t), dir: t.TempDir(), cluster: name, nodes: nodes}
 	var err error
 	w.cloud, err = cloudsim.Start(cloudsim.Options{
 		PrivateCIDR: "10.20.0.0/16", PublicCIDR: "198.18.0.0/16", Neutron: neutron.Options{Quotas: map[string]int{"floatingip": -1, "port": -1}},
@@ -85,10 +99,21 @@ func newWorld(t *testing.T) *world {
 	if err := errors.Join(cloudsim.WriteFile(w.path("cloud.conf"), conf), kubetest.Cluster(t).Kubeconfig(w.path("kubeconfig"))); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 3 {
-		w.addNode(fmt.Sprintf("worker-%d", i+1))
+	for _, n := range nodes {
+		w.addNode(n)
 	}
+	return w
+}
+
+// control starts the controller.
+func (w *world) control() {
+	w.t.Helper()
 	w.command("controller", "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0")
+}
+
+// serve starts the server of the page.
+func (w *world) serve() {
+	w.t.Helper()
 	out := w.command("ui", "--address=127.0.0.1:0", "--refresh-interval=1s")
 	w.eventually(func() error {
 		found := regexp.MustCompile(`http://\S+`).FindString(out.String())
@@ -98,7 +123,12 @@ func newWorld(t *testing.T) *world {
 		w.url = found
 		return nil
 	})
-	return w
+}
+
+// outage lets all services of the cloud answer 502, as a proxy does whose servers are down, until it is over.
+func (w *world) outage() (over func()) {
+	id := w.cloud.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusBadGateway, Body: "<html><h1>502 Bad Gateway</h1></html>"})
+	return func() { w.cloud.Faults().Remove(id) }
 }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
@@ -108,7 +138,7 @@ func (w *world) command(name string, flags ...string) *output {
 	out := &output{}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	args := append([]string{name, "--cloud-config=" + w.path("cloud.conf"), "--kubeconfig=" + w.path("kubeconfig"), "--cluster-name=production", "--log-format=json"}, flags...)
+	args := append([]string{name, "--cloud-config=" + w.path("cloud.conf"), "--kubeconfig=" + w.path("kubeconfig"), "--cluster-name=" + w.cluster, "--log-format=json"}, flags...)
 	go func() {
 		defer close(ended)
 		if status := cli.Run(ctx, args, cli.IO{Out: out, Err: out}, cli.Options{Version: "test"}); status != 0 {
@@ -160,6 +190,12 @@ func (n name) String() string { return n.namespace + "/" + n.name }
 // addServices creates Services with one or two ports and an endpoint each, and deletes them with the test.
 func (w *world) addServices(all ...name) {
 	w.t.Helper()
+	w.addAnnotatedServices(nil, all...)
+}
+
+// addAnnotatedServices is addServices for Services with annotations.
+func (w *world) addAnnotatedServices(annotations map[string]string, all ...name) {
+	w.t.Helper()
 	group, ctx := errgroup.WithContext(w.t.Context())
 	group.SetLimit(8)
 	known := map[string]bool{}
@@ -179,7 +215,7 @@ func (w *world) addServices(all ...name) {
 		}
 		group.Go(func() error {
 			_, err := w.client.CoreV1().Services(n.namespace).Create(ctx, &corev1.Service{
-				ObjectMeta: metav1.ObjectMeta{Name: n.name}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: ports},
+				ObjectMeta: metav1.ObjectMeta{Name: n.name, Annotations: annotations}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: ports},
 			}, metav1.CreateOptions{})
 			if err != nil {
 				return err
@@ -199,7 +235,7 @@ func (w *world) addEndpoint(ctx context.Context, of name, ports []corev1.Service
 		ObjectMeta:  metav1.ObjectMeta{Name: of.name, Labels: map[string]string{discoveryv1.LabelServiceName: of.name}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints: []discoveryv1.Endpoint{{
-			Addresses: []string{"10.244.0.1"}, NodeName: ptr.To("worker-1"), Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
+			Addresses: []string{"10.244.0.1"}, NodeName: ptr.To(w.nodes[0]), Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
 		}},
 	}
 	for _, p := range ports {

@@ -2,44 +2,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Details, Time } from "./details";
+import { Details } from "./details";
 import { GraphView } from "./graph";
-import { count, List, type Filter } from "./list";
+import { Icon } from "./icon";
+import { count, List } from "./list";
 import { apply, groups, select, type Service, type Topology } from "./model";
 import { follow, token, type Connection } from "./stream";
 import { ThemeSwitch } from "./theme";
-
-const keyOfHash = () => decodeURIComponent(location.hash.slice(1)) || null;
+import { Age, Time, timeOf } from "./time";
+import { Timeline } from "./timeline";
+import { format, parse, type View } from "./view";
 
 /** The page. */
 export function App() {
   const [topology, setTopology] = useState<Topology | null>(null);
   const [connection, setConnection] = useState<Connection>({ state: "connecting" });
   const [attempt, setAttempt] = useState(0);
-  const [query, setQuery] = useState("");
-  const [filter, setFilter] = useState<Filter>(null);
-  const [selected, setSelected] = useState<string | null>(keyOfHash);
+  const [view, setView] = useState(() => parse(location.hash));
+  const { service: selected, query, filter } = view;
   const search = useRef<HTMLInputElement>(null);
 
   useEffect(() => follow((c) => setTopology((before) => apply(before, c)), setConnection), [attempt]);
   useEffect(() => {
-    const onHash = () => setSelected(keyOfHash());
-    addEventListener("hashchange", onHash);
-    return () => removeEventListener("hashchange", onHash);
+    const onMove = () => setView(parse(location.hash));
+    addEventListener("hashchange", onMove); // also by the back button
+    return () => removeEventListener("hashchange", onMove);
   }, []);
-  const open = (key: string | null) => {
-    if (key !== selected) history.pushState(null, "", key ? "#" + encodeURIComponent(key) : location.pathname + location.search);
-    setSelected(key);
+  // Each step is one of the history, except for the characters of a search. The URL is newer than the view that was
+  // rendered last.
+  const show = (change: Partial<View>) => {
+    const before = parse(location.hash);
+    const next = { ...before, ...change };
+    const url = location.pathname + location.search + format(next);
+    if (before.query && change.query) history.replaceState(null, "", url);
+    else if (format(before) !== format(next)) history.pushState(null, "", url);
+    setView(next);
   };
+  const open = (key: string | null) => show({ service: key });
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLInputElement;
+      const { service: selected, query } = parse(location.hash);
       if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
         event.preventDefault();
         search.current?.focus();
         search.current?.select();
       } else if (event.key === "Escape") {
-        if (typing && query) setQuery("");
+        if (typing && query) show({ query: "" });
         else if (selected) {
           open(null);
           search.current?.focus();
@@ -48,11 +57,15 @@ export function App() {
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
-  });
+  }, []);
 
   const all = topology?.services ?? [];
   const shown = useMemo(() => select(all, query, filter), [all, query, filter]);
   const service = all.find((s) => s.key === selected);
+  const failed = all.filter((s) => s.state === "failed").length;
+  useEffect(() => {
+    document.title = (failed ? `${failed} failed · ` : "") + "kube-octavia topology";
+  }, [failed]);
   if (connection.state === "token") {
     return (
       <TokenForm
@@ -69,25 +82,48 @@ export function App() {
     <>
       <header class="top">
         <h1>
-          kube-octavia <span class="place">topology of {topology ? "cluster " + topology.cluster : "…"}</span>
+          kube-octavia{" "}
+          <span class="place" title={topology?.cluster}>
+            topology of {topology ? "cluster " + topology.cluster : "…"}
+          </span>
         </h1>
         <Status connection={connection} topology={topology} />
         <ThemeSwitch />
       </header>
       {topology && topology.problems.length > 0 && (
-        <div class="problems" role="alert">
+        <div class="problems">
+          <div role="alert">
+            {topology.problems.map((p) => (
+              <p key={p.of}>
+                <b>{p.of} cannot be read</b> <Time at={p.since} prefix="since " />: {p.message.replace(/\.$/, "")}. <span class="action">{p.action}</span>
+              </p>
+            ))}
+          </div>
           {topology.problems.map((p) => (
             <p key={p.of}>
-              <b>{p.of} cannot be read</b> <Time at={p.since} prefix="since " />: {p.message} <span class="action">{p.action}</span>
+              <Shown what={sources[p.of]?.what ?? p.of} at={sources[p.of]?.at(topology) ?? ""} />
             </p>
           ))}
         </div>
       )}
       <div class={service ? "columns one" : "columns"}>
-        <List {...{ all, shown, query, filter, search, setQuery, setFilter }} selected={service?.key ?? null} open={open} />
+        <List
+          {...{ all, shown, query, filter, search }}
+          setQuery={(text) => show({ query: text })}
+          setFilter={(next) => show({ filter: next })}
+          selected={service?.key ?? null}
+          open={open}
+        />
         <main>
           {service ? (
-            <Details service={service} group={sharing(all, service)} open={open} close={() => open(null)} />
+            <Details
+              service={service}
+              group={sharing(all, service)}
+              entries={topology!.timeline.filter((e) => e.service === service.key)}
+              since={topology!.timelineSince}
+              open={open}
+              close={() => open(null)}
+            />
           ) : (
             <Overview topology={topology} shown={shown} missing={topology && selected} open={open} />
           )}
@@ -99,11 +135,27 @@ export function App() {
 
 const sharing = (all: Service[], s: Service) => (s.loadBalancer ? all.filter((o) => o.loadBalancer?.id === s.loadBalancer!.id) : [s]);
 
+/** What the problems are of, and when it was read last. */
+const sources: Record<string, { what: string; at: (t: Topology) => string }> = {
+  Kubernetes: { what: "Services", at: (t) => t.servicesAt },
+  OpenStack: { what: "load balancers", at: (t) => t.readAt },
+};
+
+/** How old what is shown is. */
+function Shown({ what, at }: { what: string; at: string }) {
+  if (!timeOf(at)) return <>No {what} were read yet.</>;
+  return (
+    <>
+      Shown are the {what} of <Time at={at} />, <Age at={at} /> ago.
+    </>
+  );
+}
+
 function Status({ connection, topology }: { connection: Connection; topology: Topology | null }) {
   if (connection.state === "lost") {
     return (
       <p class="status lost" role="status">
-        Disconnected: {connection.why} Trying again.
+        Disconnected: {connection.why} Trying again. {topology && <Shown what="load balancers" at={topology.readAt} />}
       </p>
     );
   }
@@ -111,6 +163,27 @@ function Status({ connection, topology }: { connection: Connection; topology: To
     return (
       <p class="status" role="status">
         Reading the cluster and the cloud …
+      </p>
+    );
+  }
+  if (topology.problems.length > 0) {
+    return (
+      <p class="status stale">
+        <Icon state="warning" />{" "}
+        {timeOf(topology.readAt) ? (
+          <>
+            Not up to date, read <Age at={topology.readAt} /> ago
+          </>
+        ) : (
+          "Not read yet"
+        )}
+      </p>
+    );
+  }
+  if (!timeOf(topology.readAt)) {
+    return (
+      <p class="status" role="status">
+        Reading the load balancers …
       </p>
     );
   }
@@ -129,6 +202,7 @@ function Overview({ topology, shown, missing, open }: { topology: Topology | nul
     <section class="overview" aria-label="All load balancers">
       {missing && <p class="empty">There is no Service {missing}. It may have been deleted.</p>}
       <Others topology={topology} />
+      <Changes topology={topology} open={open} />
       {topology.note && <p class="empty">{topology.note}.</p>}
       {!topology.note && shown.length === 0 && <p class="empty">{topology.services.length ? "No Service matches the search and the filter." : "There is nothing to show yet."}</p>}
       {all.map((group) => (
@@ -150,7 +224,28 @@ function Group({ group, open }: { group: Service[]; open: (key: string) => void 
         choose={(node) => open(node.kind === "service" ? node.of.key : group[0].key)}
         label={"Topology of " + group.map((s) => s.key).join(", ")}
       />
+      {last.current
+        .filter((s) => s.reasons.length > 0)
+        .map((s) => (
+          <p key={s.key} class="why" title={s.reasons.join("\n")}>
+            <span class="unseen">{s.key}: </span>
+            {s.reasons[0]}
+          </p>
+        ))}
     </div>
+  );
+}
+
+function Changes({ topology: { timeline, timelineSince }, open }: { topology: Topology; open: (key: string) => void }) {
+  if (timeline.length === 0) return null;
+  return (
+    <details class="changes">
+      <summary>
+        Timeline: {count(timeline.length, "change")}
+        <Time at={timelineSince} prefix=" since " />
+      </summary>
+      <Timeline entries={timeline} open={open} />
+    </details>
   );
 }
 

@@ -2,25 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { GraphView } from "./graph";
 import { Icon } from "./icon";
 import type { Node } from "./layout";
-import { labelOf, type Service } from "./model";
+import { labelOf, type Entry, type Service } from "./model";
+import { Time } from "./time";
+import { Timeline } from "./timeline";
 
 interface Props {
   service: Service;
   /** The Services with the same load balancer. */
   group: Service[];
+  /** What changed of the Service, since the time. */
+  entries: Entry[];
+  since: string;
   open: (key: string) => void;
   close: () => void;
 }
 
 /** Everything about one Service. */
-export function Details({ service: s, group, open, close }: Props) {
+export function Details({ service: s, group, entries, since, open, close }: Props) {
   const [chosen, setChosen] = useState<string | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     setChosen(null);
     heading.current?.focus({ preventScroll: true });
   }, [s.key]);
@@ -44,11 +49,14 @@ export function Details({ service: s, group, open, close }: Props) {
         {s.plan.drift && <span class="badge warning">Drift</span>}
       </header>
       {s.reasons.length > 0 && (
-        <ul class="reasons">
+        <ul class={"reasons " + s.state}>
           {s.reasons.map((r) => (
             <li key={r}>{r}</li>
           ))}
         </ul>
+      )}
+      {s.unmonitored.length > 0 && (
+        <p class="note">No health monitor checks the members of {s.unmonitored.join(", ")}, so it is not known whether they serve.</p>
       )}
       <div class="canvas" tabIndex={-1}>
         <GraphView services={group} members selected={chosen ?? undefined} choose={choose} label={`Topology of Service ${s.name}`} />
@@ -56,6 +64,14 @@ export function Details({ service: s, group, open, close }: Props) {
       <div class="cards">
         <Facts service={s} group={group} chosen={chosen} />
         <PlanCard service={s} />
+        <Card title="Timeline">
+          {entries.length === 0 && (
+            <p class="none">
+              No change was seen <Time at={since} prefix="since " />.
+            </p>
+          )}
+          <Timeline entries={entries} />
+        </Card>
         <Card title="Conditions">
           {s.conditions.length === 0 && <p class="none">None.</p>}
           <dl>
@@ -215,24 +231,11 @@ function factsOf(s: Service, group: Service[], chosen: string | null): [string, 
           ["Protocol", p.protocol],
           ["Algorithm", p.algorithm],
           ...statusRows(p),
-          ["Health monitor", p.monitor ? `${p.monitor.type}, every ${p.monitor.delaySeconds} s, ${p.monitor.provisioning}` : "none"],
+          ["Health monitor", p.monitor ? `${p.monitor.type}, every ${p.monitor.delaySeconds} s, ${p.monitor.provisioning}` : "none: the members are not monitored"],
           ["Members", String(p.members.length)],
         ],
       ];
     }
   }
   return null;
-}
-
-/** A time of today as a time, others with the date; the whole time as a tooltip. */
-export function Time({ at, prefix = "" }: { at: string; prefix?: string }) {
-  const time = new Date(at);
-  if (isNaN(time.getTime()) || time.getFullYear() < 2000) return null;
-  const today = new Date().toDateString() === time.toDateString();
-  return (
-    <time class="place" dateTime={at} title={time.toISOString()}>
-      {prefix}
-      {today ? time.toLocaleTimeString() : time.toLocaleString()}
-    </time>
-  );
 }

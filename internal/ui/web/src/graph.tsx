@@ -1,17 +1,35 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon";
-import { graphOf, neighbour, place, type Node } from "./layout";
+import { graphOf, neighbour, place, stack, type Node } from "./layout";
 import type { Service } from "./model";
 
-/** As many characters as fit into a width, the middle left out. */
-function fit(text: string, width: number, character: number): string {
-  const most = Math.floor(width / character);
-  if (text.length <= most) return text;
-  const tail = Math.floor((most - 1) / 3);
-  return text.slice(0, most - 1 - tail) + "…" + text.slice(text.length - tail);
+const ruler = document.createElement("canvas").getContext("2d")!;
+
+/** As many characters as fit into a width in a font, the middle left out. */
+function fit(text: string, width: number, font: string): string {
+  ruler.font = font + getComputedStyle(document.body).fontFamily;
+  let shown = text;
+  for (let most = text.length - 1; most > 0 && ruler.measureText(shown).width > width; most--) {
+    const tail = Math.floor((most - 1) / 3);
+    shown = text.slice(0, most - 1 - tail) + "…" + text.slice(text.length - tail);
+  }
+  return shown;
+}
+
+const narrowScreens = matchMedia("(max-width: 640px)");
+
+/** Reports whether the screen is narrow, also when it is turned. */
+function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(narrowScreens.matches);
+  useEffect(() => {
+    const onChange = () => setNarrow(narrowScreens.matches);
+    narrowScreens.addEventListener("change", onChange);
+    return () => narrowScreens.removeEventListener("change", onChange);
+  }, []);
+  return narrow;
 }
 
 interface Props {
@@ -25,7 +43,8 @@ interface Props {
 
 /** The graph of Services with one load balancer. One node can get the focus; the arrow keys move it. */
 export function GraphView({ services, members, selected, choose, label }: Props) {
-  const placed = useMemo(() => place(graphOf(services, members)), [services, members]);
+  const narrow = useNarrow();
+  const placed = useMemo(() => (narrow ? stack : place)(graphOf(services, members)), [services, members, narrow]);
   const [focus, setFocus] = useState("");
   const svg = useRef<SVGSVGElement>(null);
   const current = placed.nodes.some((n) => n.key === focus) ? focus : placed.nodes[0].key;
@@ -44,7 +63,7 @@ export function GraphView({ services, members, selected, choose, label }: Props)
   };
 
   return (
-    <svg ref={svg} class="graph" role="group" aria-label={label} width={placed.width} height={placed.height} viewBox={`0 0 ${placed.width} ${placed.height}`}>
+    <svg ref={svg} class={placed.width > 720 ? "graph wide" : "graph"} role="group" aria-label={label} width={placed.width} height={placed.height} viewBox={`0 0 ${placed.width} ${placed.height}`}>
       {placed.edges.map((e) => (
         <path key={e.from + e.to} class="edge" d={e.path} />
       ))}
@@ -67,10 +86,10 @@ export function GraphView({ services, members, selected, choose, label }: Props)
           <rect class="edge-mark" width={4} height={n.height} rx={2} />
           <Icon state={n.state} x={12} y={14} />
           <text class="title" x={35} y={19}>
-            {fit(n.title, n.width - 41, 7.6)}
+            {fit(n.title, n.width - 41, "600 13px ")}
           </text>
           <text class="detail" x={35} y={34}>
-            {fit(n.detail, n.width - 41, 6.6)}
+            {fit(n.detail, n.width - 41, "11.5px ")}
           </text>
         </g>
       ))}

@@ -5,6 +5,7 @@ import type { State } from "./model";
 
 /** The shape of a state: it can be told from others without colours. */
 const shapes: Record<State, string> = {
+  unmonitored: "M5 8h6",
   ok: "M3.5 8.5 6.5 11.5 12.5 5",
   unknown: "M5.7 6.2a2.3 2.3 0 1 1 3.3 2.1c-.7.4-1 .8-1 1.5M8 12v.1",
   pending: "M8 4v4l2.6 2",
@@ -13,6 +14,7 @@ const shapes: Record<State, string> = {
 };
 
 const frames: Record<State, string> = {
+  unmonitored: "M8 1a7 7 0 1 1 0 14A7 7 0 1 1 8 1z",
   ok: "M8 1a7 7 0 1 1 0 14A7 7 0 1 1 8 1z",
   unknown: "M8 1a7 7 0 1 1 0 14A7 7 0 1 1 8 1z",
   pending: "M8 1a7 7 0 1 1 0 14A7 7 0 1 1 8 1z",

@@ -32,6 +32,8 @@ export interface Placed {
   edges: (Edge & { path: string })[];
   width: number;
   height: number;
+  /** Whether the nodes are below each other, for a narrow screen. */
+  stacked: boolean;
 }
 
 const width: Record<Node["kind"], number> = { service: 164, "load balancer": 168, listener: 124, pool: 140, member: 204, members: 204 };
@@ -80,10 +82,13 @@ export function graphOf(services: Service[], withMembers: boolean): { nodes: Nod
 }
 
 /** Both statuses of an object of Octavia; the provisioning status only if it is not the usual one. */
-export const both = (s: { provisioning: string; operating: string }) =>
-  s.provisioning === "ACTIVE" || s.provisioning === "" ? s.operating || "not read yet" : s.operating ? `${s.provisioning}, ${s.operating}` : s.provisioning;
+export function both(s: { provisioning: string; operating: string }): string {
+  const operating = s.operating === "NO_MONITOR" ? "not monitored" : s.operating;
+  if (s.provisioning === "ACTIVE" || s.provisioning === "") return operating || "not read yet";
+  return operating ? `${s.provisioning}, ${operating}` : s.provisioning;
+}
 
-const badness: State[] = ["failed", "warning", "pending", "unknown", "ok"];
+const badness: State[] = ["failed", "warning", "pending", "unknown", "unmonitored", "ok"];
 
 function members(p: Pool, each: boolean): Node[] {
   const sorted = [...p.members].sort((a, b) => badness.indexOf(a.state) - badness.indexOf(b.state));
@@ -104,10 +109,16 @@ function counted(p: Pool, all: Member[], what: string): Node {
   // A pool that serves is not failed because one of its members is.
   const state = worst === "failed" && ok > 0 ? "warning" : worst;
   const title = all.length === 1 ? "1 " + what.replace(/s$/, "") : `${all.length} ${what}`;
-  // Without a health monitor the cloud knows only that they are members.
-  const unchecked = all.length > 0 && all.every((m) => m.operating === "NO_MONITOR");
-  const detail = all.length === 0 ? "none" : unchecked ? "not checked" : ok === all.length ? "all serve" : `${ok} of ${all.length} serve`;
+  const detail = serving(all.length, ok, all.filter((m) => m.state === "unmonitored").length);
   return { kind: "members", of: all, key: "members " + p.id, state, title, detail, spoken: `${title} of pool ${p.name}: ${detail}` };
+}
+
+/** How many members serve. Without a health monitor nobody knows. */
+function serving(all: number, ok: number, unmonitored: number): string {
+  if (all === 0) return "none";
+  if (unmonitored === all) return "not monitored";
+  if (unmonitored > 0) return `${ok} of ${all} serve, ${unmonitored} not monitored`;
+  return ok === all ? "all serve" : `${ok} of ${all} serve`;
 }
 
 const places = new Map<string, { at: Map<string, { x: number; y: number }>; width: number; height: number }>();
@@ -143,6 +154,42 @@ export function place({ nodes, edges }: { nodes: Node[]; edges: Edge[] }): Place
     }),
     width: found.width,
     height: found.height,
+    stacked: false,
+  };
+}
+
+const stackWidth = 346;
+const indent = 14;
+const gap = 6;
+
+/** Places the nodes below each other, each below what first leads to it and indented, for a narrow screen. */
+export function stack({ nodes, edges }: { nodes: Node[]; edges: Edge[] }): Placed {
+  const placed = new Map<string, Placed["nodes"][number]>();
+  const byKey = new Map(nodes.map((n) => [n.key, n]));
+  const put = (key: string, depth: number) =>
+    placed.set(key, { ...byKey.get(key)!, x: depth * indent, y: placed.size * (height + gap), width: stackWidth - depth * indent, height });
+  const putChildren = (key: string, depth: number) => {
+    for (const { from, to } of edges) {
+      if (from !== key || placed.has(to)) continue;
+      put(to, depth);
+      putChildren(to, depth + 1);
+    }
+  };
+  const roots = nodes.filter((n) => !edges.some((e) => e.to === n.key));
+  roots.forEach((n) => put(n.key, 0));
+  roots.forEach((n) => putChildren(n.key, 1));
+  return {
+    nodes: [...placed.values()],
+    edges: edges.map((e) => {
+      const [from, to] = [placed.get(e.from)!, placed.get(e.to)!];
+      const middle = to.y + height / 2;
+      // A line that leads up starts beside the node, others below it.
+      const start = to.y < from.y ? `M${from.x},${from.y + height / 2}H${from.x - 3}` : `M${from.x + indent / 2},${from.y + height}`;
+      return { ...e, path: `${start}V${middle}H${to.x}` };
+    }),
+    width: stackWidth,
+    height: placed.size * (height + gap) - gap,
+    stacked: true,
   };
 }
 
@@ -161,7 +208,7 @@ export function neighbour(p: Placed, key: string, arrow: string): string | null 
   if (arrow === "ArrowRight") return nearest(p, key, p.edges.filter((e) => e.from === key).map((e) => e.to));
   if (arrow === "ArrowLeft") return nearest(p, key, p.edges.filter((e) => e.to === key).map((e) => e.from));
   const self = p.nodes.find((n) => n.key === key)!;
-  const column = p.nodes.filter((n) => Math.abs(n.x + n.width / 2 - self.x - self.width / 2) < 20).sort((a, b) => a.y - b.y);
+  const column = p.nodes.filter((n) => p.stacked || Math.abs(n.x + n.width / 2 - self.x - self.width / 2) < 20).sort((a, b) => a.y - b.y);
   const i = column.findIndex((n) => n.key === key) + (arrow === "ArrowDown" ? 1 : -1);
   return column[i]?.key ?? null;
 }

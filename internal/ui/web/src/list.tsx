@@ -4,9 +4,8 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon";
-import { labelOf, states, type Service, type State } from "./model";
-
-export type Filter = State | "drift" | null;
+import { labelOf, matches, states, type Service } from "./model";
+import type { Filter } from "./view";
 
 interface Props {
   all: Service[];
@@ -63,8 +62,8 @@ export function List({ all, shown, query, filter, selected, search, setQuery, se
           ref={search}
           type="search"
           id="search"
-          placeholder="Search: name, address, node  ( / )"
-          aria-label="Search Services by name, namespace, address, port, load balancer or node"
+          placeholder="Search: name, address, reason ( / )"
+          aria-label="Search Services by name, namespace, address, port, reason, load balancer or node"
           aria-controls="services"
           value={query}
           onInput={(e) => {
@@ -76,11 +75,9 @@ export function List({ all, shown, query, filter, selected, search, setQuery, se
           spellcheck={false}
         />
         <div class="filters" role="group" aria-label="Filter by state">
-          <FilterButton of={null} count={all.length} label="All" {...{ filter, setFilter }} />
-          {states.map(({ state, label }) => (
-            <FilterButton key={state} of={state} count={all.filter((s) => s.state === state).length} label={label} {...{ filter, setFilter }} />
+          {filters.map(({ of, label }) => (
+            <FilterButton key={label} of={of} count={all.filter((s) => matches(s, of)).length} {...{ label, filter, setFilter }} />
           ))}
-          <FilterButton of="drift" count={all.filter((s) => s.plan.drift).length} label="Drift" {...{ filter, setFilter }} />
         </div>
         <p class="count" role="status">
           {shown.length === all.length ? count(all.length, "Service") : `${shown.length} of ${count(all.length, "Service")}`}
@@ -100,19 +97,36 @@ export function List({ all, shown, query, filter, selected, search, setQuery, se
             }}
           >
             <Icon state={s.state} />
-            <span class="name">
+            <span class="name" title={s.key}>
               <strong>{s.name}</strong>
               <span class="place">{s.namespace}</span>
             </span>
             <span class="address">
-              {s.addresses[0] ?? "no address"}
-              <span class="place">{s.plan.drift ? "drift" : labelOf(s.state)}</span>
+              <span title={s.addresses.join(", ")}>{s.addresses[0] ?? "no address"}</span>
+              <span class="place">{stateText(s)}</span>
             </span>
+            {s.reasons.length > 0 && (
+              <span class="reason" title={s.reasons.join("\n")}>
+                {s.reasons[0]}
+              </span>
+            )}
           </li>
         ))}
       </ul>
     </nav>
   );
+}
+
+const filters: { of: Filter; label: string }[] = [
+  { of: null, label: "All" },
+  ...states.map(({ state, label }) => ({ of: state, label })),
+  { of: "drift", label: "Drift" },
+  { of: "unmonitored", label: "Not monitored" },
+];
+
+function stateText(s: Service): string {
+  if (s.plan.drift) return labelOf(s.state) + ", drift";
+  return s.state === "ok" && s.unmonitored.length > 0 ? "OK, not monitored" : labelOf(s.state);
 }
 
 function FilterButton({ of, count, label, filter, setFilter }: { of: Filter; count: number; label: string; filter: Filter; setFilter: (f: Filter) => void }) {

@@ -3,9 +3,12 @@
 
 // The types of internal/topology, as JSON.
 
-export type State = "ok" | "unknown" | "pending" | "warning" | "failed";
+import type { Filter } from "./view";
 
-/** The states, from bad to good, and how they are called. */
+/** "unmonitored" is only for members that no health monitor checks. */
+export type State = "ok" | "unmonitored" | "unknown" | "pending" | "warning" | "failed";
+
+/** The states of Services, from bad to good, and how they are called. */
 export const states: { state: State; label: string }[] = [
   { state: "failed", label: "Failed" },
   { state: "warning", label: "Warning" },
@@ -14,7 +17,7 @@ export const states: { state: State; label: string }[] = [
   { state: "ok", label: "OK" },
 ];
 
-export const labelOf = (state: State) => states.find((s) => s.state === state)!.label;
+export const labelOf = (state: State) => states.find((s) => s.state === state)?.label ?? "Not monitored";
 
 export interface Statuses {
   provisioning: string;
@@ -78,6 +81,8 @@ export interface Service {
   ports: string[];
   state: State;
   reasons: string[];
+  /** Ports with members that no health monitor checks. */
+  unmonitored: string[];
   conditions: { type: string; status: string; reason: string; message: string; since: string }[];
   events: { type: string; reason: string; message: string; count: number; last: string }[];
   plan: {
@@ -112,10 +117,22 @@ export interface Problem {
   since: string;
 }
 
+/** An entry of the timeline. */
+export interface Entry {
+  number: number;
+  after: string;
+  at: string;
+  /** The key of a Service, or "". */
+  service: string;
+  state: State;
+  text: string;
+}
+
 /** What the page knows besides Services. */
 export interface Rest {
   cluster: string;
   readAt: string;
+  servicesAt: string;
   unread: number;
   orphans: CloudObject[];
   conflicts: Conflict[];
@@ -130,11 +147,17 @@ export interface Change {
   topology: Rest;
   services: Service[];
   removed: string[];
+  changes: Entry[];
+  changesSince: string;
+  mostChanges: number;
 }
 
 export interface Topology extends Rest {
-  /** Sorted by namespace and name. */
+  /** Sorted: the worst first, then by namespace and name. */
   services: Service[];
+  /** The oldest first. */
+  timeline: Entry[];
+  timelineSince: string;
 }
 
 /** Applies a change. Services that did not change stay the same objects. */
@@ -143,17 +166,32 @@ export function apply(before: Topology | null, change: Change): Topology {
   if (!change.whole) before?.services.forEach((s) => all.set(s.key, s));
   change.removed.forEach((key) => all.delete(key));
   change.services.forEach((s) => all.set(s.key, s));
-  const order = (a: Service, b: Service) => compare(a.namespace, b.namespace) || compare(a.name, b.name);
-  return { ...change.topology, services: [...all.values()].sort(order) };
+  const order = (a: Service, b: Service) => rank(a) - rank(b) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
+  const timeline = change.whole ? change.changes : [...(before?.timeline ?? []), ...change.changes];
+  return {
+    ...change.topology,
+    services: [...all.values()].sort(order),
+    timeline: timeline.slice(-change.mostChanges),
+    timelineSince: change.changesSince,
+  };
 }
+
+const rank = (s: Service) => states.findIndex((x) => x.state === s.state);
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The Services that match all words of the query, and the state, or drift. */
-export function select(services: Service[], query: string, filter: State | "drift" | null): Service[] {
+/** Reports whether a filter lets a Service through. */
+export function matches(s: Service, filter: Filter): boolean {
+  if (filter === "drift") return s.plan.drift;
+  if (filter === "unmonitored") return s.unmonitored.length > 0;
+  return !filter || s.state === filter;
+}
+
+/** The Services that match all words of the query, and the filter. */
+export function select(services: Service[], query: string, filter: Filter): Service[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return services.filter((s) => {
-    if (filter === "drift" ? !s.plan.drift : filter && s.state !== filter) return false;
+    if (!matches(s, filter)) return false;
     const text = searchable(s);
     return words.every((word) => text.includes(word));
   });
@@ -166,7 +204,8 @@ function searchable(s: Service): string {
   if (text === undefined) {
     const l = s.loadBalancer;
     const members = l?.pools.flatMap((p) => p.members.flatMap((m) => [m.name, m.address])) ?? [];
-    text = [s.key, s.state, s.plan.drift ? "drift" : "", ...s.addresses, ...s.ports, l?.id, l?.name, l?.provider, ...(l?.vips ?? []), ...members]
+    const unmonitored = s.unmonitored.length > 0 ? "not monitored" : "";
+    text = [s.key, s.state, s.plan.drift ? "drift" : "", unmonitored, ...s.reasons, ...s.conditions.map((c) => c.reason), ...s.addresses, ...s.ports, l?.id, l?.name, l?.provider, ...(l?.vips ?? []), ...members]
       .filter(Boolean)
       .join(" ")
       .toLowerCase();

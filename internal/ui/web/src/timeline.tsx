@@ -1,0 +1,42 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+import { Icon } from "./icon";
+import { labelOf, type Entry } from "./model";
+import { Time, timeOf } from "./time";
+
+/** Changes that were seen further apart happened at a time that is not known. */
+const exact = 60_000;
+
+/** What changed, the newest first. With open, an entry leads to its Service. */
+export function Timeline({ entries, open }: { entries: Entry[]; open?: (key: string) => void }) {
+  return (
+    <ol class="timeline">
+      {entries.toReversed().map((e) => (
+        <li key={e.number}>
+          <Icon state={e.state} />
+          <div>
+            <When entry={e} />{" "}
+            {open && e.service && (
+              <button type="button" class="link" onClick={() => open(e.service)}>
+                {e.service}
+              </button>
+            )}
+            <span class="unseen">{labelOf(e.state)}</span>
+            <p>{e.text}</p>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function When({ entry: { after, at } }: { entry: Entry }) {
+  const first = timeOf(after);
+  if (!first || timeOf(at)!.getTime() - first.getTime() < exact) return <Time at={at} />;
+  return (
+    <>
+      <Time at={after} prefix="between " /> <Time at={at} prefix="and " />
+    </>
+  );
+}
