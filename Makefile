@@ -7,7 +7,7 @@
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
-MODULES := . hack/chart hack/install hack/kube hack/monitoring hack/plot hack/release hack/site hack/tools test/browser
+MODULES := . hack/chart hack/install hack/kube hack/monitoring hack/plot hack/release hack/schema hack/site hack/tools test/browser
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
@@ -41,6 +41,7 @@ SITE_BASE ?= /
 IMAGE ?=
 PLATFORMS ?=
 PUSH ?=
+SIGN_KEY ?=
 
 # The sizes of make bench.
 BENCH_SMALL := -time-scale=0.2 -rounds=2 -idle=30s -throttle=5s -scale-services=100 -subset-services=50 -subset-nodes=100 -max-members=20 \
@@ -76,12 +77,12 @@ help: ## Show this help
 
 .PHONY: demo
 demo: $(if $(EXISTING_CLUSTER),need-go,kube) ## Run a demo on this machine until Ctrl-C
-#? ONCE=1         stop by itself; exit status 0 only if each step succeeded
+#? ONCE=1         stop by itself; exit status 0 only if each step and each command that it recommends succeeded
 #? CLOUD=openstack  with a real OpenStack and real packets (root, Debian 12)
 #? TARGETS=pod    Pods as members instead of nodes; pod-routed: behind a router
 #? CONTROLLERS=all  the Nodes are initialized by kube-octavia, too
 #? KUBECONFIG=F   use the cluster of this file instead of a new one
-	@cd hack/kube && $(GO) run . -program github.com/kube-octavia/kube-octavia/hack/demo -o bin/demo
+	@cd hack/kube && $(GO) run . -programs '$(MODULE)/hack/demo $(MODULE)/cmd/kube-octavia' -ldflags '-X main.version=$(VERSION)' -o bin
 	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' TARGETS='$(TARGETS)' CONTROLLERS='$(CONTROLLERS)' bin/demo
 
 .PHONY: try-install
@@ -101,6 +102,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 	cd hack/monitoring && $(GO) test ./...
 	cd hack/plot && $(GO) test ./...
 	cd hack/release && $(GO) test ./...
+	cd hack/schema && $(GO) test -timeout 20m ./...
 	cd hack/site && $(GO) test -count 1 ./...
 
 .PHONY: openstack-up
@@ -199,6 +201,7 @@ lint-vet: need-go
 	@cd hack/monitoring && $(GO) vet ./...
 	@cd hack/plot && $(GO) vet ./...
 	@cd hack/release && $(GO) vet ./...
+	@cd hack/schema && $(GO) vet ./...
 	@cd hack/site && $(GO) vet ./...
 	@cd test/browser && $(GO) vet ./...
 
@@ -212,6 +215,7 @@ lint-staticcheck: need-go
 	@cd hack/monitoring && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/plot && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/release && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	@cd hack/schema && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/site && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd test/browser && $(GO) tool -modfile=../../hack/tools/go.mod staticcheck ./...
 
@@ -231,7 +235,7 @@ lint-generated: need-go
 		'for f; do [ -f "$$f" ] && printf "%s\\0" "$$f"; done; true' sh | \
 		tar --null -T - -cf "$$copy/tree.tar" && \
 	tar -xf "$$copy/tree.tar" -C "$$copy/before" && tar -xf "$$copy/tree.tar" -C "$$copy/after" && \
-	(cd "$$copy/after" && $(GO) generate ./... && (cd hack/monitoring && $(GO) generate ./...) && cd hack/chart && $(GO) generate ./...) && \
+	(cd "$$copy/after" && $(GO) generate ./... && (cd hack/monitoring && $(GO) generate ./...) && (cd hack/schema && $(GO) generate ./...) && cd hack/chart && $(GO) generate ./...) && \
 	(cd "$$copy" && diff -ru before after) || { echo "Generated files are not up to date: run \`make generate\`." >&2; exit 1; }
 
 # Builds the page into a copy. Without npm, or a registry of packages that answers, it is not checked.
@@ -257,6 +261,7 @@ generate: need-go ## Update the generated files
 	$(GO) generate ./...
 	cd hack/monitoring && $(GO) generate ./...
 	cd hack/chart && $(GO) generate ./...
+	cd hack/schema && $(GO) generate ./...
 
 .PHONY: build
 build: need-go ## Build bin/kube-octavia and bin/cloudsim, static binaries
@@ -272,9 +277,10 @@ image: need-go ## Build bin/kube-octavia-image.tar, a container image for linux/
 .PHONY: release
 release: need-go ## Build the files of a release in bin/release: programs, image, manifests, SBOMs, checksums
 #? VERSION=v1.2.3 required; IMAGE=NAME (default kube-octavia:VERSION), PUSH=1, PLATFORMS as above
+#? SIGN_KEY=KEY   also sign the chart, for helm verify, and the checksums, with this key of gpg
 #? DOWNLOADS=URL  where the files are published, for the manifest of krew; default: the release on GitHub
 	@[ '$(origin VERSION)' != file ] || { echo "make release: VERSION=v1.2.3 is required" >&2; exit 1; }
-	@$(RELEASE) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)') $(RELEASE_FLAGS)
+	@$(RELEASE) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)') $(if $(SIGN_KEY),-sign-key '$(SIGN_KEY)') $(RELEASE_FLAGS)
 
 # VitePress, in the versions of package-lock.json.
 hack/site/node_modules: hack/site/package-lock.json

@@ -94,6 +94,20 @@ var example = map[config.Kind]any{
 	config.String: "a", config.ID: "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04", config.Strings: []any{"a", "b"}, config.Password: "a", config.Bool: true, config.TrueFalse: true, config.Int: float64(1e6), config.Duration: "5s",
 }
 
+// exampleOf is a value of a key.
+func exampleOf(key config.Key) any {
+	if key.Name == "auth-url" {
+		return "https://another.example.com/v3"
+	}
+	return example[key.Kind]
+}
+
+// mountsClouds are values with which the file of use-clouds may be in another volume than that of the chart.
+func mountsClouds(t *testing.T) map[string]any {
+	t.Helper()
+	return parsed(t, withConf("clusterIP: {}")+"extraVolumeMounts: [{name: clouds, mountPath: /etc/openstack}]")
+}
+
 // TestEveryKeyOfCloudConfCanBeSet sets each key that the controller uses, and looks for it in the file.
 func TestEveryKeyOfCloudConfCanBeSet(t *testing.T) {
 	sections := map[string]string{"Global": "global", "LoadBalancer": "loadBalancer", "LoadBalancerClass": "loadBalancerClasses",
@@ -106,12 +120,17 @@ func TestEveryKeyOfCloudConfCanBeSet(t *testing.T) {
 			}
 			continue
 		}
-		keys := map[string]any{key.Name: example[key.Kind]}
+		keys := map[string]any{key.Name: exampleOf(key)}
 		if strings.HasSuffix(section, "es") || strings.HasSuffix(section, "Providers") {
 			keys = map[string]any{"name": keys}
 		}
-		values := parsed(t, withConf("clusterIP: {}"))
-		values["cloudConfig"].(map[string]any)[section] = keys
+		values := mountsClouds(t)
+		cloud := values["cloudConfig"].(map[string]any)
+		if section == "global" {
+			maps.Copy(cloud["global"].(map[string]any), keys)
+		} else {
+			cloud[section] = keys
+		}
 		texts, err := render(loaded(t), values, helm)
 		if err != nil {
 			t.Errorf("[%s] %s: %v", key.Section, key.Name, err)
@@ -131,7 +150,7 @@ func TestEveryKeyOfCloudConfCanBeSet(t *testing.T) {
 // TestPodsAreReplacedForWhatIsReadAtTheStartOnly changes one key after the other.
 func TestPodsAreReplacedForWhatIsReadAtTheStartOnly(t *testing.T) {
 	template := func(global, other map[string]any, files string) string {
-		values := parsed(t, withConf("clusterIP: {}"))
+		values := mountsClouds(t)
 		cloud := values["cloudConfig"].(map[string]any)
 		cloud["loadBalancer"], cloud["files"] = other, map[string]any{"ca.crt": files}
 		maps.Copy(cloud["global"].(map[string]any), global)
@@ -147,7 +166,7 @@ func TestPodsAreReplacedForWhatIsReadAtTheStartOnly(t *testing.T) {
 		t.Error("a file is reloaded, and its change replaces the Pods")
 	}
 	for _, key := range config.Keys() {
-		set := map[string]any{key.Name: example[key.Kind]}
+		set := map[string]any{key.Name: exampleOf(key)}
 		switch {
 		case key.Section == "Global" && key.Use == config.Used && (template(set, nil, "") == before) != key.Live:
 			t.Errorf("[Global] %s is reloaded: %v, and its change replaces the Pods: %v", key.Name, key.Live, key.Live)

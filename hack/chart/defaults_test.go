@@ -173,3 +173,48 @@ func TestTheJobDrainsWhatTheDeploymentServes(t *testing.T) {
 		t.Errorf("annotations of the Job: %v", job.Annotations)
 	}
 }
+
+// TestTheManifestsAdoptAsTheChartDoes is about the two ways to install, which have one default.
+func TestTheManifestsAdoptAsTheChartDoes(t *testing.T) {
+	want := "--adopt=" + loaded(t).Values["adopt"].(string)
+	for _, file := range []string{"deployment.yaml", filepath.Join("ui", "deployment.yaml")} {
+		text, err := os.ReadFile(filepath.Join(root, "deploy", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := object[appsv1.Deployment](t, "\n"+string(text), "Deployment").Spec.Template.Spec.Containers[0].Args
+		if !slices.Contains(args, want) {
+			t.Errorf("deploy/%s has no %s: %v", file, want, args)
+		}
+	}
+}
+
+// TestTheNotesSayWhatTheFirstServiceNeeds renders NOTES.txt.
+func TestTheNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
+	const closed = "Security groups of a new project do not let them in"
+	for name, c := range map[string]struct {
+		values         string
+		want, unwanted []string
+	}{
+		"a Secret": {minimal, []string{closed, "Unless cloud.conf has manage-security-groups = true", "in Secret", "--dst-port 30000:32767",
+			"EXTERNAL-IP stays <pending>", "--set adopt=tag"}, []string{"cloudConfig.loadBalancer.manage"}},
+		"values": {withConf("loadBalancer: {lb-provider: amphora}"), []string{closed, "--set cloudConfig.loadBalancer.manage-security-groups=true"},
+			[]string{"Unless cloud.conf"}},
+		"managed groups": {withConf("loadBalancer: {manage-security-groups: true}"), nil, []string{closed, "openstack security group"}},
+		"Pods":           {withConf("loadBalancer: {target-type: pod}"), nil, []string{closed}},
+		"no Services":    {minimal + "controllers: [node]", nil, []string{closed}},
+		"tag":            {minimal + "adopt: tag", []string{"It serves Services", closed}, []string{"<pending>", "adopt=tag"}},
+	} {
+		notes := rendered(t, helm, c.values)["NOTES.txt"]
+		for _, words := range c.want {
+			if !strings.Contains(notes, words) {
+				t.Errorf("%s: the notes have no %q:\n%s", name, words, notes)
+			}
+		}
+		for _, words := range c.unwanted {
+			if strings.Contains(notes, words) {
+				t.Errorf("%s: the notes have %q:\n%s", name, words, notes)
+			}
+		}
+	}
+}

@@ -22,7 +22,7 @@ type cloud interface {
 	// start brings it up.
 	start(ctx context.Context, p *printer) error
 	authURL() string
-	// cloudConf is the content of a cloud.conf for it.
+	// cloudConf is the content of a cloud.conf for it; its last section is LoadBalancer.
 	cloudConf() string
 	// clientConfig is the file for the openstack client, and the name of the
 	// cloud in it.
@@ -36,7 +36,11 @@ type cloud interface {
 	podPorts() []node.PodPort
 	// podNetworkID is the cloud's network of these ports, or empty.
 	podNetworkID() string
-	// dial opens a connection as somebody outside of the cloud.
+	// outside is what stands before a command that is run outside of the cloud, or empty.
+	outside() string
+	// terminatesTLS is whether its load balancers can.
+	terminatesTLS() bool
+	// dial opens a connection from outside of the cloud.
 	dial(ctx context.Context, network, address string) (net.Conn, error)
 	// builds is whether a load balancer takes so long that it is seen being built.
 	builds() bool
@@ -75,8 +79,12 @@ func (c *simulated) start(context.Context, *printer) (err error) {
 	return cloudsim.WriteFile(file, c.CloudsYAML())
 }
 
-func (c *simulated) authURL() string   { return c.AuthURL() }
-func (c *simulated) cloudConf() string { return c.CloudConf() }
+func (c *simulated) authURL() string { return c.AuthURL() }
+
+// cloudConf lets the controller open the NodePorts: the default security group admits nobody.
+func (c *simulated) cloudConf() string {
+	return c.CloudConf() + "manage-security-groups=true\n" // its last section is LoadBalancer
+}
 
 func (c *simulated) clientConfig() (file, name string) {
 	return filepath.Join(c.dir, "clouds.yaml"), "cloudsim"
@@ -95,6 +103,8 @@ func (c *simulated) podNetwork() string       { return "" }
 func (c *simulated) podPorts() []node.PodPort { return nil }
 func (c *simulated) podNetworkID() string     { return "" }
 func (c *simulated) builds() bool             { return true }
+func (c *simulated) outside() string          { return "" }
+func (c *simulated) terminatesTLS() bool      { return true }
 
 func (c *simulated) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer

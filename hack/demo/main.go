@@ -13,7 +13,7 @@
 // and only a namespace and two Nodes in it. With TARGETS=pod the members are Pods
 // instead of nodes, with TARGETS=pod-routed behind a router. With CONTROLLERS=all the controller also
 // initializes the Nodes, which kubelet registers with a taint. With ONCE=1 it ends by itself and
-// exits 0 only if every step was really seen.
+// exits 0 only if every step was really seen, and if the commands succeed that it otherwise prints at the end.
 package main
 
 import (
@@ -47,8 +47,12 @@ type options struct {
 // run starts everything, runs the steps, and removes everything whatever happened.
 func run(ctx context.Context, o options) (err error) {
 	p := newPrinter(os.Stdout)
+	watched, stop := context.WithCancel(context.Background())
+	defer stop()
+	go p.breakSilence(watched)
 	s, err := newStage(ctx, p, o)
 	defer func() {
+		p.doing("removing everything")
 		if closed := s.close(); err == nil {
 			err = closed
 		}
@@ -60,29 +64,20 @@ func run(ctx context.Context, o options) (err error) {
 		p.say("The controller's log: %s", s.logTail())
 		return err
 	}
-	if o.once {
-		return nil
+	p.doing("the page starts")
+	if err := s.startPage(ctx); err != nil {
+		return fmt.Errorf("start the page: %w", err)
 	}
 	if !s.targets.pods() {
 		if err := s.addNode(ctx, 2); err != nil { // it has left
 			return err
 		}
 	}
-	clouds, name := s.cloud.clientConfig()
-	p.say(`
-Now it is yours. In another terminal:
-
-  export KUBECONFIG=%s
-  export OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=%s
-  alias kubectl=%s
-
-  kubectl -n %s get pods,services
-  openstack loadbalancer list          (Debian: python3-openstackclient, python3-octaviaclient)
-
-The controller's log is %s.
-Services of class %s get a load balancer; ports from 1024 on need no root.
-Ctrl-C ends the demo and removes everything.`,
-		s.kubeconfig, clouds, name, s.kubectlPath, namespace, s.path("controller.log"), class)
+	if o.once {
+		return triesAreTrue(ctx, p, s)
+	}
+	p.say("%s", s.goOn())
+	p.doing("") // it may be silent now
 	<-ctx.Done()
 	p.say("\nRemoving everything.")
 	return nil

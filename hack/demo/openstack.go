@@ -103,6 +103,11 @@ func (c *real) podPorts() (all []node.PodPort) {
 // builds is false: with OVN a load balancer is there when its create is answered.
 func (c *real) builds() bool { return false }
 
+func (c *real) outside() string { return "ip netns exec " + c.DataPlane.OutsideNamespace + " " }
+
+// terminatesTLS is false: provider ovn does not look into connections.
+func (c *real) terminatesTLS() bool { return false }
+
 func (c *real) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	err = netns.In(c.DataPlane.OutsideNamespace, func() (err error) {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: c.DataPlane.InternetAddress.AsSlice()}}

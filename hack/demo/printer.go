@@ -4,40 +4,94 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 )
 
-// printer prints the steps, with the time since the beginning.
+// silence is how long the demo may print nothing.
+const silence = 2 * time.Second
+
+// printer prints the steps, with the time since the beginning. It may be used by several goroutines.
 type printer struct {
-	out   io.Writer
 	began time.Time
+
+	mu  sync.Mutex
+	out io.Writer
+	// what is being done, and when something was printed last.
+	what string
+	last time.Time
 }
 
-func newPrinter(out io.Writer) *printer { return &printer{out: out, began: time.Now()} }
+func newPrinter(out io.Writer) *printer {
+	now := time.Now()
+	return &printer{out: out, began: now, last: now}
+}
 
 // step announces what comes next.
 func (p *printer) step(format string, args ...any) {
-	fmt.Fprintf(p.out, "\n[%5.1fs] %s\n", time.Since(p.began).Seconds(), fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	p.print("\n[%5.1fs] %s\n", p.elapsed(), text)
+	p.doing("%s", text)
+}
+
+// doing says what is printed when it takes long.
+func (p *printer) doing(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what = fmt.Sprintf(format, args...)
 }
 
 // show prints a command and what it printed, indented.
 func (p *printer) show(command, output string) {
-	fmt.Fprintf(p.out, "    $ %s\n", command)
+	var text strings.Builder
 	for line := range strings.Lines(strings.TrimRight(output, "\n")) {
-		fmt.Fprintf(p.out, "    %s", line)
+		fmt.Fprintf(&text, "    %s", line)
 	}
-	fmt.Fprintln(p.out)
+	p.print("    $ %s\n%s\n", command, &text)
 }
 
 // note prints one indented line with the time.
 func (p *printer) note(format string, args ...any) {
-	fmt.Fprintf(p.out, "    %5.1fs  %s\n", time.Since(p.began).Seconds(), fmt.Sprintf(format, args...))
+	p.print("    %5.1fs  %s\n", p.elapsed(), fmt.Sprintf(format, args...))
 }
 
 // say prints as it is.
 func (p *printer) say(format string, args ...any) {
-	fmt.Fprintf(p.out, format+"\n", args...)
+	p.print(format+"\n", args...)
+}
+
+func (p *printer) print(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, format, args...)
+	p.last = time.Now()
+}
+
+func (p *printer) elapsed() float64 { return time.Since(p.began).Seconds() }
+
+// breakSilence says what is being done whenever nothing else was printed for a while, until ctx ends.
+func (p *printer) breakSilence(ctx context.Context) {
+	tick := time.NewTicker(silence / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if what, long := p.silentFor(silence); long {
+				p.note("still: %s", what)
+			}
+		}
+	}
+}
+
+// silentFor reports whether nothing was printed for so long, and what is being done.
+func (p *printer) silentFor(d time.Duration) (what string, long bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.what, p.what != "" && time.Since(p.last) >= d
 }

@@ -74,13 +74,14 @@ type stage struct {
 	allControllers bool
 	nodes          *node.Nodes
 	session        *openstack.Session
-	// port is the Service's and the Pods'.
-	port int32
+	// port is that of the Pods and of Services; tlsPort is that of a Service with TLS.
+	port, tlsPort int32
 	// before is what the cloud had when the demo began.
 	before  inventory
 	stop    context.CancelFunc
 	stopped chan int
 	log     *os.File
+	page    *page
 }
 
 func newStage(ctx context.Context, p *printer, o options) (*stage, error) {
@@ -92,11 +93,11 @@ func newStage(ctx context.Context, p *printer, o options) (*stage, error) {
 		return s, fmt.Errorf("TARGETS=%s: it is node, pod or pod-routed", o.targets)
 	}
 	// Above 1023, a load balancer may listen without root.
-	offset, err := freeport.Offset(0, 8080)
+	offset, err := freeport.Offset(0, 8080, 8443)
 	if err != nil {
 		return s, err
 	}
-	s.port = int32(8080 + offset)
+	s.port, s.tlsPort = int32(8080+offset), int32(8443+offset)
 	if s.dir, err = os.MkdirTemp("", "kube-octavia-demo-"); err != nil {
 		return s, err
 	}
@@ -112,7 +113,10 @@ func newStage(ctx context.Context, p *printer, o options) (*stage, error) {
 	}
 	p.note("Keystone answers at %s", s.cloud.authURL())
 	p.step("Two nodes, and a Pod on each")
-	return s, s.startNodes(ctx, p)
+	if err := s.startNodes(ctx, p); err != nil {
+		return s, err
+	}
+	return s, s.writeSamples()
 }
 
 func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
@@ -120,11 +124,14 @@ func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *stage) startCluster(ctx context.Context, p *printer) (err error) {
 	if s.kubeconfig == "" {
 		p.step("Kubernetes: etcd, kube-apiserver and kube-controller-manager")
-		if s.cluster, err = kube.Start(ctx, kube.Options{}); err != nil {
+		if s.cluster, err = kube.Start(ctx, kube.Options{Progress: func(what string) { p.doing("%s", what) }}); err != nil {
 			return err
 		}
 		s.kubeconfig, s.kubectlPath = s.path("kubeconfig"), s.cluster.Kubectl()
 		if err := s.cluster.Kubeconfig(s.kubeconfig); err != nil {
+			return err
+		}
+		if err := setNamespace(s.kubeconfig, namespace); err != nil {
 			return err
 		}
 		s.config = s.cluster.Config()
@@ -150,13 +157,25 @@ func (s *stage) startCluster(ctx context.Context, p *printer) (err error) {
 	return err
 }
 
+// setNamespace makes the namespace that of the contexts of a kubeconfig.
+func setNamespace(kubeconfig, namespace string) error {
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		return err
+	}
+	for _, c := range config.Contexts {
+		c.Namespace = namespace
+	}
+	return clientcmd.WriteToFile(*config, kubeconfig)
+}
+
 func (s *stage) startCloud(ctx context.Context, p *printer) error {
 	if err := s.cloud.start(ctx, p); err != nil {
 		return err
 	}
 	text := s.cloud.cloudConf()
 	if id := s.cloud.podNetworkID(); s.targets == podTargets && id != "" {
-		text += "pod-network-ids=" + id + "\n" // its last section is LoadBalancer
+		text += "pod-network-ids=" + id + "\n"
 	}
 	if err := cloudsim.WriteFile(s.path("cloud.conf"), text); err != nil {
 		return err
@@ -217,17 +236,32 @@ func (s *stage) addNode(ctx context.Context, i int) error {
 // runPod runs the i-th Pod of the application.
 func (s *stage) runPod(ctx context.Context, i int, on string) error {
 	_, err := s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: podName(i), Node: on, GraceSeconds: podGrace,
-		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: s.port}}})
+		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: podPort, ContainerPort: s.port}}})
 	return err
 }
 
+// podPort is the name of the Pods' port.
+const podPort = "http"
+
 func podName(i int) string { return fmt.Sprintf("hello-%d", i) }
 
-// flags are those that the controller and `kube-octavia plan` share.
+// flags are those that all commands share.
 func (s *stage) flags() []string {
 	return []string{"--cloud-config=" + s.path("cloud.conf"), "--kubeconfig=" + s.kubeconfig, "--cluster-name=demo",
 		"--load-balancer-class=" + class, "--handle-default-class=false"}
 }
+
+// doctorFlags are further flags of `kube-octavia doctor`: those of the controller that it checks.
+func (s *stage) doctorFlags() []string {
+	flags := []string{"--leader-elect-resource-namespace=" + namespace}
+	if s.allControllers {
+		flags = append(flags, "--controllers="+allControllers)
+	}
+	return flags
+}
+
+// allControllers are those of CONTROLLERS=all.
+const allControllers = "service,node,node-lifecycle"
 
 func (s *stage) startController() (err error) {
 	if s.log, err = os.Create(s.path("controller.log")); err != nil {
@@ -238,7 +272,7 @@ func (s *stage) startController() (err error) {
 	args := append([]string{"controller", "--leader-elect-resource-namespace=" + namespace,
 		"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0"}, s.flags()...)
 	if s.allControllers {
-		args = append(args, "--controllers=service,node,node-lifecycle")
+		args = append(args, "--controllers="+allControllers)
 	}
 	go func() { s.stopped <- cli.Run(ctx, args, cli.IO{Out: s.log, Err: s.log}, cli.Options{Version: "demo"}) }()
 	return nil
@@ -263,8 +297,11 @@ func (s *stage) kubectl(ctx context.Context, args ...string) string {
 }
 
 // logTail returns the end of the controller's log.
-func (s *stage) logTail() string {
-	text, err := os.ReadFile(s.path("controller.log"))
+func (s *stage) logTail() string { return tail(s.path("controller.log")) }
+
+// tail returns the end of a log.
+func tail(path string) string {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return "none: " + err.Error()
 	}
@@ -277,6 +314,9 @@ func (s *stage) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var problems []error
+	if s.page != nil {
+		problems = append(problems, s.page.close())
+	}
 	if s.stop != nil {
 		problems = append(problems, s.clearServices(ctx))
 		s.stop()

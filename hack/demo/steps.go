@@ -14,11 +14,9 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -53,18 +51,8 @@ func runSteps(ctx context.Context, p *printer, s *stage) error {
 
 func serviceIsPending(ctx context.Context, p *printer, s *stage) error {
 	p.step("A Service of type LoadBalancer")
-	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
-		Spec: corev1.ServiceSpec{
-			Type:              corev1.ServiceTypeLoadBalancer,
-			LoadBalancerClass: ptr.To(class),
-			Selector:          map[string]string{"app": "hello"},
-			Ports:             []corev1.ServicePort{{Name: "http", Port: s.port}},
-		},
-	}
+	service := s.service(plainName, "http", s.port)
 	if s.targets.pods() {
-		service.Annotations = map[string]string{annotation.TargetType: config.PodTargets}
-		service.Spec.AllocateLoadBalancerNodePorts = ptr.To(false)
 		p.note("its members will be Pods: annotation %s: %s, and no NodePorts", annotation.TargetType, config.PodTargets)
 	}
 	if _, err := s.client.CoreV1().Services(namespace).Create(ctx, service, metav1.CreateOptions{}); err != nil {
@@ -81,7 +69,7 @@ func serviceIsPending(ctx context.Context, p *printer, s *stage) error {
 func opsArePlanned(ctx context.Context, p *printer, s *stage) error {
 	p.step("What the controller would do")
 	exit, output := s.plan(ctx)
-	p.show("kube-octavia plan", output)
+	p.show("kubectl octavia plan", output)
 	if exit != 2 || !strings.Contains(output, "create load balancer") || !strings.Contains(output, "create floating IP") {
 		return fmt.Errorf("the plan (exit status %d) does not create a load balancer and a floating IP", exit)
 	}
@@ -114,6 +102,7 @@ func loadBalancerIsBuilt(ctx context.Context, p *printer, s *stage) error {
 		if state != "" && !seen[state] {
 			seen[state] = true
 			p.note("Octavia says %s", state)
+			p.doing("Octavia builds the load balancer")
 		}
 		if c != nil && c.Message != last {
 			last = c.Message
@@ -253,6 +242,11 @@ func serviceGoes(ctx context.Context, p *printer, s *stage) error {
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("the Service is still there (%v)", err)
 	}
+	return s.isAsBefore(ctx, p)
+}
+
+// isAsBefore checks that the cloud has what it had when the demo began.
+func (s *stage) isAsBefore(ctx context.Context, p *printer) error {
 	left, err := s.inventory(ctx)
 	if err != nil {
 		return err

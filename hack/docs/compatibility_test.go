@@ -56,9 +56,8 @@ func TestCompatibilityHasARowForEveryAnnotationKeyAndWish(t *testing.T) {
 		return regexp.MustCompile("(?m)^\\|[^|]*`" + regexp.QuoteMeta(name) + "`[^|]*\\| [^|\\s]").MatchString(page)
 	}
 	for _, a := range annotation.Table {
-		name := strings.TrimPrefix(a.Key, annotation.Prefix)
-		if own := strings.HasPrefix(a.Key, annotation.OwnPrefix); !own && !row(name) {
-			t.Errorf("annotation %s has no row", name)
+		if own := strings.HasPrefix(a.Key, annotation.OwnPrefix); !own && !row(a.Key) {
+			t.Errorf("annotation %s has no row", a.Key)
 		}
 	}
 	for _, key := range config.Keys() {

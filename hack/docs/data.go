@@ -13,6 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // annotations gives the page the table of annotations, parted by what becomes of
@@ -28,7 +29,32 @@ func annotations() (any, error) {
 			set.row(code(a.Key), a.Values, a.Default, strings.TrimSpace(a.Doc+" "+needs(a)), string(cmp.Or(a.Change, annotation.AtOnce)))
 		}
 	}
-	return map[string]any{"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written}, nil
+	return map[string]any{
+		"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written, "Internal": annotation.Internal,
+		"Protected": protected(), "KeepFloatingIP": annotation.KeepFloatingIP, "Class": annotation.ClassKey, "Condition": status.AnnotationsKnown,
+	}, nil
+}
+
+// protected lists the annotations whose misspelt keys refuse a Service, by what they protect.
+func protected() fmt.Stringer {
+	list := newTable("it protects", "annotations")
+	for _, p := range []struct {
+		of   annotation.Protection
+		text string
+	}{
+		{annotation.RestrictsAccess, "who may connect, in which networks the addresses are, and whether clients need TLS or can forge their address"},
+		{annotation.Keeps, "addresses and changes that would be lost"},
+		{annotation.ChoosesBalancer, "the load balancer that is shared, instead of another one"},
+	} {
+		var keys []string
+		for _, a := range annotation.Table {
+			if a.Protects == p.of {
+				keys = append(keys, code(a.Key))
+			}
+		}
+		list.row(p.text, strings.Join(keys, ", "))
+	}
+	return list
 }
 
 // everyOctavia removes version 2.0 from a requirement: every Octavia has it.
@@ -91,6 +117,27 @@ func cloudConf() (any, error) {
 // command is a command with what it prints for --help.
 type command struct{ Name, Help string }
 
+// documented is what a command prints for programs.
+type documented struct {
+	cli.Output
+	// Items are what the list contains.
+	Items string
+}
+
+// itemsOf says what the items of each command's list are.
+var itemsOf = map[string]string{
+	"cleanup": "cloud objects", "doctor": "checks, with their findings", "migrate": "Services", "plan": "Services, with their operations",
+	"status": "Services, with their load balancers", "version": "none",
+}
+
+// outputs returns what the commands print for programs.
+func outputs() (all []documented) {
+	for _, o := range cli.Outputs() {
+		all = append(all, documented{o, itemsOf[o.Command]})
+	}
+	return all
+}
+
 // commandLine gives the page what the commands say of themselves.
 func commandLine() (any, error) {
 	var commands []command
@@ -102,5 +149,5 @@ func commandLine() (any, error) {
 		}
 		commands = append(commands, command{strings.TrimSpace("kube-octavia " + name), out.String()})
 	}
-	return map[string]any{"Commands": commands}, nil
+	return map[string]any{"Commands": commands, "Outputs": outputs()}, nil
 }

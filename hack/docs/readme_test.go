@@ -5,7 +5,6 @@ package main
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -31,20 +30,20 @@ func sectionOf(t *testing.T, page, heading string) string {
 }
 
 // writtenByUs are annotations that no user sets to ask for something.
-var writtenByUs = []string{"load-balancer-address", "managed", "programmed", "vip-address"}
+var writtenByUs = []string{annotation.LoadBalancerAddress, annotation.Managed, annotation.Programmed, annotation.VIPAddress}
 
 func TestReadmeListsEveryFeatureThatAServiceCanAskForByAnnotation(t *testing.T) {
 	features, _, _ := strings.Cut(sectionOf(t, read(t, filepath.Join(root, "README.md")), "Status"), "Not yet:")
 	listed := map[string]bool{}
 	for _, row := range regexp.MustCompile(`(?m)^\|.*$`).FindAllString(features, -1) {
-		for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(row, -1) {
+		for _, m := range regexp.MustCompile("`([a-z.-]+/[a-z-]+)`").FindAllStringSubmatch(row, -1) {
 			listed[m[1]] = true
 		}
 	}
 	want := map[string]bool{}
 	for _, a := range annotation.Table {
-		if name := path.Base(a.Key); !slices.Contains(writtenByUs, name) {
-			want[name] = true
+		if !slices.Contains(writtenByUs, a.Key) {
+			want[a.Key] = true
 		}
 	}
 	if diff := cmp.Diff(want, listed); diff != "" {

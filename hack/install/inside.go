@@ -63,6 +63,7 @@ func inside(ctx context.Context, method, dir string, c *clock) (err error) {
 		{"start a Pod of kube-octavia from the files of the image", t.startPod},
 		{"create a Service", t.createService},
 		{"ask the Service", t.ask},
+		{"use the plug-in of kubectl", t.usePlugin},
 	}
 	for _, s := range steps {
 		if err := c.step(s.what, func() error { return s.do(ctx) }); err != nil {
@@ -152,9 +153,12 @@ func (t *try) helmCommands() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = cloudsim.WriteFile(filepath.Join(t.clone(), "cloud.conf"), t.cloud.CloudConf())
+	err = cloudsim.WriteFile(filepath.Join(t.clone(), "cloud.conf"), t.cloudConf())
 	return without(commands, "rollout status"), err
 }
+
+// cloudConf is the cloud.conf of the cloud, which opens the NodePorts as the page says. Section [LoadBalancer] is the last one.
+func (t *try) cloudConf() string { return t.cloud.CloudConf() + "manage-security-groups = true\n" }
 
 // withKustomize is the section "With kustomize".
 func (t *try) withKustomize(ctx context.Context) error {
@@ -191,7 +195,7 @@ func (t *try) secret() (string, error) {
 	if err := yaml.UnmarshalStrict(text, &secret); err != nil {
 		return "", err
 	}
-	secret.StringData["cloud.conf"] = t.cloud.CloudConf()
+	secret.StringData["cloud.conf"] = t.cloudConf()
 	text, err = yaml.Marshal(secret)
 	return string(text), err
 }
@@ -278,6 +282,20 @@ func (t *try) ask(ctx context.Context) error {
 		return errors.Join(err, last)
 	}
 	return nil
+}
+
+// usePlugin is the section "Use it with kubectl", with the program of the image: without a flag, the commands find the
+// controller and its cloud in the cluster.
+func (t *try) usePlugin(ctx context.Context) error {
+	commands, err := t.page.block("kubectl octavia status", "kubectl octavia doctor")
+	if err != nil {
+		return err
+	}
+	plugin := filepath.Join(t.dir, "bin", "kubectl-octavia")
+	if err := os.Symlink(filepath.Join(t.pod.image.root, t.pod.image.entrypoint[0]), plugin); err != nil {
+		return err
+	}
+	return t.run(ctx, t.dir, strings.Replace(commands, "-n shop svc/web", "svc/hello", 1))
 }
 
 // upgrade is what docs/how-to.md says, with adopt=tag: nothing else changes.

@@ -6,7 +6,7 @@
 // `make release` run it.
 //
 //	go run . image   -version V [-image NAME] [-platforms LIST] [-push] -o FILE
-//	go run . release -version V [-image NAME] [-platforms LIST] [-push] [-downloads URL] -o DIRECTORY
+//	go run . release -version V [-image NAME] [-platforms LIST] [-push] [-downloads URL] [-sign-key KEY] -o DIRECTORY
 //
 // One commit and one version of Go always give the same bytes, in whatever directory and on
 // whatever machine: times are the commit's, entries are sorted, and certificates come from a
@@ -43,6 +43,8 @@ type options struct {
 	platforms string
 	output    string
 	push      bool
+	// signKey is the key of gpg that signs the chart and the checksums; empty for no signatures.
+	signKey string
 	// downloads is the URL below which the files of a release are published.
 	downloads string
 }
@@ -64,6 +66,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&o.platforms, "platforms", platforms, "the `platforms` to build for, separated by commas")
 	flags.BoolVar(&o.push, "push", false, "push the image to the registry of its name")
 	flags.StringVar(&o.downloads, "downloads", "", "the `URL` below which the files of the release are published, for the manifest of krew (default "+sourceURL+"/releases/download/VERSION)")
+	flags.StringVar(&o.signKey, "sign-key", "", "the `key` of gpg that signs the chart and the checksums of the release")
 	flags.StringVar(&o.output, "o", "", "the `file` of the image, or the directory of the release")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err

@@ -63,27 +63,32 @@ func render(dir string, tag name.Tag) ([]byte, error) {
 const chartDirectory = "charts/" + programName
 
 // chartFile is the chart as `helm package --version --app-version` writes it, with the files that git
-// knows. There is none if the repository has no chart.
-func chartFile(ctx context.Context, s source) ([]file, error) {
+// knows.
+func chartFile(ctx context.Context, s source) (packaged chart, err error) {
 	listed, err := git(ctx, s.root, "ls-files", "-z", chartDirectory)
-	if err != nil || listed == "" {
-		return nil, err
+	if err != nil {
+		return packaged, err
+	}
+	if listed == "" {
+		return packaged, fmt.Errorf("git knows no file of %s", chartDirectory)
 	}
 	var entries []entry
 	for _, path := range strings.Split(strings.TrimRight(listed, "\x00"), "\x00") {
 		content, err := os.ReadFile(filepath.Join(s.root, path))
 		if err != nil {
-			return nil, err
+			return packaged, err
 		}
 		if path == chartDirectory+"/Chart.yaml" {
 			if content, err = setChartVersion(content, s.version); err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
+				return packaged, fmt.Errorf("%s: %w", path, err)
 			}
+			packaged.metadata = content
 		}
 		entries = append(entries, entry{name: strings.TrimPrefix(path, "charts/"), mode: modeFile, content: content})
 	}
-	archive, err := tarGz(entries, s.time)
-	return []file{{programName + "-" + chartVersion(s.version) + ".tgz", archive}}, err
+	packaged.name = programName + "-" + chartVersion(s.version) + ".tgz"
+	packaged.content, err = tarGz(entries, s.time)
+	return packaged, err
 }
 
 // chartVersion is the version without the leading v: Helm's versions have none.

@@ -20,6 +20,13 @@ type file struct {
 	content []byte
 }
 
+// chart is the archive of the Helm chart.
+type chart struct {
+	file
+	// metadata is its Chart.yaml.
+	metadata []byte
+}
+
 // makeRelease is the command release: it writes the files to the directory, which is emptied
 // before, and pushes the image.
 func makeRelease(ctx context.Context, o options, out io.Writer) error {
@@ -37,7 +44,6 @@ func makeRelease(ctx context.Context, o options, out io.Writer) error {
 		func() ([]file, error) { return programFiles(b) },
 		func() ([]file, error) { return imageBillFile(ctx, b) },
 		func() ([]file, error) { return manifestFiles(b.source, b.tag) },
-		func() ([]file, error) { return chartFile(ctx, b.source) },
 	} {
 		added, err := more()
 		if err != nil {
@@ -45,12 +51,22 @@ func makeRelease(ctx context.Context, o options, out io.Writer) error {
 		}
 		files = append(files, added...)
 	}
+	packaged, err := chartFile(ctx, b.source)
+	if err != nil {
+		return err
+	}
+	files = append(files, packaged.file)
 	plugin, err := pluginFile(b.source, cmp.Or(o.downloads, sourceURL+"/releases/download/"+b.source.version), b.programs, files)
 	if err != nil {
 		return err
 	}
 	files = append(files, plugin)
-	if err := writeFiles(o.output, append(files, checksumFile(files)), out); err != nil {
+	checksums := checksumFile(files)
+	signatures, err := signatureFiles(ctx, o.signKey, packaged, checksums)
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(o.output, slices.Concat(files, []file{checksums}, signatures), out); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "image: %s@%s\n", b.tag.Context(), b.digest)

@@ -448,7 +448,7 @@ type migration struct {
 		Namespace, Name, Outcome, LoadBalancerID, Address string
 		Reasons                                           []string
 		Ops                                               []struct{ Kind, Text string }
-	}
+	} `json:"items"`
 	Others         []struct{ ID, Name, Reason string }
 	SecurityGroups []struct{ ID, Name, Outcome, Reason string }
 	Kuryr          []struct {

@@ -70,6 +70,15 @@ func TestServicesWithoutAClassAreLeftAloneWhenToldSo(t *testing.T) {
 	own := s.service("own", tcp(8081), ofClass(ourClass))
 	s.answers(own.waitUntilProgrammed(), 8081)
 	plain.requireUntouched(was)
+	said := "\n1 Service of type LoadBalancer is not handled: " + s.namespace + "/plain (it has no spec.loadBalancerClass, and --handle-default-class is false)\n"
+	for _, command := range []string{"status", "plan"} {
+		if status, out, errs := s.run(command, "--handle-default-class=false", "-n", s.namespace); status != 0 || !strings.HasSuffix(out, said) {
+			t.Errorf("%s ends with %d:\n%s%s", command, status, out, errs)
+		}
+		if status, out, _ := s.run(command, "--handle-default-class=false", "-n", s.namespace, own.name); status != 0 || strings.Contains(out, "is not handled") {
+			t.Errorf("%s of one that is handled ends with %d:\n%s", command, status, out)
+		}
+	}
 }
 
 func TestClassToServeCanBeChosen(t *testing.T) {

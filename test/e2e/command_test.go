@@ -20,9 +20,9 @@ import (
 
 // planned is what `kube-octavia plan -o json` says of one Service.
 type planned struct {
-	Namespace, Service string
-	LoadBalancerID     string
-	Ops                []struct {
+	Namespace, Name string
+	LoadBalancerID  string
+	Ops             []struct {
 		Kind, Text string
 		Op         map[string]any
 	}
@@ -47,11 +47,11 @@ func (s *stage) plans(status int) []planned {
 	if got != status {
 		s.t.Fatalf("plan ended with status %d, not %d:\n%s%s", got, status, out, errs)
 	}
-	var all []planned
-	if err := json.Unmarshal([]byte(out), &all); err != nil {
+	var list struct{ Items []planned }
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		s.t.Fatalf("%v in:\n%s", err, out)
 	}
-	return all
+	return list.Items
 }
 
 func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
@@ -61,8 +61,8 @@ func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
 	refused := s.service("refused", tcp(8080), annotated(internalKey, "maybe"))
 	was := []any{web.now(), refused.now()}
 
-	all := s.plans(2)
-	if len(all) != 2 || all[0].Service != "refused" || all[1].Service != "web" {
+	all := s.plans(1) // one is refused
+	if len(all) != 2 || all[0].Name != "refused" || all[1].Name != "web" {
 		t.Fatalf("plans: %+v", all)
 	}
 	if len(all[0].Ops) > 0 || len(all[0].Refused) != 1 || all[0].Refused[0].Reason != "InvalidAnnotation" {
@@ -93,12 +93,12 @@ func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
 
 	s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
 	s.eventually(func() error { return s.is("ACTIVE", web) })
-	i := slices.IndexFunc(s.plans(2), func(p planned) bool { return p.Service == "web" })
-	if kinds := s.plans(2)[i].kinds(); !slices.Contains(kinds, "CreateListener") {
+	i := slices.IndexFunc(s.plans(1), func(p planned) bool { return p.Name == "web" })
+	if kinds := s.plans(1)[i].kinds(); !slices.Contains(kinds, "CreateListener") {
 		t.Errorf("a listener is missing, and the plan is %v", kinds)
 	}
 	web.delete()
-	if kinds := s.plans(2)[i].kinds(); !slices.Equal(kinds, []string{"DeleteFloatingIP", "DeleteLoadBalancer"}) {
+	if kinds := s.plans(1)[i].kinds(); !slices.Equal(kinds, []string{"DeleteFloatingIP", "DeleteLoadBalancer"}) {
 		t.Errorf("the Service is being deleted, and the plan is %v", kinds)
 	}
 }

@@ -193,10 +193,15 @@ func (s *stage) run(args ...string) (status int, out, errs string) {
 // runInCloud is run for a command that does not connect to the cluster.
 func (s *stage) runInCloud(args ...string) (status int, out, errs string) {
 	s.t.Helper()
+	return s.runPlain(append(args, "--cloud-config="+s.cloudConf())...)
+}
+
+// runPlain is run without any other flags.
+func (s *stage) runPlain(args ...string) (status int, out, errs string) {
+	s.t.Helper()
 	var stdout, stderr log
 	s.shows("the output of "+args[0], &stdout)
 	s.shows("what "+args[0]+" says", &stderr)
-	args = append(args, "--cloud-config="+s.cloudConf())
 	status = cli.Run(s.t.Context(), args, cli.IO{Out: &stdout, Err: &stderr}, cli.Options{Version: "test"})
 	return status, stdout.String(), stderr.String()
 }

@@ -278,7 +278,7 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 	}
 	web.change(tcp(8081))
 	c := web.waitForCondition(programmed, conditionFalse, "CloudUnauthorized")
-	if !strings.Contains(c.Message, "Replace the credentials in [Global] of cloud.conf") {
+	if !strings.Contains(c.Message, "replace the credentials in [Global] of cloud.conf") {
 		t.Errorf("the condition says %q", c.Message)
 	}
 	s.eventually(func() error { return s.unreadyFor("the credentials are rejected by Keystone") })

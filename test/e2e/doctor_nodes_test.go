@@ -109,7 +109,7 @@ func TestDoctorFindsNothingWrongInARightSetupOfAllControllersAndWritesNothing(t 
 		t.Errorf("%d calls, and at most %d are necessary", len(calls), most)
 	}
 	_, out, _ := p.examine(p.conf, "--all", "--checks=nodes,routes,kubernetes")
-	for _, seen := range []string{"2 Nodes with exactly one server", "2 of 2 routes to Pods there", "extraroute-atomic", "it has all 29 rights"} {
+	for _, seen := range []string{"2 Nodes with exactly one server", "2 of 2 routes to Pods there", "extraroute-atomic", "it has all 32 rights"} {
 		if !strings.Contains(out, seen) {
 			t.Errorf("it does not show %q:\n%s", seen, out)
 		}
@@ -180,7 +180,7 @@ var mistakesOfNodes = []mistake{
 	{name: "access rules without Nodes", check: diagnosis.Credentials, status: diagnosis.Error, what: "leave out nodes", do: "kube-octavia credential rotate --with=nodes",
 		unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks, diagnosis.Nodes},
 		make:    func(p *patient) string { return p.expiring("without", time.Time{}, calltable.FeatureNodes) }},
-	{name: "access rules that do not allow to list servers", check: diagnosis.Nodes, status: diagnosis.Error, what: "list servers: 401", do: "kube-octavia credential rotate --with=nodes",
+	{name: "access rules that do not allow to list servers", check: diagnosis.Nodes, status: diagnosis.Error, what: "list servers: 401", do: "kube-octavia credential create --with=nodes",
 		unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks, diagnosis.Credentials},
 		make:    func(p *patient) string { return p.expiring("servers", time.Time{}, calltable.FeatureNodes) }},
 	{name: "openstack-cloud-controller-manager that initializes Nodes", check: diagnosis.Nodes, status: diagnosis.Warning, what: "initializes Nodes, too", do: "docs/nodes.md",
@@ -190,7 +190,7 @@ var mistakesOfNodes = []mistake{
 		}},
 	{name: "no rights for Nodes", check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not delete nodes", do: "deploy/nodes/clusterrole.yaml",
 		make:    func(p *patient) string { p.kubeconfig = p.powerless(); return p.conf },
-		unknown: []diagnosis.Check{diagnosis.SecurityGroups, diagnosis.OtherControllers, diagnosis.LoadBalancers, diagnosis.Orphans, diagnosis.Nodes, diagnosis.Routes}},
+		unknown: []diagnosis.Check{diagnosis.SecurityGroups, diagnosis.OtherControllers, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans, diagnosis.Nodes, diagnosis.Routes}},
 }
 
 var mistakesOfRoutes = []mistake{

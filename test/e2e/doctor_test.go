@@ -289,7 +289,7 @@ func TestDoctorFindsNothingWrongInARightSetupAndWritesNothing(t *testing.T) {
 		t.Logf("%d calls", len(calls))
 	}
 	status, out, errs := p.examine(p.conf, "--all")
-	if p.excused == 0 && (status != 0 || !strings.Contains(out, "\n16 checks: 14 ok, 0 with warnings")) || errs != "" || !strings.Contains(out, "Seen: network: http://127.0.0.1:") {
+	if p.excused == 0 && (status != 0 || !strings.Contains(out, "\n17 checks: 15 ok, 0 with warnings")) || errs != "" || !strings.Contains(out, "Seen: network: http://127.0.0.1:") {
 		t.Errorf("status %d:\n%s%s", status, out, errs)
 	}
 	t.Log(out)
@@ -349,7 +349,7 @@ func TestDoctorWorksWithoutACloudOrACluster(t *testing.T) {
 	p := newPatient(t)
 	nowhere := strings.ReplaceAll(p.conf, p.cloud.AuthURL(), "http://127.0.0.1:1")
 	status, out, errs := p.examine(nowhere)
-	if status != 1 || errs != "" || !strings.Contains(out, "ERROR  credentials") || !strings.Contains(out, "nothing listens there") || !strings.Contains(out, "ok     kubernetes") {
+	if status != 1 || errs != "" || !strings.Contains(out, "ERROR  credentials") || !strings.Contains(out, "Nothing listens there") || !strings.Contains(out, "ok     kubernetes") {
 		t.Errorf("status %d without a cloud:\n%s%s", status, out, errs)
 	}
 	status, out, _ = p.examine("[Global]\nauth-ulr=x\n")
@@ -364,7 +364,7 @@ func TestDoctorWorksWithoutACloudOrACluster(t *testing.T) {
 		t.Errorf("status %d without a cluster:\n%s", status, out)
 	}
 	p.kubeconfig = filepath.Join(t.TempDir(), "missing")
-	if status, out, _ = p.examine(p.conf); status != 1 || !strings.Contains(out, "ERROR  kubernetes") || !strings.Contains(out, "Do: Correct --kubeconfig") {
+	if status, out, _ = p.examine(p.conf); status != 1 || !strings.Contains(out, "ERROR  kubernetes") || !strings.Contains(out, "Do: Set --kubeconfig") {
 		t.Errorf("status %d with a kubeconfig that does not exist:\n%s", status, out)
 	}
 }
@@ -515,7 +515,7 @@ var mistakesInTheCloud = []mistake{
 			return p.through(func(_ *http.Response, token map[string]any) {
 				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.LoadBalancer })
 			})
-		}, unknown: []diagnosis.Check{diagnosis.Clock}},
+		}},
 }
 
 var mistakesOfCredentials = []mistake{
@@ -524,6 +524,10 @@ var mistakesOfCredentials = []mistake{
 	{name: "a wrong password", check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "[Global]",
 		make: func(p *patient) string {
 			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().Password, "wrong")
+		}},
+	{name: "a wrong project", check: diagnosis.Credentials, status: diagnosis.Error, what: "Keystone accepts user and password, but not project " + nobodys, do: "Set tenant-id in [Global] to a project in which the user has a role",
+		make: func(p *patient) string {
+			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().ProjectID, nobodys)
 		}},
 	{name: "a credential that expires soon", check: diagnosis.Credentials, status: diagnosis.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate",
 		make: func(p *patient) string {
@@ -561,7 +565,7 @@ var mistakesOfCredentials = []mistake{
 var mistakesInTheCluster = []mistake{
 	{name: "no rights", check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not patch services/status", do: "Apply deploy/clusterrole.yaml",
 		make:    func(p *patient) string { p.kubeconfig = p.powerless(); return p.conf },
-		unknown: []diagnosis.Check{diagnosis.SecurityGroups, diagnosis.OtherControllers, diagnosis.LoadBalancers, diagnosis.Orphans}},
+		unknown: []diagnosis.Check{diagnosis.SecurityGroups, diagnosis.OtherControllers, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans}},
 	{name: "openstack-cloud-controller-manager at work", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager", do: "--controllers=*,-service",
 		make: func(p *patient) string {
 			return p.lease(metav1.NamespaceSystem, "cloud-controller-manager", time.Now())

@@ -147,8 +147,8 @@ func TestADrainReleasesTheServicesOfTheControllerAndNoOthers(t *testing.T) {
 func (s *stage) requireDrained() {
 	s.t.Helper()
 	out, _ := s.drain(0, "--output=json")
-	var found struct{ Services, Objects []any }
-	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Services)+len(found.Objects) > 0 {
+	var found struct{ Services, Items []any }
+	if err := json.Unmarshal([]byte(out), &found); err != nil || found.Services == nil || len(found.Services)+len(found.Items) > 0 {
 		s.t.Errorf("a drain of what is drained shows %v\n%s", err, out)
 	}
 	var status struct{ Orphans, Conflicts []any }

@@ -137,6 +137,7 @@ func TestDualStackServiceWithIPv6FirstHasAFloatingIPForItsIPv4Address(t *testing
 	web.waitForAddresses(func(t tree) []string { return []string{t.VIP, s.floatingIPOf(t)} })
 	web.change(annotated(internalKey, "true"))
 	web.waitForAddresses(func(t tree) []string { return []string{t.VIP, t.Additional[0].Address} })
+	web.waitForCondition(programmed, conditionTrue, "Programmed") // an address is withdrawn before it is released
 	if f := s.cloud.floatingIPs(); len(f) > 0 {
 		t.Errorf("floating IPs are left: %+v", f)
 	}

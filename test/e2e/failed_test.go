@@ -129,9 +129,9 @@ func TestPlanSaysHowTheControllerRecoversAFailedLoadBalancer(t *testing.T) {
 	}
 	s.resetCalls()
 	for _, p := range s.plans(2) {
-		want := map[string]string{"web": "FailoverLoadBalancer", "unborn": "DeleteLoadBalancer"}[p.Service]
+		want := map[string]string{"web": "FailoverLoadBalancer", "unborn": "DeleteLoadBalancer"}[p.Name]
 		if !slices.Contains(p.kinds(), want) {
-			t.Errorf("for Service %s, whose load balancer is in ERROR, plan says %v, want %s", p.Service, p.kinds(), want)
+			t.Errorf("for Service %s, whose load balancer is in ERROR, plan says %v, want %s", p.Name, p.kinds(), want)
 		}
 	}
 	if writes := s.writes(); len(writes) > 0 {

@@ -229,6 +229,10 @@ func (s *stage) deleteLease() {
 	if err != nil && !apierrors.IsNotFound(err) {
 		s.t.Fatal(err)
 	}
+	err = s.client.CoreV1().ConfigMaps(deploy.Namespace).Delete(s.t.Context(), deploy.Name+"-settings", metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.t.Fatal(err)
+	}
 }
 
 // holder is who holds the controllers' Lease.

@@ -82,8 +82,8 @@ func (s *stage) runLifecycle(name string) {
 	web.waitUntilGone()
 }
 
-// TestDeploymentRunsTheController starts the program with the very arguments of
-// the Deployment, and asks its probes.
+// TestDeploymentRunsTheController starts the program with the very arguments of the Deployment and, as docs/install.md
+// does, with --adopt=tag, and asks its probes.
 func TestDeploymentRunsTheController(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	program := build(t)
@@ -106,7 +106,7 @@ func TestDeploymentRunsTheController(t *testing.T) {
 	if all := strings.Join(args, " "); !strings.Contains(all, health) || !strings.Contains(all, metrics) || !strings.Contains(all, s.cloudConf()) {
 		t.Fatalf("the Deployment's ports and files are not those of its arguments: %v", c.Args)
 	}
-	p := s.execute(exec.Command(program, append(args, "--kubeconfig="+s.kubeconfig(), "--leader-elect-resource-namespace="+deploy.Namespace)...))
+	p := s.execute(exec.Command(program, append(args, "--adopt=tag", "--kubeconfig="+s.kubeconfig(), "--leader-elect-resource-namespace="+deploy.Namespace)...))
 	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
 		s.eventually(func() error {
 			_, err := fetch("http://" + health + probe.HTTPGet.Path)

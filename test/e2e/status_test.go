@@ -112,7 +112,7 @@ func TestStatusSaysWhatItCannotFindOut(t *testing.T) {
 	if status, out, errs := s.run("status"); status != 1 || !strings.Contains(errs, "list loadbalancers") || out != "" {
 		t.Errorf("status %d:\n%s%s", status, out, errs)
 	}
-	if status, _, errs := s.run("status", "-o", "yaml"); status != 1 || !strings.Contains(errs, "yaml") {
+	if status, _, errs := s.run("status", "-o", "xml"); status != 1 || !strings.Contains(errs, "xml") {
 		t.Errorf("status %d:\n%s", status, errs)
 	}
 }

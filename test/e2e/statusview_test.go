@@ -71,7 +71,7 @@ func TestStatusShowsMembersCostAndDriftInEachForm(t *testing.T) {
 		}
 	}
 	row := survey.Services[0]
-	if d := cmp.Diff(report.Addresses{Address: address, VIPs: []string{have.VIP}, FloatingIPs: []string{address}}, row.Addresses); d != "" {
+	if d := cmp.Diff(report.Addresses{Address: address, Published: []string{address}, VIPs: []string{have.VIP}, FloatingIPs: []string{address}}, row.Addresses); d != "" {
 		t.Errorf("addresses (-want +got):\n%s", d)
 	}
 	if at := row.LastChange; at.Time == nil || at.Time.UTC().Format("2006-01-02T15:04:05") != have.UpdatedAt || at.Of != "load balancer" {
@@ -182,6 +182,14 @@ func TestServicesThatShareALoadBalancerShowTheirOwnParts(t *testing.T) {
 			t.Errorf("%s: %+v", v.Name, v)
 		}
 	}
+
+	owner.delete()
+	owner.waitUntilGone()
+	sharer.waitUntilProgrammed()
+	survey = s.statusOf("-n", s.namespace)
+	if d := cmp.Diff(report.Objects{LoadBalancers: 1, Listeners: 1, Pools: 1, Members: 2, FloatingIPs: 1}, survey.Objects); d != "" || len(survey.Services) != 1 {
+		t.Errorf("objects without the owner (-want +got):\n%s of %+v", d, survey.Services)
+	}
 }
 
 func TestStatusSaysWhichServiceItDoesNotFind(t *testing.T) {
@@ -199,7 +207,7 @@ func TestStatusSaysWhichServiceItDoesNotFind(t *testing.T) {
 		{[]string{s.namespace + "/web"}, 1, "Service " + s.namespace + "/web does not exist"},
 		{[]string{"no-such-service"}, 1, "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
 		{[]string{"-n", "default", s.namespace + "/other"}, 1, "it names another namespace than --namespace default"},
-		{[]string{"a/b/c"}, 1, "must be NAME or NAMESPACE/NAME of a Service"},
+		{[]string{"a/b/c"}, 1, "must be NAME, svc/NAME or NAMESPACE/NAME of a Service"},
 		{[]string{"-n", s.namespace}, 0, "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer"},
 		{[]string{"-n", s.namespace, other.name}, 0, s.namespace + `/other: not handled: spec.loadBalancerClass is "example.com/other"`},
 	} {

@@ -15,7 +15,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -38,8 +41,14 @@ type topologyPage struct {
 	stop  func()
 }
 
-// serves starts `kube-octavia ui` with the kubeconfig, and stops it with the test.
+// serves starts `kube-octavia ui` with the kubeconfig and the cloud.conf, and stops it with the test.
 func (s *stage) serves(kubeconfig string, flags ...string) *topologyPage {
+	s.t.Helper()
+	return s.servesWithoutConfig(kubeconfig, append([]string{"--cloud-config=" + s.cloudConf()}, flags...)...)
+}
+
+// servesWithoutConfig is like serves, but there is no cloud.conf.
+func (s *stage) servesWithoutConfig(kubeconfig string, flags ...string) *topologyPage {
 	s.t.Helper()
 	p := &topologyPage{stage: s, log: &log{}}
 	s.shows("the log of ui", p.log)
@@ -49,7 +58,7 @@ func (s *stage) serves(kubeconfig string, flags ...string) *topologyPage {
 		stop()
 		<-ended
 	}
-	args := append([]string{"ui", "--address=127.0.0.1:0", "--refresh-interval=1s", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + kubeconfig}, flags...)
+	args := append([]string{"ui", "--address=127.0.0.1:0", "--refresh-interval=1s", "--kubeconfig=" + kubeconfig}, flags...)
 	go func() {
 		defer close(ended)
 		if status := cli.Run(ctx, args, cli.IO{Out: p.log, Err: p.log}, cli.Options{Version: "test"}); status != 0 {
@@ -179,7 +188,17 @@ func TestTopologyStreamSendsOnlyWhatChanges(t *testing.T) {
 	web.waitUntilProgrammed()
 	s.waitUntilIdle()
 	p := s.serves(s.adminKubeconfig())
-	p.waitUntilState(web, topology.OK, "")
+	// An event may come later than the condition that it repeats.
+	p.eventually(func() error {
+		shown, err := p.of(web)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(shown.Events, func(e topology.Event) bool { return e.Reason == "Programmed" }) {
+			return fmt.Errorf("no event says that it is programmed: %+v", shown.Events)
+		}
+		return nil
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline())
 	defer cancel()
 	stream := p.get(ctx, "topology/events")
@@ -202,22 +221,43 @@ func TestTopologyStreamSendsOnlyWhatChanges(t *testing.T) {
 		t.Fatalf("the stream ended: %v", lines.Err())
 		return c
 	}
-	if first := next(); !first.Whole || !shows(first, web) {
+	first := next()
+	if !first.Whole || !shows(first, web) {
 		t.Fatalf("the first message: %+v", first)
+	}
+	// Of web nothing may change but when its statuses were read, and it may be sent only then.
+	before := first.of(web)
+	requireSameWeb := func(c change) {
+		t.Helper()
+		now := c.of(web)
+		if c.Whole || now.Key == before.Key && cmp.Equal(before, now) {
+			t.Fatalf("Service web is sent again: %+v", c)
+		}
+		if now.Key != "" {
+			if diff := cmp.Diff(before, now, cmpopts.IgnoreFields(topology.LoadBalancer{}, "StatusAt")); diff != "" {
+				t.Fatalf("Service web has changed (-before +now):\n%s", diff)
+			}
+			before = now
+		}
 	}
 	api := s.service("api", tcp(8081))
 	for c := next(); !shows(c, api); c = next() {
-		if c.Whole || shows(c, web) {
-			t.Fatalf("Service web has not changed: %+v", c)
-		}
+		requireSameWeb(c)
 	}
 	api.delete()
 	for c := next(); !slices.Contains(c.Removed, s.namespace+"/api"); c = next() {
-		if shows(c, web) {
-			t.Fatalf("Service web has not changed: %+v", c)
-		}
+		requireSameWeb(c)
 	}
 	api.waitUntilGone()
+}
+
+// of returns the Service as the message shows it.
+func (c change) of(v *service) topology.Service {
+	i := slices.IndexFunc(c.Services, func(s topology.Service) bool { return s.Key == v.namespace+"/"+v.name })
+	if i < 0 {
+		return topology.Service{}
+	}
+	return c.Services[i]
 }
 
 // shows reports whether the message has the Service.
@@ -243,9 +283,9 @@ func TestTopologyIsReadOnlyWhileSomebodyLooksAndOnceForAll(t *testing.T) {
 	}
 	p.waitUntilState(web, topology.OK, "")
 	var counts map[string]int
-	p.eventually(func() error { // the survey of orphans comes last, and reads floating IPs last
+	p.eventually(func() error { // the survey of orphans comes last, and reads certificates last
 		counts = s.countedCalls()
-		if counts["GET /v2.0/floatingips"] < 2 {
+		if counts["GET /v1/secrets"] < 1 {
 			return fmt.Errorf("it still reads: %v", counts)
 		}
 		return nil
@@ -416,6 +456,52 @@ func TestTopologyTellsWhatTheCloudDoesNotAnswer(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestTopologyIsServedWhileTheCloudAnswers502AndRecovers(t *testing.T) {
+	simulatorOnly(t, "it makes faults")
+	s := newStage(t, settings{off: true})
+	web := s.service("web", tcp(8080))
+	bad := wire.Fault{Kind: wire.FaultStatus, Status: http.StatusBadGateway, Body: "<html>502 Bad Gateway</html>"}
+	s.cloud.Faults().Add(bad)
+	p := s.serves(s.adminKubeconfig())
+	unreadable := func() (change, error) {
+		c := p.topology()
+		problems := c.Topology.Problems
+		if len(problems) != 1 || problems[0].Of != "OpenStack" || !strings.Contains(problems[0].Message, "502") || problems[0].Since.IsZero() || !shows(c, web) {
+			return c, fmt.Errorf("it shows %d Services, problems: %+v", len(c.Services), problems)
+		}
+		return c, nil
+	}
+	p.eventually(func() error {
+		c, err := unreadable()
+		if err == nil && !c.Topology.ReadAt.IsZero() {
+			err = fmt.Errorf("the cloud was read at %v", c.Topology.ReadAt)
+		}
+		return err
+	})
+	var readAt time.Time
+	recovered := func() error {
+		c := p.topology()
+		readAt = c.Topology.ReadAt
+		if len(c.Topology.Problems) > 0 || readAt.IsZero() || !shows(c, web) {
+			return fmt.Errorf("read at %v, %d Services, problems: %+v", readAt, len(c.Services), c.Topology.Problems)
+		}
+		return nil
+	}
+	s.cloud.Faults().Clear()
+	p.eventually(recovered)
+
+	s.cloud.Faults().Add(bad)
+	p.eventually(func() error {
+		c, err := unreadable()
+		if err == nil && c.Topology.ReadAt.Before(readAt) {
+			err = fmt.Errorf("the age of what is shown is that of %v, which is before %v", c.Topology.ReadAt, readAt)
+		}
+		return err
+	})
+	s.cloud.Faults().Clear()
+	p.eventually(recovered)
 }
 
 func TestTopologyIsNotServedToOtherMachinesWithoutAuthentication(t *testing.T) {

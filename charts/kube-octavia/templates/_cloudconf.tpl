@@ -92,6 +92,6 @@ A checksum of what the controller reads only at its start. It reloads the other 
 itself, so that new credentials need no restart.
 */}}
 {{- define "kube-octavia.conf.restartChecksum" -}}
-{{- $start := pick .Values.cloudConfig.global "auth-url" "region" "os-endpoint-type" }}
+{{- $start := pick .Values.cloudConfig.global "auth-url" "region" "os-endpoint-type" "network-endpoint-override" "load-balancer-endpoint-override" "compute-endpoint-override" "key-manager-endpoint-override" }}
 {{- printf "%s%s" (include "kube-octavia.conf.keys" (list "cloudConfig.global" $start)) (include "kube-octavia.conf.otherSections" .) | sha256sum }}
 {{- end }}

@@ -106,7 +106,7 @@ wrong.
 {{- $args = append $args (printf "--controllers=%s" (join "," .Values.controllers)) }}
 {{- end }}
 {{- if has "route" .Values.controllers }}
-{{- $args = append $args (printf "--cluster-cidr=%s" (join "," (required "set clusterCIDR: controller route needs the address ranges of all Pods" .Values.clusterCIDR))) }}
+{{- $args = append $args (printf "--cluster-cidr=%s" (join "," .Values.clusterCIDR)) }}
 {{- end }}
 {{- toYaml $args }}
 {{- end }}
@@ -115,6 +115,7 @@ wrong.
 {{- define "kube-octavia.args" -}}
 {{- $args := list "controller"
   (printf "--cloud-config=/etc/kube-octavia/%s" (include "kube-octavia.cloudConfigKey" .))
+  (printf "--cloud-config-secret=%s" (include "kube-octavia.secretName" .))
   (printf "--cluster-name=%s" (required "set clusterName: it is part of the names of load balancers, and cannot be changed later. After a migration it is --cluster-name of openstack-cloud-controller-manager, whose default is kubernetes" .Values.clusterName))
   (printf "--adopt=%s" .Values.adopt)
   (printf "--load-balancer-class=%s" .Values.loadBalancerClass)
