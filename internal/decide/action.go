@@ -96,7 +96,8 @@ type recoveryFacts struct {
 	replaceable bool
 	// movable reports whether the address can move to another load balancer.
 	movable bool
-	// attempts counts the replacements since a load balancer of the Service last served.
+	// attempts counts the replacements that were created since a load balancer of the Service last served. A deletion that
+	// fails creates nothing, so it is tried again for as long as it takes.
 	attempts int
 	// waits reports whether it is too early for the next attempt.
 	waits bool

@@ -25,10 +25,19 @@ func steady(f Facts, d Decision) lb.Fingerprint {
 
 // Settled reports whether the Service has exactly one load balancer, which has everything that is
 // requested: what this one does not use is not needed any more.
-func (d Decision) Settled() bool {
+func (d Decision) Settled() bool { return d.Done && d.onlyOne() }
+
+// Rests reports whether the Service has exactly one load balancer, on which nothing is left to do. Something may be refused
+// or left out: a Service that is served by one IP family only never settles, and its renewed certificates would stay.
+func (d Decision) Rests() bool {
+	return d.Settled() || d.Action == Converge && d.Record.Cloud.Confirmed && len(d.Plan.Ops) == 0 && d.onlyOne()
+}
+
+// onlyOne reports whether there is one load balancer, which is ACTIVE and whose desired state is known.
+func (d Decision) onlyOne() bool {
 	c := d.Record.Cloud
 	o, l := c.Observed, c.Observed.LoadBalancer
-	return d.Done && !d.Goal.MembersOnly && c.Known && l != nil && l.ProvisioningStatus == lb.Active && o.Predecessor == nil &&
+	return !d.Goal.MembersOnly && c.Known && l != nil && l.ProvisioningStatus == lb.Active && o.Predecessor == nil &&
 		len(o.Unsettled)+len(o.Duplicates) == 0 && !slices.ContainsFunc(c.Others, func(id string) bool { return id != l.ID })
 }
 

@@ -6,6 +6,7 @@ package decide
 import (
 	"testing"
 
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 )
@@ -30,6 +31,30 @@ func TestSettledWithExactlyOneCompleteLoadBalancer(t *testing.T) {
 			Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active}}}}}
 		if c.change(&d); d.Settled() != c.want {
 			t.Errorf("%s: settled %t", name, d.Settled())
+		}
+	}
+}
+
+// A Service that is served by one IP family only, or whose drift is only reported, never settles.
+func TestRestsWithOneLoadBalancerOnWhichNothingIsLeftToDo(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Decision)
+		want   bool
+	}{
+		"a part is refused":              {func(*Decision) {}, true},
+		"it is settled":                  {func(d *Decision) { d.Done, d.Plan.Refused = true, nil }, true},
+		"an operation is left":           {func(d *Decision) { d.Plan.Ops = []diff.Op{diff.DeleteListener{ID: "l-1"}} }, false},
+		"it is not confirmed":            {func(d *Decision) { d.Record.Cloud.Confirmed = false }, false},
+		"the whole Service is refused":   {func(d *Decision) { d.Goal.MembersOnly = true }, false},
+		"it is being replaced":           {func(d *Decision) { d.Action = Replace }, false},
+		"a predecessor":                  {func(d *Decision) { d.Record.Cloud.Observed.Predecessor = &lb.LoadBalancer{ID: "lb-0"} }, false},
+		"another one with the same tags": {func(d *Decision) { d.Record.Cloud.Others = []string{"lb-2"} }, false},
+	} {
+		d := Decision{Action: Converge, Plan: diff.Plan{Refused: []diff.Refusal{{Reason: "SingleStackLoadBalancer"}}}, Record: memory.Record{Cloud: memory.Cloud{
+			Known: true, Confirmed: true, Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active}}}}}
+		c.change(&d)
+		if d.Rests() != c.want {
+			t.Errorf("%s: rests %t", name, d.Rests())
 		}
 	}
 }

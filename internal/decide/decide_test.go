@@ -5,6 +5,7 @@ package decide
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,7 @@ func TestDecideOnFailure(t *testing.T) {
 		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
 		"failed, failover refused, internal": {facts: noFailover(internal.with(failed(have))), action: ReplaceInPlace, ops: []string{"DeleteLoadBalancer"}},
 		"failed, failover refused, shared":   {facts: noFailover(served.with(failed(shared))), action: LeaveFailed},
+		"its deletion failed three times":    {facts: deletedInVain(noFailover(served.with(failed(have))), 3), action: AwaitRecovery},
 		"failed three times":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: GiveUp, check: gaveUp},
 		"failed again just now":              {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
 	})
@@ -308,6 +310,17 @@ func deletedOnce(f Facts) Facts {
 
 func replacedTimes(f Facts, times int) Facts {
 	f.Record.Recovery.Replacements = timing.Tries{Count: times, Next: noon.Add(time.Second)}
+	f.Record.Recovery.Built = nil
+	for i := range times {
+		f.Record.Recovery.Built = append(f.Record.Recovery.Built, fmt.Sprintf("replacement-%d", i))
+	}
+	return f
+}
+
+// deletedInVain is the state after deletions of the failed load balancer that failed, so that no replacement was created.
+func deletedInVain(f Facts, times int) Facts {
+	f = replacedTimes(f, times)
+	f.Record.Recovery.Built = nil
 	return f
 }
 

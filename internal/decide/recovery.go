@@ -104,7 +104,7 @@ func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 		canFailOver: mayWrite && f.FailoverRefused == "" && r.FailedOver != l.ID,
 		replaceable: mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil,
 		movable:     g.Wanted.FloatingIP != nil && !usesGivenPort(g.Wanted) && !takesVIP(g.Wanted, l) && f.Capabilities.Has(lb.FeatureTags),
-		attempts:    r.Replacements.Count,
+		attempts:    len(r.Built),
 		waits:       r.Replacements.Wait(f.Now) > 0,
 	}
 }
@@ -119,7 +119,7 @@ func takesVIP(w lb.Wanted, l lb.LoadBalancer) bool {
 func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, l lb.LoadBalancer) memory.Progress {
 	trouble := fmt.Sprintf("load balancer %s went into ERROR", l.ID)
 	if len(r.Built) > 0 && action != FailOver {
-		trouble += fmt.Sprintf(", after %d of %d attempts to replace it (load balancers created for that: %s)", r.Replacements.Count, maxReplacements, strings.Join(r.Built, ", "))
+		trouble += fmt.Sprintf(", after %d of %d attempts to replace it (load balancers created for that: %s)", len(r.Built), maxReplacements, strings.Join(r.Built, ", "))
 	}
 	if r.FailoverRefused != "" && action != FailOver {
 		trouble += "; it cannot be failed over: " + r.FailoverRefused

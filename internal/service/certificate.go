@@ -66,10 +66,10 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 }
 
 // dropCertificates deletes stored certificates of the Service that its load balancer does not
-// use any more, and that no port is to use, once the desired state is reached. Octavia may lock a load balancer permanently
+// use any more, and that no port is to use, once nothing is left to do. Octavia may lock a load balancer permanently
 // if its certificate is deleted, so the load balancer is read before.
 func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
-	if !d.Settled() {
+	if !d.Rests() {
 		return nil
 	}
 	l, wanted := d.Record.Cloud.Observed.LoadBalancer, d.Goal.Wanted.LoadBalancer
