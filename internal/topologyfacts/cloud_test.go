@@ -71,6 +71,17 @@ func TestTheWaitEndsWhenTheCloudIsConnected(t *testing.T) {
 	}
 }
 
+func TestAConnectionThatWasSeenDoesNotEndTheWait(t *testing.T) {
+	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
+	w.kube = newKube(w.Options)
+	want := &planner.Planner{}
+	w.Cloud.Connected(want)
+	w.connect()
+	if w.planner != want || signalled(w.Cloud) {
+		t.Errorf("planner %v, and everything would be read twice", w.planner)
+	}
+}
+
 func TestAProblemKeepsItsBeginningUntilItIsOver(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	first, later := time.Unix(100, 0), time.Unix(200, 0)

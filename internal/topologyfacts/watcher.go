@@ -129,6 +129,11 @@ func (w *Watcher) readCluster(ctx context.Context) {
 
 // connect takes the planner over when OpenStack is connected.
 func (w *Watcher) connect() {
+	// What was signalled until now is seen now. Otherwise the wait would end at once, and everything would be read twice.
+	select {
+	case <-w.Cloud.changed:
+	default:
+	}
 	var failure error
 	var since time.Time
 	w.planner, since, failure = w.Cloud.current()

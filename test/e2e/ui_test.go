@@ -283,9 +283,9 @@ func TestTopologyIsReadOnlyWhileSomebodyLooksAndOnceForAll(t *testing.T) {
 	}
 	p.waitUntilState(web, topology.OK, "")
 	var counts map[string]int
-	p.eventually(func() error { // the survey of orphans comes last, and reads certificates last
+	p.eventually(func() error { // the survey of orphans comes last, and reads floating IPs last
 		counts = s.countedCalls()
-		if counts["GET /v1/secrets"] < 1 {
+		if counts["GET /v2.0/floatingips"] < 2 {
 			return fmt.Errorf("it still reads: %v", counts)
 		}
 		return nil
