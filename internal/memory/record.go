@@ -111,8 +111,8 @@ type Recovery struct {
 	// Deletions counts deletions since a load balancer of the Service last served. Discards
 	// counts deletions of load balancers that were replaced.
 	Deletions, Discards timing.Tries
-	// Replacements counts the load balancers that replaced failed ones since one last served.
-	// Built are their ids. RequestID is the request id of the last attempt.
+	// Replacements counts the attempts to replace failed load balancers since one last served, with deletions that failed.
+	// Built are the ids of the load balancers that were created. RequestID is the request id of the last attempt.
 	Replacements timing.Tries
 	Built        []string
 	RequestID    string
