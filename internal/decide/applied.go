@@ -6,6 +6,7 @@ package decide
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -105,6 +106,18 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 			"free the address, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress)
 	}
 	return r
+}
+
+// NamedButMissing returns the id of the load balancer that the Service names and that does not exist, if the operation creates
+// another one for that reason; or "". Those that this controller deleted to create them again are not meant, nor those that
+// another client deleted if that is reported as drift.
+func (d Decision) NamedButMissing(f Facts, op diff.Op) string {
+	_, creates := op.(diff.CreateLoadBalancer)
+	own := d.Record.Recovery.Deletions.Count > 0 || d.Record.Recovery.Replacements.Count > 0
+	if !creates || d.Action != Converge || own || d.RepairsDrift() {
+		return ""
+	}
+	return strings.TrimSpace(f.Service.Annotations[annotation.LoadBalancerID])
 }
 
 // createWithoutChildren reports whether to create the load balancer without children from now on, after

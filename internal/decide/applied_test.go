@@ -6,10 +6,12 @@ package decide
 import (
 	"testing"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 func TestRejectedCreateIsRetriedWithoutChildren(t *testing.T) {
@@ -37,6 +39,34 @@ func TestRejectedCreateIsRetriedWithoutChildren(t *testing.T) {
 		if got := createWithoutChildren(c.before, c.op, c.failure); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
+	}
+}
+
+func TestACreateInsteadOfALoadBalancerThatTheServiceNamesIsReported(t *testing.T) {
+	create := diff.CreateLoadBalancer{}
+	for name, test := range map[string]struct {
+		named  string
+		action Action
+		op     diff.Op
+		record memory.Record
+		want   string
+	}{
+		"one that does not exist":          {named: "missing", action: Converge, op: create, want: "missing"},
+		"no UUID":                          {named: " my-balancer ", action: Converge, op: create, want: "my-balancer"},
+		"none":                             {action: Converge, op: create},
+		"another operation":                {named: "missing", action: Converge, op: diff.CreateListener{}},
+		"a replacement of one that exists": {named: "old", action: Replace, op: create},
+		"one that was deleted because it had failed": {named: "old", action: Converge, op: create, record: memory.Record{Recovery: memory.Recovery{Deletions: timing.Tries{Count: 1}}}},
+		"one that was deleted to be replaced":        {named: "old", action: Converge, op: create, record: memory.Record{Recovery: memory.Recovery{Replacements: timing.Tries{Count: 1}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, d := deciding(test.record)
+			d.Action = test.action
+			f.Service.Annotations = map[string]string{annotation.LoadBalancerID: test.named}
+			if got := d.NamedButMissing(f, test.op); got != test.want {
+				t.Errorf("%q is reported as missing, want %q", got, test.want)
+			}
+		})
 	}
 }
 

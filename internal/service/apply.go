@@ -302,8 +302,13 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 	}
 	_, creates := op.(diff.CreateLoadBalancer)
 	if creates && d.Action != decide.Replace || f.Serves && leavesOwn(op, observed, f.Owner()) {
+		missing := d.NamedButMissing(f, op)
 		if err := r.dropNote(ctx, f.Service); err != nil {
 			return d, err
+		}
+		if missing != "" {
+			e := status.NamedButMissing(missing)
+			r.Recorder.Eventf(f.Service, nil, e.Type, e.Reason, "Create", "%s", e.Message)
 		}
 	}
 	if err := r.withdraw(ctx, f, d, diff.Releases(op)); err != nil {

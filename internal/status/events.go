@@ -4,11 +4,14 @@
 package status
 
 import (
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
 // Event is an event of a Service, one line of `kubectl describe service`.
@@ -62,6 +65,8 @@ func moreDrift(old, now metav1.Condition) bool {
 const (
 	// ReasonDriftRepaired: a change that another client made in the cloud was undone.
 	ReasonDriftRepaired = "DriftRepaired"
+	// ReasonLoadBalancerNotFound: the Service names a load balancer that does not exist, so another one is created.
+	ReasonLoadBalancerNotFound = "LoadBalancerNotFound"
 	// ReasonOrphanFound: an object has the uid of a Service that does not exist, or that no longer uses it.
 	ReasonOrphanFound = "OrphanFound"
 	// ReasonSecurityGroupNotAttached: the security group that admits load balancers cannot be
@@ -89,6 +94,14 @@ const (
 func Repaired(ops []string) Event {
 	return Event{Type: corev1.EventTypeNormal, Reason: ReasonDriftRepaired, Message: Note(
 		"the cloud objects of this Service had been changed outside kube-octavia; repaired: " + strings.Join(ops, "; "))}
+}
+
+// NamedButMissing is the event for a Service that names a load balancer that does not exist: its manifest comes from another
+// cluster or an old backup, or was mistyped, or another client has deleted the load balancer.
+func NamedButMissing(id string) Event {
+	return Event{Type: corev1.EventTypeWarning, Reason: ReasonLoadBalancerNotFound, Message: Note(fmt.Sprintf(
+		"annotation %s names load balancer %q, which does not exist in this project; another one is created and the annotation is replaced. "+
+			"If the Service is applied from a file, remove the annotation there", annotation.LoadBalancerID, id))}
 }
 
 func underway(reason string) bool {

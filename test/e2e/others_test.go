@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -49,6 +50,29 @@ func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
 	s.cloud.octavia("DELETE", "loadbalancers/"+have.ID+"?cascade=true", nil, nil)
 	s.cloud.neutron("DELETE", "floatingips/"+s.cloud.floatingIP(address).ID, nil, nil)
 	s.eventually(s.empty)
+}
+
+// A manifest from another cluster or from an old backup, or a name instead of an id.
+func TestALoadBalancerIDThatDoesNotExistIsReportedAndReplaced(t *testing.T) {
+	s := newStage(t, settings{})
+	for name, id := range map[string]string{"elsewhere": "00000000-0000-4000-8000-000000000000", "typed": "my-balancer"} {
+		web := s.service(name, tcp(8080), annotated(idKey, id))
+		web.waitUntilProgrammed()
+		s.eventually(func() error {
+			if said := web.eventTexts("LoadBalancerNotFound"); len(said) != 1 || !strings.Contains(said[0], strconv.Quote(id)) {
+				return fmt.Errorf("the events of a Service that names load balancer %s: %q", id, said)
+			}
+			return nil
+		})
+		if now := web.now().Annotations[idKey]; now != web.tree().ID {
+			t.Errorf("the Service names load balancer %s, it has %s", now, web.tree().ID)
+		}
+	}
+	plain := s.service("plain", tcp(8081))
+	plain.waitUntilProgrammed()
+	if said := plain.eventTexts("LoadBalancerNotFound"); len(said) > 0 {
+		t.Errorf("the events of a Service that names none: %q", said)
+	}
 }
 
 // Two clusters with the default name in one project, one of them run by
