@@ -31,7 +31,10 @@ func NewCloud(t *rapid.T, wanted *lb.LoadBalancer, sharedPorts bool) *Cloud {
 		c.duplicates = []string{"lb-x", "lb-y"}[:rapid.IntRange(0, 2).Draw(t, "duplicates")]
 	}
 	for _, address := range []string{"198.51.100.1", "198.51.100.2"}[:rapid.IntRange(0, 2).Draw(t, "floatingIPs")] {
-		anyFloating(t, c, address)
+		// A Service may have requested it as an address of a VIP. No address is used twice.
+		if wanted == nil || !wanted.Has(address) {
+			anyFloating(t, c, address)
+		}
 	}
 	return c
 }
