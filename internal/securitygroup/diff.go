@@ -163,8 +163,9 @@ func (at nodePort) keeps(r role) bool {
 	switch {
 	case r.Delete && r.Replaced:
 		ours := slices.ContainsFunc(at.nodes, func(n Node) bool { return n.ServerID == at.port.ServerID })
-		// A node with an unknown server may have the port, too.
-		return !at.covered || !ours && (held || len(at.nodes) > 0 || at.noNodes)
+		// A node with an unknown server may have the port, too. That the cluster has no nodes is no reason to keep the
+		// group: no pool has a member at the port then, and nodes that come back get the groups that replace it.
+		return !at.covered || !ours && (held || len(at.nodes) > 0)
 	case r.Delete, r.duplicate:
 		return false
 	}

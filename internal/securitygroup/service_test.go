@@ -105,6 +105,25 @@ func TestReplacedGroupsStayWhereTheOtherCannotBe(t *testing.T) {
 	plans(t, "a node that does not tell its server", silent, left)
 }
 
+// TestReplacedGroupsGoFromAClusterWithoutNodes is from a random walk: the mode of security groups changed, and then the last node
+// left. Its port kept the group of the former mode for ever.
+func TestReplacedGroupsGoFromAClusterWithoutNodes(t *testing.T) {
+	old, done := groupFor("web", tcp(1)), groupWith(rule(tcp(1), nodeNet))
+	left := Observed{Groups: []Group{old, done}, Ports: []Port{port("c", "g-web")}}
+	without := func(edit func(*WantedGroup)) Wanted {
+		going := deleted("web", true)
+		edit(&going)
+		wanted := inCluster(going)
+		wanted.Nodes = nil
+		return wanted
+	}
+	plans(t, "while it is a member", without(func(w *WantedGroup) { w.Held = []netip.Addr{addressOf("c")} }), left)
+	plans(t, "while it may be a member", without(func(w *WantedGroup) { w.Unsure = true }), left)
+	plans(t, "when no pool has it", without(func(*WantedGroup) {}), left, "take the security group off port port-c of server server-c")
+	left.Groups = []Group{old}
+	plans(t, "before the other group is complete", without(func(*WantedGroup) {}), left, "create security group ours")
+}
+
 func TestTheGroupOfADeletedServiceDoesNotWaitForOthers(t *testing.T) {
 	wanted := Wanted{Nodes: []Node{node("a")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), deleted("shop", false)}}
 	o := Observed{Groups: []Group{groupFor("shop", tcp(2))}, Ports: []Port{port("a", "g-shop")}}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,7 +68,11 @@ func (r requests) singleStack() requests {
 }
 
 var (
-	vipSubnet      = regexp.MustCompile(`"vip_subnet_id":"[^"]*"`)
+	vipSubnet = regexp.MustCompile(`"vip_subnet_id":"[^"]*"`)
+	// placement is what a load balancer has from its creation on, and keeps.
+	placement = regexp.MustCompile(`"(flavor_id|availability_zone)":("[^"]*"|null)`)
+	// givenPort is the Neutron port that a Service requests for its VIP.
+	givenPort      = regexp.MustCompile(` at port \$port-\S+`)
 	additionalVIPs = regexp.MustCompile(`"additional_vips":\[[^\]]*\]`)
 	// toldOnly are the conditions of a Service that is served, but not with the VIPs that it requests.
 	toldOnly = regexp.MustCompile(`kube-octavia\.io/(Accepted=.*|Programmed=(True Programmed|False NotAccepted))`)
@@ -78,17 +83,37 @@ var (
 // ofCloudConf is the subnet of a VIP for which none is requested.
 const ofCloudConf = `"vip_subnet_id":"$subnet"`
 
-// kept are those of the Services whose load balancers have other VIPs than new ones would have. Octavia cannot add a VIP to a
-// load balancer, or remove one: the Service is served as well as it can be, or refused, until a person deletes it and creates it
-// again (docs/service-authors.md, IPv6 and dual-stack). In the end of a walk that is done, and it is compared as any other.
+// kept are those of the Services whose load balancers are not as new ones would be, because Octavia cannot change them: the
+// Service is served as well as it can be, or refused, until a person deletes it and creates it again. In the end of a walk that is
+// done, and it is compared as any other.
+//
+//   - A Service that has requested other VIPs, among those that moved: Octavia cannot add a VIP to a load balancer, or remove one
+//     (docs/service-authors.md, IPv6 and dual-stack).
+//   - A Service that requests another flavor or availability zone and gives a port, which its load balancer has: no replacement can
+//     be created at the same port (docs/service-authors.md, Replace what Octavia cannot change).
 func (p picture) kept(want picture, moved []string) (names []string) {
-	for _, name := range moved {
-		now, wanted := p["load balancer of <"+name+">"], want["load balancer of <"+name+">"]
-		if now != "" && wanted != "" && (vipSubnet.FindString(now) != vipSubnet.FindString(wanted) || additionalVIPs.FindString(now) != additionalVIPs.FindString(wanted)) {
+	for line, now := range p {
+		name, found := strings.CutPrefix(line, "load balancer of <")
+		name, whole := strings.CutSuffix(name, ">")
+		wanted, there := want[line]
+		if !found || !whole || !there {
+			continue
+		}
+		otherVIPs := vipSubnet.FindString(now) != vipSubnet.FindString(wanted) || additionalVIPs.FindString(now) != additionalVIPs.FindString(wanted)
+		if otherVIPs && slices.Contains(moved, name) || p.cannotBeReplaced(name, now, wanted) {
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
+}
+
+// cannotBeReplaced reports whether the Service is refused because a replacement for its load balancer would need the same port.
+func (p picture) cannotBeReplaced(name, now, wanted string) bool {
+	port := givenPort.FindString(now)
+	return port != "" && port == givenPort.FindString(wanted) &&
+		!slices.Equal(placement.FindAllString(now, -1), placement.FindAllString(wanted, -1)) &&
+		strings.Contains(p["Service "+name], "Accepted=False "+build.ReasonRequiresReplacement)
 }
 
 // adapted are the picture, and the one that is wanted, for Services that keep other VIPs. Each must say so in its condition

@@ -285,6 +285,39 @@ func TestOnlyServicesThatKeepTheirVIPsAreComparedInAnotherWay(t *testing.T) {
 	}
 }
 
+// TestOnlyServicesThatCannotBeReplacedKeepTheirFlavors shows it with pictures. It is from a walk: a Service gave a port, and then it
+// requested a flavor and allowed a replacement.
+func TestOnlyServicesThatCannotBeReplacedKeepTheirFlavors(t *testing.T) {
+	const (
+		balancer = "load balancer of <shop/web>"
+		service  = "Service shop/web"
+		accepted = "kube-octavia.io/Accepted=True Accepted"
+		refused  = "kube-octavia.io/Accepted=False RequiresReplacement"
+		at, none = " at port $port-shop-web", ""
+	)
+	of := func(flavor, says, port string) picture {
+		return picture{balancer: `{"admin_state_up":true,"flavor_id":` + flavor + `}` + port, service: says}
+	}
+	for name, test := range map[string]struct {
+		now, want picture
+		same      bool
+	}{
+		"as requested":                       {of(`"$flavor-a"`, accepted, at), of(`"$flavor-a"`, accepted, at), true},
+		"refused, at the given port":         {of("null", refused, at), of(`"$flavor-a"`, accepted, at), true},
+		"at the given port, nobody says so":  {of("null", accepted, at), of(`"$flavor-a"`, accepted, at), false},
+		"refused, no port is given":          {of("null", refused, none), of(`"$flavor-a"`, accepted, none), false},
+		"refused, at another port":           {of("null", refused, " at port $port-blog-web"), of(`"$flavor-a"`, accepted, at), false},
+		"refused, though it is as requested": {of("null", refused, at), of("null", accepted, at), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, want := test.now.adapted(test.want, nil, test.now.kept(test.want, nil))
+			if d := now.diff(want); (d == "") != test.same {
+				t.Errorf("they differ by %q; want none: %v", d, test.same)
+			}
+		})
+	}
+}
+
 // TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside shows it with pictures.
 func TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T) {
 	const web, api = "load balancer of <shop/web>", "load balancer of <shop/api>"

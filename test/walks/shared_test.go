@@ -302,7 +302,8 @@ func (j *sharedJudge) refusal(name, reason string) {
 	owned := label == "" || strings.HasPrefix(label, "load balancer of <"+name+">")
 	// The load balancer of a group is not replaced, even if no other Service is there.
 	alone := len(others) == 0 && owned && (reason != status.ReasonNotOwned || j.groups[name] != "") && (j.groups[name] == "" || reason != build.ReasonRequiresReplacement)
-	if alone || !slices.Contains(mayBeRefused, reason) {
+	balancer := "load balancer of <" + name + ">"
+	if alone && !j.now.cannotBeReplaced(name, j.now[balancer], j.want[balancer]) || !slices.Contains(mayBeRefused, reason) {
 		j.fault("Service %s is refused for the sake of nobody: %s", name, j.now["Service "+name])
 	}
 	if reason == diff.ReasonPortInUse && !slices.ContainsFunc(j.ports, func(p sharedPort) bool {
