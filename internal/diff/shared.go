@@ -58,10 +58,14 @@ func leaveShared(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		}
 	}
 	plan.Ops = append(plan.Ops, pools...)
-	// The cluster's mark stays: it tells the last sharer that nobody else uses the load balancer.
 	tags := slices.DeleteFunc(slices.Clone(have.Tags), func(t string) bool { return t == owner.LoadBalancerName() || t == owner.ServiceTag() })
 	if !owner.Sharer {
 		tags = lb.Retag(tags, nil)
+		// The cluster's mark tells the last sharer that the load balancer was created for a Service of the cluster, and that it may
+		// delete it. One of openstack-cloud-controller-manager has none yet, nor has one whose tags another client removed.
+		if cluster := lb.ClusterTag(owner.ClusterUID); !slices.Contains(tags, cluster) {
+			tags = append(tags, cluster)
+		}
 	}
 	if !sameTags(tags, have.Tags) {
 		plan.Ops = append(plan.Ops, UpdateLoadBalancer{ID: have.ID, Tags: &tags})

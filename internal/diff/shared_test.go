@@ -139,13 +139,33 @@ func TestTheFloatingIPThatASharerHadBeforeIsReleasedWhenItIsServed(t *testing.T)
 	}
 }
 
-func TestTheOwnerRemovesItsCustomTagsWhenItLeaves(t *testing.T) {
-	cloud := cloudWith(usual(tagged("a")))
-	cloud.balancer.Tags = append(cloud.balancer.Tags, "kube_service_kubernetes_shop_api", "by-hand")
-	(&convergence{reporter: t, cloud: cloud, wanted: usual(nothing)}).converge()
-	want := []string{lb.ClusterTag(web.ClusterUID), "kube_service_kubernetes_shop_api", "by-hand"}
-	if d := cmp.Diff(want, cloud.observe().LoadBalancer.Tags); d != "" {
-		t.Errorf("tags (-want +left):\n%s", d)
+func TestTheOwnerThatLeavesKeepsTheMarksOfOthersAndOfTheCluster(t *testing.T) {
+	const sharer, byHand = "kube_service_kubernetes_shop_api", "by-hand"
+	cluster := lb.ClusterTag(web.ClusterUID)
+	theirs := func(c *cloud) {
+		l := port(lb.TCP, 9000, 30900)
+		l.Name, l.Tags = "theirs", []string{sharer}
+		p := *l.Pool
+		p.Name, p.Tags = "theirs", []string{sharer}
+		c.addListener(l, c.addPool(p))
+	}
+	for name, c := range map[string]struct {
+		has, want []string
+	}{
+		"with custom tags":                      {append(slices.Clone(usual(tagged("a")).LoadBalancer.Tags), sharer, byHand), []string{cluster, sharer, byHand}},
+		"of openstack-cloud-controller-manager": {[]string{web.LoadBalancerName(), sharer}, []string{sharer, cluster}},
+		// From a walk: it stayed for ever when the sharer had gone, too.
+		"whose tags another client removed": {nil, []string{cluster}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := cloudWith(usual(tagged("a")))
+			cloud.balancer.Tags = c.has
+			theirs(cloud)
+			(&convergence{reporter: t, cloud: cloud, wanted: usual(nothing)}).converge()
+			if d := cmp.Diff(c.want, cloud.observe().LoadBalancer.Tags); d != "" {
+				t.Errorf("tags (-want +left):\n%s", d)
+			}
+		})
 	}
 }
 

@@ -135,6 +135,38 @@ func TestAServiceKeepsTheLoadBalancerWhoseIDWasRemovedOnlyIfItHasJoinedThat(t *t
 	}
 }
 
+// TestAServiceKeepsSharingALoadBalancerWhoseTagsAnotherClientRemoved is from a walk: the Service was refused for ever, because the
+// owner was refused too and did not repair the tags.
+func TestAServiceKeepsSharingALoadBalancerWhoseTagsAnotherClientRemoved(t *testing.T) {
+	const id = "11111111-1111-1111-1111-111111111111"
+	for name, c := range map[string]struct {
+		port   string
+		shared bool
+	}{
+		"with a port there":                    {`{"id": "l", "tags": ["kube-octavia.service=uid-1"]}`, true},
+		"with a port there of its name only":   {`{"id": "l", "tags": ["kube_service_kubernetes_default_web"]}`, false},
+		"with a port there of another Service": {`{"id": "l", "tags": ["kube-octavia.service=uid-2"]}`, false},
+		"without a port on this load balancer": {``, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/listeners") {
+					fmt.Fprintf(w, `{"listeners": [%s]}`, c.port)
+					return
+				}
+				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": "p-1", "tags": []}, "pools": [], "healthmonitors": []}`, id)
+			})
+			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
+			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+			service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = id })
+			shared, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).shareByID(t.Context(), id)
+			if (shared != nil) != c.shared || (openstack.Classify(err) == openstack.Foreign) == c.shared {
+				t.Errorf("it shares %v, %v", shared, err)
+			}
+		})
+	}
+}
+
 func TestALoadBalancerThatOctaviaListsIsNotTakenForDeleted(t *testing.T) {
 	const id = "11111111-1111-1111-1111-111111111111"
 	for name, listed := range map[string]bool{"listed": true, "not listed": false} {

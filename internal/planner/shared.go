@@ -115,10 +115,19 @@ func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer,
 		}
 	}
 	why, err := s.sharingForbidden(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if why == "" {
+		return &l, nil
+	}
+	// Another client may have removed the tags of the load balancer while its owner is refused and does not repair them. The
+	// Service's own ports there prove that it joined.
+	tree, err := s.balancers.Observe(ctx, l)
 	switch {
 	case err != nil:
 		return nil, err
-	case why == "":
+	case s.owner.TraceOn(tree) == lb.TraceOfUID:
 		return &l, nil
 	case l.Name == s.owner.LoadBalancerName() || l.Name == s.owner.LegacyName():
 		why = s.owner.Claims(l).Reason + "; " + why

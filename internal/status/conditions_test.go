@@ -282,6 +282,23 @@ func TestMembersAloneDoNotMakeAServiceProgrammed(t *testing.T) {
 	}
 }
 
+// TestARefusalGoesWithTheLoadBalancerThatItWasAbout is from a walk: a Service was refused for a port that another Service has on a
+// shared load balancer. When it might not share that any more, it still said so.
+func TestARefusalGoesWithTheLoadBalancerThatItWasAbout(t *testing.T) {
+	refused := after(Pass{Refused: []diff.Refusal{{Reason: diff.ReasonPortInUse, Message: "used by another Service"}}, Observed: observed(lb.Active, 1)})
+	foreign := Pass{Err: &openstack.Error{Class: openstack.Foreign, Message: "it belongs to a Service in another namespace"}, Acceptance: Acceptance{Undecided: true}}
+	got := Conditions(refused, 1, foreign)
+	if c := meta.FindStatusCondition(got, Accepted); c != nil {
+		t.Errorf("it says %+v", c)
+	}
+	if c := find(t, got, Programmed); c.Reason != ReasonNotOwned {
+		t.Errorf("Programmed says %+v", c)
+	}
+	if c := find(t, Conditions(after(done()), 1, foreign), Accepted); c.Status != metav1.ConditionTrue {
+		t.Errorf("a Service that was accepted says %+v", c)
+	}
+}
+
 func TestWhatIsKnownOfAServiceStaysWhileAPassCannotTell(t *testing.T) {
 	refused := after(Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Active, 1)})
 	failing := Pass{Err: silence, Acceptance: Acceptance{Undecided: true}}

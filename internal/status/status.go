@@ -214,10 +214,14 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 // withProgrammed adds the conditions Accepted and Programmed.
 func withProgrammed(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
 	next := slices.Clone(old)
-	if p.Invalid != nil || !p.Undecided {
+	switch {
+	case p.Invalid != nil || !p.Undecided:
 		accepted := p.accepted()
 		accepted.ObservedGeneration = generation
 		meta.SetStatusCondition(&next, accepted)
+	case openstack.Classify(p.Err) == openstack.Foreign && meta.IsStatusConditionFalse(old, Accepted):
+		// It was refused because of a load balancer that it may not use any more, such as for a port that another Service has there.
+		meta.RemoveStatusCondition(&next, Accepted)
 	}
 	was := meta.IsStatusConditionTrue(old, Programmed)
 	if was && !p.MissingFailed {

@@ -158,6 +158,9 @@ func (s *stage) create(a action) error {
 		}
 	}
 	_, err := s.client.CoreV1().Services(namespace).Create(s.ctx, v, metav1.CreateOptions{})
+	if err == nil {
+		s.requestedIDs[a.On] = v.Annotations[annotation.LoadBalancerID]
+	}
 	return err
 }
 
@@ -212,6 +215,9 @@ func (s *stage) copyService(a action) error {
 		return errNotPossible // it is still being deleted
 	}
 	_, err = s.client.CoreV1().Services(v.Namespace).Create(s.ctx, v, metav1.CreateOptions{})
+	if err == nil {
+		s.requestedIDs[a.Value] = s.requestedIDs[a.On]
+	}
 	return err
 }
 
@@ -258,6 +264,9 @@ func edit(change func(*stage, *corev1.Service, action) error) func(*stage, actio
 				continue
 			}
 			s.moved[v.UID] = s.moved[v.UID] || err == nil && other
+			if err == nil && a.Key == annotation.LoadBalancerID {
+				s.requestedIDs[a.On] = v.Annotations[a.Key]
+			}
 			return err
 		}
 	}

@@ -433,6 +433,9 @@ func (ph *photographer) service(v *corev1.Service) {
 		if !a.Output || !there || brought(v) {
 			continue
 		}
+		if a.Key == annotation.LoadBalancerID && unserved(v) && value == ph.s.requestedIDs[v.Namespace+"/"+v.Name] {
+			continue // it is a person's request, which stays
+		}
 		switch a.Key {
 		case annotation.LoadBalancerID:
 			if value = ph.labels[value]; value == "" {
@@ -454,7 +457,12 @@ func (ph *photographer) service(v *corev1.Service) {
 // removed when it gets a load balancer: docs/how-it-works.md, Copied Services.
 func brought(v *corev1.Service) bool {
 	mark := v.Annotations[annotation.Managed]
-	return v.Spec.Type != corev1.ServiceTypeLoadBalancer && len(v.Finalizers) == 0 && mark != "" && !strings.HasPrefix(mark, string(v.UID)+" ")
+	return unserved(v) && mark != "" && !strings.HasPrefix(mark, string(v.UID)+" ")
+}
+
+// unserved reports whether a Service needs no load balancer, and the controller has let go of it.
+func unserved(v *corev1.Service) bool {
+	return v.Spec.Type != corev1.ServiceTypeLoadBalancer && len(v.Finalizers) == 0
 }
 
 // meaning is what an address is.

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -80,9 +82,18 @@ func (s *stage) judgeShared(behind tamperer) error {
 	}, behind)
 }
 
-// failOverShared fails over the load balancers in ERROR, as a person does: one that is shared is not replaced, and the user of the
-// controller may not fail it over.
+// failOverShared fails over the load balancers in ERROR, as a person does: one that is shared, or that another Service requests by
+// its id, is not replaced while its owner is refused, and the user of the controller may not fail it over.
 func (s *stage) failOverShared() error {
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	requested := func(id string) bool {
+		return slices.ContainsFunc(services.Items, func(v corev1.Service) bool {
+			return s.requestedIDs[v.Namespace+"/"+v.Name] == id && v.Annotations[annotation.LoadBalancerID] == id
+		})
+	}
 	var list struct {
 		LoadBalancers []struct {
 			ID     string
@@ -95,7 +106,7 @@ func (s *stage) failOverShared() error {
 	}
 	for _, l := range list.LoadBalancers {
 		names := slices.DeleteFunc(l.Tags, func(tag string) bool { return !strings.HasPrefix(tag, "kube_service_") })
-		if l.Status != "ERROR" || len(names) < 2 {
+		if l.Status != "ERROR" || len(names) < 2 && !requested(l.ID) {
 			continue
 		}
 		fmt.Fprintf(s.process, "--- failed over: %s of %v\n", l.ID, names)
@@ -198,11 +209,9 @@ func newSharedJudge(now, want picture, groups map[string]string, refused []strin
 	j := &sharedJudge{now: now, want: want, groups: groups, refused: slices.Clone(refused), balancers: map[string]string{}}
 	for line, text := range now {
 		if name, ok := strings.CutPrefix(line, "Service "); ok {
-			for _, said := range strings.Split(text, "\n") {
-				// One that says NotOwned only names a load balancer, and must not use it.
-				if label, ok := strings.CutPrefix(said, annotation.LoadBalancerID+"="); ok && !strings.Contains(text, status.ReasonNotOwned) {
-					j.balancers[name] = label
-				}
+			// One that says NotOwned only names a load balancer, and must not use it.
+			if label := loadBalancerIDOf(text); label != "" && !strings.Contains(text, status.ReasonNotOwned) {
+				j.balancers[name] = label
 			}
 		}
 		if m := portLine.FindStringSubmatch(line); m != nil {
@@ -215,6 +224,16 @@ func newSharedJudge(now, want picture, groups map[string]string, refused []strin
 		}
 	}
 	return j
+}
+
+// loadBalancerIDOf returns the label of the load balancer that a Service names in what it says, or "".
+func loadBalancerIDOf(says string) string {
+	for said := range strings.SplitSeq(says, "\n") {
+		if label, names := strings.CutPrefix(said, annotation.LoadBalancerID+"="); names {
+			return label
+		}
+	}
+	return ""
 }
 
 func (j *sharedJudge) fault(format string, args ...any) {
@@ -302,8 +321,13 @@ func (j *sharedJudge) refusal(name, reason string) {
 	owned := label == "" || strings.HasPrefix(label, "load balancer of <"+name+">")
 	// The load balancer of a group is not replaced, even if no other Service is there.
 	alone := len(others) == 0 && owned && (reason != status.ReasonNotOwned || j.groups[name] != "") && (j.groups[name] == "" || reason != build.ReasonRequiresReplacement)
-	balancer := "load balancer of <" + name + ">"
-	if alone && !j.now.cannotBeReplaced(name, j.now[balancer], j.want[balancer]) || !slices.Contains(mayBeRefused, reason) {
+	own := "load balancer of <" + name + ">"
+	if reason == status.ReasonNotOwned {
+		// It joined the load balancer of another Service when that was allowed, and has no port there.
+		named := loadBalancerIDOf(j.now["Service "+name])
+		alone = alone && (strings.HasPrefix(named, own) || j.now[named] == "")
+	}
+	if alone && !j.now.cannotBeReplaced(name, j.now[own], j.want[own]) || !slices.Contains(mayBeRefused, reason) {
 		j.fault("Service %s is refused for the sake of nobody: %s", name, j.now["Service "+name])
 	}
 	if reason == diff.ReasonPortInUse && !slices.ContainsFunc(j.ports, func(p sharedPort) bool {

@@ -65,7 +65,9 @@ type stage struct {
 	keeps bool
 	// moved are the Services that have requested other VIPs since they were created.
 	moved map[types.UID]bool
-	close []func() error
+	// requestedIDs are the load balancers that Services requested by id, by namespace/name.
+	requestedIDs map[string]string
+	close        []func() error
 }
 
 // process is a controller.
@@ -160,7 +162,7 @@ func (s *stage) start(o cloudsim.Options) error {
 	}
 	s.close = append(s.close, s.cloud.Close)
 	s.user = openstack.SimulatedUser(s.cloud)
-	s.conf, s.moved = map[string]string{}, map[types.UID]bool{}
+	s.conf, s.moved, s.requestedIDs = map[string]string{}, map[types.UID]bool{}, map[string]string{}
 	s.close = append(s.close, s.leaveCluster)
 	return errors.Join(s.makeSymbols(), s.makeCertificates(), s.makeFiles(), s.makeCluster(), s.makeOthers())
 }
