@@ -29,7 +29,10 @@ type statement struct {
 // group's test before it calls state.
 func state(t *testing.T, statements []statement) {
 	t.Helper()
-	known := loadRecordings(t, t.Name())
+	known, err := loadRecordings("testdata", t.Name(), theCloud.release)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var names []string
 	ran := 0
 	for _, s := range statements {
@@ -46,7 +49,9 @@ func state(t *testing.T, statements []statement) {
 		})
 	}
 	if *record {
-		known.save(t, names, ran == len(statements))
+		if err := known.save(names, ran == len(statements)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -40,6 +40,8 @@ type cloud struct {
 	// simulated tells the simulator from a real OpenStack. Only what waits or
 	// cleans up may ask; a case must not.
 	simulated bool
+	// release is what the cloud runs, or plays.
+	release release
 	// hold keeps the changes of a load balancer from ending until the returned
 	// function is called. A real cloud holds those that begin afterwards and name
 	// the load balancer; others take their time.
@@ -127,7 +129,7 @@ func startSimulator() (*cloud, func() error, error) {
 		return nil, nil, errors.Join(err, sim.Close())
 	}
 	c := &cloud{
-		simulated: true, AuthURL: sim.AuthURL() + "/v3", Region: cloudsim.Region,
+		simulated: true, release: release2022, AuthURL: sim.AuthURL() + "/v3", Region: cloudsim.Region,
 		Passwords: map[string]string{},
 		Projects:  map[string]string{k8s: ids.Project, other: ids.OtherProject, admin: ids.AdminProject},
 		Network:   ids.PrivateNetwork, Subnet: ids.PrivateSubnet, SubnetV6: ids.PrivateSubnetV6,
@@ -165,7 +167,12 @@ func loadReal(dir string) (*cloud, error) {
 	if err != nil {
 		return nil, err
 	}
+	played, err := parseRelease(real.Release)
+	if err != nil {
+		return nil, err
+	}
 	c := &cloud{
+		release: played,
 		AuthURL: real.AuthURL, Region: real.Region,
 		Passwords: map[string]string{k8s: real.Password, reader: real.ReaderPassword, other: real.OtherPassword, admin: real.AdminPassword},
 		Projects:  map[string]string{k8s: real.Project},

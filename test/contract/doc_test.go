@@ -15,6 +15,10 @@
 // and for a refusal the words (see recording_test.go). So the simulator cannot differ in anything that
 // a case has touched. Where the two differ, the simulator is wrong.
 //
+// Clouds are of different releases. A case that holds in some of them only says in
+// which (see since and until), and of a newer release only the answers are recorded that
+// differ from those of the release before it.
+//
 // Cases talk HTTP, not through the product or an SDK, so that what is stated is
 // the wire. Of the project the package imports cloudsim to start it, and
 // test/openstack to find a real one.

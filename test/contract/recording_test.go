@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -239,32 +240,57 @@ func words(x any) any {
 	return x
 }
 
-// recordings are the recorded exchanges of one group, by the name of the case.
+// recordings are the recorded exchanges of one group, by the name of the case. Of a release
+// only the cases are kept whose exchanges are not those of the release before it, so that its
+// file tells what has changed; the oldest has all.
 type recordings struct {
-	group string
-	mu    sync.Mutex
-	kept  map[string][]exchange
+	dir     string
+	group   string
+	release release
+	mu      sync.Mutex
+	// inherited are those of the releases before, kept those of the release itself.
+	inherited, kept map[string][]exchange
 }
 
-func recordingFile(group string) string {
-	return filepath.Join("testdata", strings.TrimPrefix(group, "Test")+".json")
+// recordingFile is the file of a release's exchanges of a group.
+func recordingFile(dir, group string, r release) string {
+	if r != releases[0] {
+		dir = filepath.Join(dir, string(r))
+	}
+	return filepath.Join(dir, strings.TrimPrefix(group, "Test")+".json")
 }
 
 // loadRecordings reads what was recorded of a group; none is no error.
-func loadRecordings(t *testing.T, group string) *recordings {
-	t.Helper()
-	r := &recordings{group: group, kept: map[string][]exchange{}}
-	text, err := os.ReadFile(recordingFile(group))
-	if errors.Is(err, fs.ErrNotExist) {
-		return r
+func loadRecordings(dir, group string, r release) (*recordings, error) {
+	loaded := &recordings{dir: dir, group: group, release: r, inherited: map[string][]exchange{}, kept: map[string][]exchange{}}
+	for _, of := range r.upTo() {
+		recorded := map[string][]exchange{}
+		path := recordingFile(dir, group, of)
+		text, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &recorded); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if of == r {
+			loaded.kept = recorded
+		} else {
+			maps.Copy(loaded.inherited, recorded)
+		}
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &r.kept)
+	return loaded, nil
+}
+
+// of is what the release answers in a case.
+func (r *recordings) of(name string) (exchanges []exchange, known bool) {
+	if exchanges, known = r.kept[name]; !known {
+		exchanges, known = r.inherited[name]
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return exchanges, known
 }
 
 // check compares a case's exchanges with the recorded ones, or records them.
@@ -272,20 +298,26 @@ func (r *recordings) check(t *testing.T, name string, have []exchange) {
 	t.Helper()
 	have = plain(t, have)
 	r.mu.Lock()
-	want, known := r.kept[name]
+	defer r.mu.Unlock()
 	if *record {
-		r.kept[name] = have
+		r.record(name, have)
+		return
 	}
-	r.mu.Unlock()
-	switch {
-	case *record:
-	case !known:
+	want, known := r.of(name)
+	if !known {
 		t.Errorf("nothing is recorded for this case: run it on a real cloud with -record")
-	default:
-		if diff := cmp.Diff(want, have); diff != "" {
-			t.Errorf("the answers are not those recorded from a real cloud (-recorded +this cloud):\n%s", diff)
-		}
+	} else if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("the answers are not those recorded from a real cloud of release %s (-recorded +this cloud):\n%s", r.release, diff)
 	}
+}
+
+// record keeps a case's exchanges unless the release before answers the same.
+func (r *recordings) record(name string, have []exchange) {
+	if before, known := r.inherited[name]; known && cmp.Equal(before, have) {
+		delete(r.kept, name)
+		return
+	}
+	r.kept[name] = have
 }
 
 // plain takes the exchanges through JSON, so that they compare with loaded ones.
@@ -305,10 +337,10 @@ func plain(t *testing.T, have []exchange) []exchange {
 	return same
 }
 
-// save writes the recordings; cases that were not run keep theirs, those that
-// the group has no more are dropped when whole says that all were run.
-func (r *recordings) save(t *testing.T, cases []string, whole bool) {
-	t.Helper()
+// save writes the recordings of the release; cases that were not run keep theirs, those that
+// the group has no more are dropped when whole says that all were run. There is no file for
+// a newer release that differs in nothing.
+func (r *recordings) save(cases []string, whole bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name := range r.kept {
@@ -316,13 +348,21 @@ func (r *recordings) save(t *testing.T, cases []string, whole bool) {
 			delete(r.kept, name)
 		}
 	}
+	path := recordingFile(r.dir, r.group, r.release)
+	if len(r.kept) == 0 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
 	text, err := encode(r.kept)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if err := os.WriteFile(recordingFile(r.group), text, 0o644); err != nil {
-		t.Fatal(err)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
 	}
+	return os.WriteFile(path, text, 0o644)
 }
 
 // encode writes one line for each exchange: readable in a diff, and short.

@@ -40,6 +40,8 @@ type Cloud struct {
 	// Provider is Octavia's default provider, amphora or ovn. Amphorae are those
 	// of the noop driver: nothing carries packets.
 	Provider string `json:"provider"`
+	// Release is the OpenStack release: 2022.2, 2025.1, or newest.
+	Release string `json:"release"`
 	// Patched reports whether Octavia ends what a fully populated create began in the
 	// project; Octavia 11 as it was released does not.
 	Patched bool `json:"patched"`
@@ -94,7 +96,7 @@ func Load(stateDir string) (*Cloud, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no OpenStack was brought up in %s: %w: run `make openstack-up`", stateDir, err)
 	}
-	c := &Cloud{Provider: "amphora", Patched: true, Socket: filepath.Join(stateDir, "run", "mysql.sock")}
+	c := &Cloud{Provider: "amphora", Release: "2022.2", Patched: true, Socket: filepath.Join(stateDir, "run", "mysql.sock")}
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

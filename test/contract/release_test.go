@@ -1,0 +1,59 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract_test
+
+import (
+	"fmt"
+	"slices"
+)
+
+// release is a release of OpenStack, by the name that hack/openstack has for it.
+type release string
+
+const (
+	release2022 release = "2022.2"
+	release2025 release = "2025.1"
+	newest      release = "newest"
+)
+
+// releases are those that the contract is recorded from, the oldest first.
+var releases = []release{release2022, release2025, newest}
+
+// parseRelease is the release of that name.
+func parseRelease(name string) (release, error) {
+	if r := release(name); slices.Contains(releases, r) {
+		return r, nil
+	}
+	return "", fmt.Errorf("OpenStack release %q: the contract has recordings of %v only", name, releases)
+}
+
+// before reports whether r is older than other.
+func (r release) before(other release) bool {
+	return slices.Index(releases, r) < slices.Index(releases, other)
+}
+
+// upTo lists the releases that are not newer than r, the oldest first.
+func (r release) upTo() []release { return releases[:slices.Index(releases, r)+1] }
+
+// since is for a case that holds from the release on; in older ones it is skipped.
+func since(first release, do func(*try)) func(*try) {
+	return func(c *try) {
+		c.Helper()
+		if c.cloud.release.before(first) {
+			c.Skipf("this holds from release %s on, and the cloud is of %s", first, c.cloud.release)
+		}
+		do(c)
+	}
+}
+
+// until is for a case that holds up to the release; in newer ones it is skipped.
+func until(last release, do func(*try)) func(*try) {
+	return func(c *try) {
+		c.Helper()
+		if last.before(c.cloud.release) {
+			c.Skipf("this holds up to release %s, and the cloud is of %s", last, c.cloud.release)
+		}
+		do(c)
+	}
+}
