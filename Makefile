@@ -2,7 +2,7 @@
 #
 # They need Go, make and git, but neither root nor a container. The race detector
 # needs a C compiler. The only network service that they use is the Go module
-# proxy. A real OpenStack needs root, Debian 12 and Debian's package mirror; the
+# proxy. A real OpenStack needs root, Debian 12 or 13 and Debian's package mirror; the
 # site needs npm and its registry.
 
 GO ?= go
@@ -106,7 +106,8 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 	cd hack/site && $(GO) test -count 1 ./...
 
 .PHONY: openstack-up
-openstack-up: ## Start a real OpenStack on this machine (root, Debian 12)
+openstack-up: ## Start a real OpenStack on this machine (root, Debian 12 or 13)
+#? OPENSTACK_RELEASE=2025.1      another release than 2022.2: 2025.1 or newest
 #? OPENSTACK_PROVIDER=ovn        provider of Octavia: amphora (default) or ovn
 #? OPENSTACK_DATAPLANE=1         real packets, with ovn; all options: hack/openstack/README.md
 	@hack/openstack/up.sh

@@ -15,11 +15,18 @@ main() {
     tell_others
     return
   fi
+  kept_release
   lock_state
-  isolate
-  stop_all
-  phase "stopped, $STATE"
-  if [ "${PURGE:-0}" = 1 ]; then purge; fi
+  # Only the tools that ask nicely are in the root; without it all are ended all the same.
+  if needs_root && has_root; then
+    (enter_root "$HERE/down.sh")
+  else
+    isolate
+    stop_all
+    phase "stopped, $STATE"
+  fi
+  # In the root the state is a mount.
+  if [ "${PURGE:-0}" = 1 ] && ! is_in_root; then purge; fi
 }
 
 # stop_all goes by the pid files, so it needs no options and forgets nobody.

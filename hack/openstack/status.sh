@@ -13,6 +13,7 @@ main() {
   local name healthy=0 sum=0
   locate_state
   kept_options || fail "there is no cloud in $STATE"
+  if needs_root; then enter_root "$HERE/status.sh"; fi
   isolate
   [ "$PROVIDER" != ovn ] || ovn_environment
   printf '%-22s %8s %6s %10s  %s\n' process pid port 'PSS in MiB' state
@@ -21,7 +22,7 @@ main() {
     tell_process "$name" || healthy=1
   done
   printf '%-22s %8s %6s %10s\n' all '' '' "$((sum / 1024))"
-  say "$STATE, provider $PROVIDER, data plane $([ "$DATAPLANE" = 1 ] && echo on || echo off)"
+  say "$STATE, release $RELEASE, provider $PROVIDER, data plane $([ "$DATAPLANE" = 1 ] && echo on || echo off)"
   return $healthy
 }
 

@@ -14,13 +14,21 @@ main() {
   read_options
   check_machine
   [ "${1:-}" != --check ] || return 0
-  refuse_other_provider
+  refuse_other_cloud
   make_folders
   lock_state
+  if needs_root; then
+    make_root
+    [ "$DATAPLANE" = 0 ] || prepare_namespaces
+    enter_root "$HERE/up.sh" "$@"
+  fi
   isolate
   check_ports
-  install_packages
-  phase packages
+  if ! is_in_root; then
+    # shellcheck disable=SC2046  # a list of words
+    install_packages $(required_packages)
+    phase packages
+  fi
   configure
   start_foundation
   phase "database, tables"

@@ -195,9 +195,9 @@ func (a *amphora) configuration(loadBalancerID string) string {
 		a.t.Fatalf("haproxy -v: %v\n%s", err, said)
 	}
 	state := strings.TrimSuffix(filepath.Clean(*stateDir), "/unpatched")
-	command := exec.CommandContext(a.t.Context(), "/usr/bin/python3", "-m", "openstack_shims.amphora_haproxy",
+	command := exec.CommandContext(a.t.Context(), "../../hack/openstack/run.sh", "/usr/bin/python3", "-m", "openstack_shims.amphora_haproxy",
 		filepath.Join(state, "etc/octavia/octavia.conf"), loadBalancerID, a.dir, string(version[1]))
-	command.Env = append(os.Environ(), "PYTHONPATH=../../hack/openstack/shims", "PYTHONDONTWRITEBYTECODE=1")
+	command.Env = append(os.Environ(), "OPENSTACK_STATE="+state)
 	text, err := command.Output()
 	if err != nil {
 		var failed *exec.ExitError

@@ -77,6 +77,7 @@ def described(settings, tenant):
         'other_user': 'other', 'other_password': settings['other_password'],
         'admin_password': settings['admin_password'],
         'endpoints': settings['endpoints'], 'provider': settings['provider'],
+        'release': settings['release'],
         'patched': tenant != 'unpatched', 'state': settings['state'],
         'mysql_socket': settings['mysql_socket'], 'data_plane': None,
     }

@@ -4,7 +4,7 @@
 #
 # Everything that up, down and status share.
 
-for library in options machine report process template packages wsgi mariadb schema bootstrap \
+for library in options release machine report process template packages root wsgi mariadb schema bootstrap \
   keystone neutron octavia placement nova barbican ovn openvswitch dataplane; do
   # shellcheck disable=SC1090  # one file after the other
   . "$(dirname -- "${BASH_SOURCE[0]}")/$library.sh"

@@ -12,6 +12,7 @@ write_settings() {
 {
   "state": "$STATE",
   "provider": "$PROVIDER",
+  "release": "$RELEASE",
   "tenants": [$(if [ "$UNPATCHED" = 1 ]; then echo '"k8s", "unpatched"'; else echo '"k8s"'; fi)],
   "servers": $SERVERS,
   "mysql_socket": "$(mariadb_socket)",

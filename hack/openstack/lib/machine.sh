@@ -7,12 +7,15 @@
 check_machine() {
   local missing=() name
   [ "$(id -u)" = 0 ] || missing+=("root (you are $(id -un))")
-  is_debian_12 || missing+=("Debian 12 (this is $(. /etc/os-release 2>/dev/null && echo "${PRETTY_NAME:-unknown}"))")
-  for name in apt-get dpkg-query flock setsid; do
+  is_debian || missing+=("Debian 12 or 13 (this is $(. /etc/os-release 2>/dev/null && echo "${PRETTY_NAME:-unknown}"))")
+  for name in apt-get dpkg-query flock setsid $(if needs_root; then echo chroot mount mountpoint unshare; fi); do
     command -v "$name" >/dev/null || missing+=("the command $name")
   done
   if [ "$DATAPLANE" = 1 ] && [ "$(id -u)" = 0 ] && ! unshare --net true 2>/dev/null; then
     missing+=("the right to make network namespaces (OPENSTACK_DATAPLANE=1)")
+  fi
+  if needs_root && [ "$(id -u)" = 0 ] && ! unshare --mount true 2>/dev/null; then
+    missing+=("the right to make mount namespaces (release $RELEASE)")
   fi
   [ ${#missing[@]} = 0 ] && return
   printf 'openstack: a real OpenStack from Debian packages cannot run here; nothing was done. Missing:\n' >&2
@@ -20,13 +23,12 @@ check_machine() {
   exit 1
 }
 
-is_debian_12() {
-  # shellcheck disable=SC1091
-  (. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && [ "${VERSION_ID:-}" = 12 ])
-}
+is_debian() { is_in_root || machine_is debian 12 || machine_is debian 13; }
 
-# lock_state: only one up or down at a time for one cloud.
+# lock_state: only one up or down at a time for one cloud. What is continued in a root
+# has been given the lock.
 lock_state() {
+  ! is_in_root || return 0
   exec 9>"$STATE/run/lock"
   flock -n 9 || fail "another openstack-up or openstack-down is at work on $STATE"
 }
@@ -46,6 +48,7 @@ make_folders() {
   mkdir -p "$STATE"/etc/{keystone,neutron,octavia,nova,placement,barbican}
   chmod 755 "$STATE"
   touch "$STATE/.openstack"
+  keep_release
 }
 
 # make_secrets: random, and the same as long as the state lives.

@@ -36,7 +36,7 @@ database_url() {
   local driver=pymysql
   case $1 in
     keystone | octavia | placement | barbican) driver=mysqldb ;;
-    neutron) [ "$PROVIDER" = ovn ] || driver=mysqldb ;;
+    neutron) neutron_in_eventlet || driver=mysqldb ;;
   esac
   echo "mysql+$driver://${2:-root}@localhost/$1?unix_socket=$(mariadb_socket)&charset=utf8"
 }

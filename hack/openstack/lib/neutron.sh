@@ -27,16 +27,21 @@ neutron_schema() {
     --config-file "$STATE/etc/neutron/neutron.conf" upgrade heads
 }
 
-# Only OVN needs neutron-server with its eventlet and its workers; as a WSGI
-# application Neutron takes the driver in C for the database.
+# neutron_in_eventlet: only OVN needs neutron-server with its eventlet and its workers, and
+# Neutron 26 and newer have none; as a WSGI application Neutron takes the driver in C for
+# the database.
+neutron_in_eventlet() { is_oldest_release && [ "$PROVIDER" = ovn ]; }
+
 neutron_start() {
-  if [ "$PROVIDER" = ovn ]; then
+  if neutron_in_eventlet; then
     start neutron "$PORT_NETWORK" "$STATE/etc/neutron" \
       "$PYTHON" -m openstack_shims.neutron_server --config-file "$STATE/etc/neutron/neutron.conf"
   else
-    start_wsgi neutron "$PORT_NETWORK" "$STATE/etc/neutron" 1 neutron_application \
+    start_wsgi neutron "$PORT_NETWORK" "$STATE/etc/neutron" 1 "$(neutron_module)" \
       OS_NEUTRON_CONFIG_FILES="$STATE/etc/neutron/neutron.conf"
   fi
 }
+
+neutron_module() { if is_oldest_release; then echo neutron_application; else echo neutron_threads; fi; }
 
 answers_neutron() { answers_http "$PORT_NETWORK"; }

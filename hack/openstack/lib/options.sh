@@ -16,10 +16,10 @@ fail() {
   exit 1
 }
 
-# locate_state: the folder of this cloud. Each provider has a folder of its
-# own, because networks made without OVN do not exist in OVN.
+# locate_state: the folder of this cloud. Each provider and release has a folder of its
+# own: networks made without OVN do not exist in OVN, and no database goes back.
 locate_state() {
-  STATE=${OPENSTACK_STATE:-$ROOT/.cache/openstack/${OPENSTACK_PROVIDER:-amphora}}
+  STATE=${OPENSTACK_STATE:-$ROOT/.cache/openstack/$(default_folder)}
   case $STATE in /*) ;; *) STATE=$PWD/$STATE ;; esac
   STATE=${STATE%/}
   # A socket's path has 107 characters at most, and the longest of ours adds 35.
@@ -29,11 +29,12 @@ locate_state() {
 }
 
 read_options() {
+  RELEASE=${OPENSTACK_RELEASE:-2022.2}
   PROVIDER=${OPENSTACK_PROVIDER:-amphora}
   DATAPLANE=${OPENSTACK_DATAPLANE:-0}
   PREFIX=${OPENSTACK_PREFIX:-ko}
   METADATA_PORT=${OPENSTACK_METADATA_PORT:-1}
-  OPENVSWITCH=${OPENSTACK_OPENVSWITCH:-newer}
+  OPENVSWITCH=${OPENSTACK_OPENVSWITCH:-$(if is_oldest_release; then echo newer; else echo packaged; fi)}
   WORKER_DELAY=${OPENSTACK_WORKER_DELAY:-0}
   UNPATCHED=${OPENSTACK_UNPATCHED:-0}
   ONLINE=${OPENSTACK_ONLINE:-1}
@@ -68,6 +69,7 @@ is_between() { [[ $3 =~ ^[0-9]+$ ]] && [ "$3" -ge "$1" ] && [ "$3" -le "$2" ]; }
 
 check_options() {
   local name
+  suite_of "$RELEASE" >/dev/null
   case $PROVIDER in amphora | ovn) ;; *) fail "OPENSTACK_PROVIDER=$PROVIDER: it is amphora or ovn" ;; esac
   case $OPENVSWITCH in newer | packaged) ;; *) fail "OPENSTACK_OPENVSWITCH=$OPENVSWITCH: it is newer or packaged" ;; esac
   for name in DATAPLANE METADATA_PORT UNPATCHED ONLINE DEBUG; do
@@ -81,11 +83,13 @@ check_options() {
   [[ $WORKER_DELAY =~ ^[0-9]+(\.[0-9]+)?$ ]] || fail "OPENSTACK_WORKER_DELAY=$WORKER_DELAY: it is a number of seconds"
   [[ $PREFIX =~ ^[a-z][a-z0-9-]*$ ]] || fail "OPENSTACK_PREFIX=$PREFIX: it begins with a letter and has a-z, 0-9 and - only"
   [ "$DATAPLANE" = 0 ] || [ "$PROVIDER" = ovn ] || fail "OPENSTACK_DATAPLANE=1 needs OPENSTACK_PROVIDER=ovn: amphorae are not real here and forward nothing"
+  is_oldest_release || [ "$OPENVSWITCH" = packaged ] || fail "OPENSTACK_OPENVSWITCH=newer is for OPENSTACK_RELEASE=2022.2: $RELEASE has a newer one"
+  [ "$UNPATCHED" = 0 ] || is_oldest_release || fail "OPENSTACK_UNPATCHED=1 needs OPENSTACK_RELEASE=2022.2: $RELEASE does not have that bug"
   [ "$UNPATCHED" = 0 ] || [ "$PROVIDER" = amphora ] || fail "OPENSTACK_UNPATCHED=1 needs OPENSTACK_PROVIDER=amphora: what is patched is Octavia's work with amphorae"
 }
 
 # keep_options and kept_options: what status and down know about a cloud.
-# A state never changes its provider.
+# A state never changes its provider, nor its release, which is kept from the start on.
 keep_options() {
   local name
   for name in PROVIDER DATAPLANE PREFIX PORT_IDENTITY PORT_NETWORK PORT_LOAD_BALANCER PORT_COMPUTE PORT_PLACEMENT PORT_KEY_MANAGER; do
@@ -97,10 +101,13 @@ kept_options() {
   [ -s "$STATE/options" ] || return 1
   # shellcheck disable=SC1091  # written by keep_options
   . "$STATE/options"
+  kept_release
 }
 
-refuse_other_provider() {
+refuse_other_cloud() {
   local kept
+  kept=$(kept_release && echo "$RELEASE")
+  [ "$kept" = "$RELEASE" ] || fail "the state in $STATE was made with release $kept: use another OPENSTACK_STATE, or remove it with openstack-down PURGE=1"
   [ -s "$STATE/options" ] || return 0
   kept=$(kept_options && echo "$PROVIDER")
   [ "$kept" = "$PROVIDER" ] || fail "the state in $STATE was made with provider $kept: use another OPENSTACK_STATE, or remove it with openstack-down PURGE=1"

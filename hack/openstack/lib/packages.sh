@@ -5,35 +5,46 @@
 # Debian packages. Only libraries and programs are taken, not the packages
 # that set up and start services, and nothing is started by the installation.
 
+# required_packages: what a cloud with these options takes.
 required_packages() {
-  echo curl openssl iproute2
-  echo mariadb-server python3-mysqldb python3-pymysql python3-waitress
-  # The C half of SQLAlchemy, on which Octavia and Neutron spend most of their time.
-  echo python3-sqlalchemy-ext
-  echo python3-keystone python3-neutron python3-octavia python3-nova python3-placement python3-barbican
-  echo python3-openstackclient python3-octaviaclient python3-barbicanclient
-  # For a test with packets, see test/e2e/amphora_test.go.
-  [ "$PROVIDER" = ovn ] || echo haproxy nginx
-  [ "$PROVIDER" != ovn ] || echo ovn-central python3-ovn-octavia-provider
-  [ "$DATAPLANE" = 0 ] || echo openvswitch-switch ovn-host ethtool iputils-ping
+  common_packages
+  quick_packages
+  [ "$PROVIDER" = ovn ] || amphora_packages
+  [ "$PROVIDER" != ovn ] || ovn_packages
+  [ "$DATAPLANE" = 0 ] || dataplane_packages
 }
 
-# install_packages, one cloud after the other: what forbids to start services
+common_packages() {
+  echo curl openssl iproute2
+  echo mariadb-server python3-mysqldb python3-pymysql python3-waitress
+  echo python3-keystone python3-neutron python3-octavia python3-nova python3-placement python3-barbican
+  echo python3-openstackclient python3-octaviaclient python3-barbicanclient
+}
+
+# The C half of SQLAlchemy, on which Octavia and Neutron spend most of their time.
+quick_packages() { echo python3-sqlalchemy-ext; }
+
+# For a test with packets, see test/e2e/amphora_test.go.
+amphora_packages() { echo haproxy nginx; }
+
+ovn_packages() { echo ovn-central python3-ovn-octavia-provider; }
+
+dataplane_packages() { echo openvswitch-switch ovn-host ethtool iputils-ping; }
+
+# install_packages PACKAGE..., one cloud after the other: what forbids to start services
 # must not be taken away by a cloud that ends first.
 install_packages() {
   mkdir -p "$CACHE"
-  exec 8>"$CACHE/packages.lock"
-  flock 8
-  install_missing
-  exec 8>&-
+  exec 6>"$CACHE/packages.lock"
+  flock 6
+  install_missing "$@"
+  exec 6>&-
 }
 
 install_missing() {
-  local wanted missing
-  wanted=$(required_packages)
-  # shellcheck disable=SC2086  # a list of words
-  missing=$(comm -23 <(printf '%s\n' $wanted | sort -u) \
-    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | awk '$1 == "installed" { print $2 }' | sort -u))
+  local missing
+  missing=$(comm -23 <(printf '%s\n' "$@" | sort -u) \
+    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | awk '$1 == "installed" { print $2 }' | sort -u))
   [ -n "$missing" ] || return 0
   # shellcheck disable=SC2086
   say "installs" $missing
@@ -47,7 +58,7 @@ install_missing() {
 
 apt_install() {
   DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
-    -o Dpkg::Options::=--force-unsafe-io -o Dpkg::Use-Pty=0 install "$@" >>"$STATE/log/apt.log" 2>&1
+    -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-unsafe-io -o Dpkg::Use-Pty=0 install "$@" >>"$STATE/log/apt.log" 2>&1
 }
 
 # end_what_was_interrupted, for apt-get refuses all where an installation or a removal

@@ -16,6 +16,7 @@ from octavia.common import constants
 from octavia.common.jinja.haproxy.combined_listeners import jinja_cfg
 from octavia.db import api
 from octavia.db import repositories
+from openstack_shims import octavia_release
 
 
 def main():
@@ -30,8 +31,10 @@ def main():
     if not listeners:
         sys.exit(f'load balancer {load_balancer} has no listener that HAProxy serves')
     templater = jinja_cfg.JinjaTemplater(base_amp_path=directory, log_http=f'{directory}/log', log_server=f'{directory}/log')
+    # Newer releases size HAProxy by what the amphora tells of itself, which may be nothing.
+    options = {} if octavia_release.IS_11 else {'amp_details': {}}
     print(templater.build_config(host_amphora=found.amphorae[0], listeners=listeners, tls_certs={},
-                                 haproxy_versions=version.split('.')))
+                                 haproxy_versions=version.split('.'), **options))
 
 
 if __name__ == '__main__':

@@ -12,7 +12,9 @@ import os
 from openstack_shims import quick_controllers  # noqa: F401
 from openstack_shims import quick_database  # noqa: F401
 from openstack_shims import quick_network_driver  # noqa: F401
-from openstack_shims import quick_repositories  # noqa: F401
+from openstack_shims import octavia_release
+if octavia_release.IS_11:
+    from openstack_shims import quick_repositories  # noqa: F401
 from octavia.api import app
 from openstack_shims import octavia_sockets  # noqa: F401
 from openstack_shims import octavia_worker

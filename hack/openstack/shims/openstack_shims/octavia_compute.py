@@ -9,11 +9,14 @@ Nova would do there: it makes, takes, gives back and deletes ports.
 
 import collections
 
-from neutronclient.common import exceptions
-from octavia.common import clients
 from octavia.compute.drivers.noop_driver import driver
-from oslo_config import cfg
+from openstack_shims import octavia_release
 from oslo_utils import uuidutils
+
+if octavia_release.IS_11:
+    from openstack_shims import octavia_ports_11 as ports
+else:
+    from openstack_shims import octavia_ports as ports
 
 Interface = collections.namedtuple('Interface', 'net_id port_id fixed_ips')
 
@@ -23,22 +26,19 @@ class PortsOnlyComputeDriver(driver.NoopComputeDriver):
     def attach_network_or_port(self, compute_id, network_id=None,
                                ip_address=None, port_id=None):
         if port_id:
-            port = neutron().update_port(
-                port_id, {'port': {'device_id': compute_id}})['port']
+            port = ports.update(port_id, {'device_id': compute_id})
         else:
-            port = neutron().create_port(
-                {'port': wanted_port(compute_id, network_id, ip_address)})['port']
+            port = ports.create(wanted_port(compute_id, network_id, ip_address))
         return Interface(port['network_id'], port['id'], port['fixed_ips'])
 
     def detach_port(self, compute_id, port_id):
         """Nova deletes the ports that it made, and lets go of the others."""
         try:
-            port = neutron().show_port(port_id)['port']
-            if port['device_owner'].startswith('compute:'):
-                neutron().delete_port(port_id)
+            if (ports.get(port_id)['device_owner'] or '').startswith('compute:'):
+                ports.delete(port_id)
             else:
-                neutron().update_port(port_id, {'port': {'device_id': ''}})
-        except exceptions.PortNotFoundClient:
+                ports.update(port_id, {'device_id': ''})
+        except ports.NotFound:
             pass
 
 
@@ -49,11 +49,3 @@ def wanted_port(compute_id, network_id, ip_address):
     if ip_address:
         port['fixed_ips'] = [{'ip_address': ip_address}]
     return port
-
-
-def neutron():
-    options = cfg.CONF.neutron
-    return clients.NeutronAuth.get_neutron_client(
-        endpoint=options.endpoint, region=options.region_name,
-        endpoint_type=options.endpoint_type, service_name=options.service_name,
-        insecure=options.insecure, ca_cert=options.ca_certificates_file)

@@ -26,7 +26,7 @@ import oslo_messaging
 from octavia.common import constants
 from octavia.common import rpc
 from octavia.controller.queue.v2 import endpoints
-from openstack_shims import octavia_single_call
+from openstack_shims import octavia_release
 from oslo_config import cfg
 from oslo_messaging.rpc import dispatcher
 
@@ -93,14 +93,15 @@ for name, job in inspect.getmembers(endpoints.Endpoints, inspect.isfunction):
 
 
 def start():
-    octavia_single_call.patch()
+    if octavia_release.IS_11:
+        from openstack_shims import octavia_single_call
+        octavia_single_call.patch()
     oslo_messaging.RPCClient.cast = cast
     if rpc.TRANSPORT is None:
         rpc.init()
     server = rpc.get_server(
         oslo_messaging.Target(topic=constants.TOPIC_AMPHORA_V2,
                               server=cfg.CONF.host, fanout=False),
-        [DelayedEndpoints()], executor='threading',
-        access_policy=dispatcher.DefaultRPCAccessPolicy)
+        [DelayedEndpoints()], access_policy=dispatcher.DefaultRPCAccessPolicy)
     server.start()
     return server

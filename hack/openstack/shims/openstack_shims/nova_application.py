@@ -1,0 +1,63 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""nova-api as a WSGI application, for releases of Nova whose API has no server of its
+own, with nova-conductor, nova-scheduler and nova-compute with the fake hypervisor in the
+same process. They run in threads, over the in-memory transport."""
+
+import os
+
+os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = 'true'
+
+from nova import monkey_patch  # noqa: E402
+
+monkey_patch.patch(backend='threading')  # before anything else of Nova
+
+import threading  # noqa: E402
+import time  # noqa: E402
+
+import nova.conf  # noqa: E402
+from nova import context  # noqa: E402
+from nova import exception  # noqa: E402
+from nova import objects  # noqa: E402
+from nova import service  # noqa: E402
+from nova.api.openstack import wsgi_app  # noqa: E402
+from nova.compute import rpcapi as compute  # noqa: E402
+from nova.conductor import rpcapi as conductor  # noqa: E402
+from nova.objects import host_mapping  # noqa: E402
+from nova.scheduler import rpcapi as scheduler  # noqa: E402
+from oslo_log import log  # noqa: E402
+
+CONF = nova.conf.CONF
+LOG = log.getLogger(__name__)
+ATTEMPTS = 120
+
+
+def map_host():
+    """Enter the compute service into its cell as soon as it has registered:
+    `nova-manage cell_v2 discover_hosts`."""
+    administrator = context.get_admin_context()
+    for _ in range(ATTEMPTS):
+        try:
+            host_mapping.discover_hosts(administrator)
+            host_mapping.HostMapping.get_by_host(administrator, CONF.host)
+            return
+        except exception.HostMappingNotFound:
+            pass
+        except Exception:
+            LOG.exception('The host is not in its cell yet')
+        time.sleep(0.25)
+    LOG.error('The host has not got into its cell')
+
+
+def start(binary, topic):
+    started = service.Service.create(binary=binary, topic=topic, host=CONF.host)
+    started.start()
+    return started
+
+
+application = wsgi_app.init_application('osapi_compute', 'nova-api-os-compute')
+objects.Service.enable_min_version_cache()
+services = [start('nova-conductor', conductor.RPC_TOPIC),
+            start('nova-scheduler', scheduler.RPC_TOPIC),
+            start('nova-compute', compute.RPC_TOPIC)]
+threading.Thread(target=map_host, daemon=True).start()

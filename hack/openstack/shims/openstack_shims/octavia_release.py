@@ -1,0 +1,8 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between the releases of Octavia that these shims are for: 11, which is
+2022.2, and 16 and newer."""
+
+from importlib import metadata
+
+IS_11 = metadata.version('octavia').split('.')[0] == '11'
