@@ -26,6 +26,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -51,6 +52,8 @@ type Options struct {
 	// PENDING_CREATE, PENDING_UPDATE and PENDING_DELETE. Zero is still
 	// asynchronous, but at once.
 	BuildTime, UpdateTime, DeleteTime time.Duration
+	// Release is the release of OpenStack that is played; the zero value is 2022.2.
+	Release release.Release
 	// APIVersion is the newest version that Octavia offers, such as "2.10";
 	// empty means Octavia's default.
 	APIVersion string
@@ -247,7 +250,7 @@ func (c *Cloud) makeNetworkAndBalancer() error {
 	n.OnFloatingIP = c.floatingIPChanged
 	c.neutron = neutron.New(n)
 	o := c.options.Octavia
-	o.Network, o.APIVersion, o.Provider = c.neutron, c.options.APIVersion, c.options.Provider
+	o.Release, o.Network, o.APIVersion, o.Provider = c.options.Release, c.neutron, c.options.APIVersion, c.options.Provider
 	o.Secrets = c.barbican.ReaderFor(c.octaviaUser)
 	o.BuildTime, o.UpdateTime, o.DeleteTime = c.options.BuildTime, c.options.UpdateTime, c.options.DeleteTime
 	c.settings = Settings{

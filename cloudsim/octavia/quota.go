@@ -11,6 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 func quotaRoutes(route router) {
@@ -57,7 +58,11 @@ func showDefaultQuota(r *request) (answer, error) {
 }
 
 func quotaAnswer(r *request, status int, project string) answer {
-	return answer{status, view.Quota(r.document(), func(resource string) int { return r.state.Quotas.Limit(project, resource) })}
+	limit := func(resource string) int { return r.state.Quotas.Limit(project, resource) }
+	if r.release >= release.Newest {
+		return answer{status, view.FullQuota(r.document(), r.PathValue("project"), limit)}
+	}
+	return answer{status, view.Quota(r.document(), limit)}
 }
 
 func updateQuota(r *request) (answer, error) {

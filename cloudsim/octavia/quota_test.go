@@ -5,8 +5,13 @@ package octavia
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 func TestNothingGoesBeyondTheQuota(t *testing.T) {
@@ -82,5 +87,19 @@ func TestQuotasAreForAdminsToSetAndOwnersToSee(t *testing.T) {
 	c.as(admin, "DELETE", path, "").must(http.StatusAccepted)
 	if got := c.call("GET", path, "").get("quota.load_balancer"); got != 10.0 {
 		t.Errorf("the quota is %v after it was reset", got)
+	}
+}
+
+func TestAQuotaOfOctavia19HasTheProjectAndBothSpellings(t *testing.T) {
+	older := map[string]any{"load_balancer": 2.0, "listener": -1.0, "member": -1.0, "pool": -1.0, "health_monitor": 5.0, "l7policy": -1.0, "l7rule": -1.0}
+	newer := maps.Clone(older)
+	maps.Copy(newer, map[string]any{"project_id": alice.ProjectID, "tenant_id": alice.ProjectID, "loadbalancer": 2.0, "healthmonitor": 5.0})
+	for r, want := range map[release.Release]map[string]any{release.Zed: older, release.Epoxy: older, release.Newest: newer} {
+		c := newCloud(t, Options{Release: r, DefaultQuota: &Quota{2, -1, -1, -1, 5}})
+		for _, path := range []string{"/quotas/" + alice.ProjectID, "/quotas/" + alice.ProjectID + "/default"} {
+			if diff := cmp.Diff(map[string]any{"quota": want}, c.call("GET", path, "").body); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", r, path, diff)
+			}
+		}
 	}
 }

@@ -17,12 +17,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // request is one call of the API, with what it can be checked against.
 type request struct {
 	*http.Request
+	release release.Release
 	state   *state.State
 	network VIPNetwork
 	checks  *validate.Checks
@@ -117,7 +119,7 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 			return // the client has gone away
 		}
 		who := wire.Caller(r.Context())
-		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, state: s.state, network: s.network, checks: &validate.Checks{
+		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, release: s.release, state: s.state, network: s.network, checks: &validate.Checks{
 			State: s.state, Network: s.network, Secrets: s.secrets, Minor: int(s.minor.Load()), ReservedIPs: s.reserved,
 			Caller: who, Admin: who.Admin() || who.HasRole(roleAdmin),
 		}})

@@ -18,6 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // newestMinor is the newest API version that is simulated, 2.newestMinor.
@@ -56,6 +57,8 @@ func (q *Quota) limits() map[string]int {
 
 // Options are what New makes a Service of. Only Network is needed.
 type Options struct {
+	// Release is the release of OpenStack that is played.
+	Release release.Release
 	// Network allocates VIPs.
 	Network VIPNetwork
 	// APIVersion is the newest API version to offer, "2.0" to "2.27" (the
@@ -99,6 +102,7 @@ type Options struct {
 
 // Service is a simulated Octavia. It is safe for use by many goroutines.
 type Service struct {
+	release release.Release
 	state   *state.State
 	network VIPNetwork
 	secrets SecretReader
@@ -119,7 +123,7 @@ func New(o Options) (*Service, error) {
 		o.ReservedIPs = []netip.Addr{netip.MustParseAddr("169.254.169.254")}
 	}
 	s := &Service{
-		network: o.Network, secrets: o.Secrets, reserved: o.ReservedIPs,
+		release: o.Release, network: o.Network, secrets: o.Secrets, reserved: o.ReservedIPs,
 		state: state.New(state.Options{
 			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
 			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, SetVIPRules: o.Network.SetVIPRules, OnChange: o.OnChange,

@@ -92,7 +92,7 @@ func TestServerSaysHowToReachItAndEndsCleanlyWhenItIsInterrupted(t *testing.T) {
 }
 
 func TestServerRefusesWhatItCannotDo(t *testing.T) {
-	for _, args := range [][]string{{"--nodes", "a=x"}, {"--listen", "0.0.0.0"}, {"--provider", "nonsense"}, {"stray"}, {"--api-version", "1.0"}} {
+	for _, args := range [][]string{{"--nodes", "a=x"}, {"--listen", "0.0.0.0"}, {"--provider", "nonsense"}, {"stray"}, {"--api-version", "1.0"}, {"--release", "2019.1"}} {
 		cmd := newCommand()
 		cmd.SetArgs(args)
 		cmd.SetOut(io.Discard)

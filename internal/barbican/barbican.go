@@ -4,7 +4,7 @@
 // Package barbican checks references to certificates in Barbican, and stores and deletes certificates of Services.
 // It never reads a payload.
 //
-// It imports lb and openstack. Calls use gophercloud's service client.
+// It imports decoding, lb and openstack. Calls use gophercloud's service client.
 package barbican
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -65,7 +66,7 @@ func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 			Default string `json:"default"`
 		} `json:"content_types"` // of a secret
 	}
-	if _, err := c.service.Get(ctx, c.service.ServiceURL(ref.Kind, ref.ID), &answer, nil); err != nil {
+	if _, err := c.service.Get(ctx, c.service.ServiceURL(ref.Kind, ref.ID), decoding.Into(&answer), nil); err != nil {
 		return openstack.Wrap(op, err)
 	}
 	invalid := openstack.Error{Op: op, Class: openstack.Invalid}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -60,7 +61,7 @@ func (c *Client) Store(ctx context.Context, name string, bundle []byte) (lb.Cert
 	var answer struct {
 		Ref string `json:"secret_ref"`
 	}
-	if _, err := c.service.Post(ctx, c.service.ServiceURL("secrets"), secret, &answer, nil); err != nil {
+	if _, err := c.service.Post(ctx, c.service.ServiceURL("secrets"), secret, decoding.Into(&answer), nil); err != nil {
 		return lb.Certificate{}, openstack.Wrap(op, err)
 	}
 	ref, ok := lb.ParseSecretRef(answer.Ref)
@@ -196,7 +197,7 @@ func (c *Client) list(ctx context.Context, op string, query url.Values) ([]lb.Ce
 			} `json:"secrets"`
 			Total int `json:"total"`
 		}
-		if _, err := c.service.Get(ctx, c.service.ServiceURL("secrets")+"?"+query.Encode(), &answer, nil); err != nil {
+		if _, err := c.service.Get(ctx, c.service.ServiceURL("secrets")+"?"+query.Encode(), decoding.Into(&answer), nil); err != nil {
 			return nil, openstack.Wrap(op, err)
 		}
 		if answer.Secrets == nil {

@@ -15,12 +15,12 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/catalogue"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/instances"
@@ -188,8 +188,8 @@ func (c *cloud) readOctavia(ctx context.Context, o *diagnosis.Octavia) {
 
 // getList reads a list that has no pages, and whose objects may have no id.
 func getList[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path, key string) ([]T, error) {
-	var answer map[string][]T
-	if _, err := service.Get(ctx, service.ServiceURL(path), &answer, nil); err != nil {
+	var answer decoding.Entries[[]T]
+	if _, err := service.Get(ctx, service.ServiceURL(path), decoding.Into(&answer), nil); err != nil {
 		return nil, openstack.Wrap(op, err)
 	}
 	if answer[key] == nil {
@@ -228,7 +228,7 @@ func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network, controlle
 		func() {
 			n.Ports = list[diagnosis.Port](ctx, service, "ports", url.Values{"project_id": {project}, "fields": fields})
 			for i, p := range n.Ports.Value {
-				n.Ports.Value[i].LoadBalancerID = neutron.LoadBalancerOf(ports.Port{Name: p.Name, DeviceID: p.DeviceID, DeviceOwner: p.DeviceOwner})
+				n.Ports.Value[i].LoadBalancerID = neutron.LoadBalancerOf(p.Name, p.DeviceID, p.DeviceOwner)
 			}
 		},
 		func() {
@@ -241,9 +241,11 @@ func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network, controlle
 			n.Availability = read(getList[diagnosis.Availability](ctx, service, "read the free addresses", "network-ip-availabilities", "network_ip_availabilities"))
 		},
 		func() {
-			var answer struct{ Quota map[string]diagnosis.Quota }
-			_, err := service.Get(ctx, service.ServiceURL("quotas", project, "details.json"), &answer, nil)
-			n.Quota = read(answer.Quota, openstack.Wrap("read the quota of Neutron", err))
+			var answer struct {
+				Quota decoding.Entries[diagnosis.Quota]
+			}
+			_, err := service.Get(ctx, service.ServiceURL("quotas", project, "details.json"), decoding.Into(&answer), nil)
+			n.Quota = read(map[string]diagnosis.Quota(answer.Quota), openstack.Wrap("read the quota of Neutron", err))
 		},
 	)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/paging"
 )
@@ -81,7 +82,7 @@ func (c *Cloud) Server(ctx context.Context, id string) (Server, bool, error) {
 		return Server{}, false, &openstack.Error{Op: op, Class: openstack.Invalid, Message: "this is not the id of a server"}
 	}
 	var answer struct{ Server Server }
-	_, err := c.compute.Get(ctx, c.compute.ServiceURL("servers", id), &answer, nil)
+	_, err := c.compute.Get(ctx, c.compute.ServiceURL("servers", id), decoding.Into(&answer), nil)
 	err = openstack.Wrap(op, err)
 	var failed *openstack.Error
 	switch {

@@ -12,11 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
-
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -47,18 +42,18 @@ func (c *Client) ExternalNetwork(ctx context.Context, vips ...lb.VIP) (string, e
 // findExternalNetworks returns the ids of the external networks for IPv4, sorted by name.
 func (c *Client) findExternalNetworks(ctx context.Context) (string, error) {
 	const op = "find an external network"
-	all, err := list[networks.Network](ctx, c, op, "networks", url.Values{"router:external": {"true"}})
+	all, err := list[networkDocument](ctx, c, op, "networks", url.Values{"router:external": {"true"}})
 	if err != nil {
 		return "", err
 	}
-	slices.SortFunc(all, func(a, b networks.Network) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b networkDocument) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	var ids []string
 	for _, network := range all {
 		seen, err := c.subnets(ctx, op, network.ID)
 		if err != nil {
 			return "", err
 		}
-		if len(seen) == 0 || slices.ContainsFunc(seen, func(s subnets.Subnet) bool { return s.IPVersion == 4 }) {
+		if len(seen) == 0 || slices.ContainsFunc(seen, func(s subnetDocument) bool { return s.IPVersion == 4 }) {
 			ids = append(ids, network.ID)
 		}
 	}
@@ -145,7 +140,7 @@ func (c *Client) routerInterfaces(ctx context.Context, place url.Values, where s
 	for key, values := range place {
 		query[key] = values
 	}
-	all, err := list[ports.Port](ctx, c, "look for the routers of "+where, "ports", query)
+	all, err := list[portDocument](ctx, c, "look for the routers of "+where, "ports", query)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +151,7 @@ func (c *Client) routerInterfaces(ctx context.Context, place url.Values, where s
 		}
 		for _, ip := range p.FixedIPs {
 			inPlace := slices.Contains(place["fixed_ips"], "subnet_id="+ip.SubnetID) || slices.Contains(place["network_id"], p.NetworkID)
-			if address, err := netip.ParseAddr(ip.IPAddress); err == nil && address.Is4() && inPlace {
+			if address, err := netip.ParseAddr(ip.Address); err == nil && address.Is4() && inPlace {
 				found = append(found, routerInterface{p.DeviceID, ip.SubnetID, address})
 			}
 		}
@@ -177,7 +172,7 @@ func (c *Client) gateways(ctx context.Context, interfaces []routerInterface, whe
 		return nil, nil
 	}
 	ids["fields"] = []string{"id", "external_gateway_info"}
-	all, err := list[routers.Router](ctx, c, "read the routers of "+where, "routers", ids)
+	all, err := list[routerDocument](ctx, c, "read the routers of "+where, "routers", ids)
 	if openstack.Denied(err) || openstack.Classify(err) == openstack.Gone {
 		return nil, nil
 	}

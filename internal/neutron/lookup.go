@@ -15,9 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -103,10 +100,10 @@ func (l lookups) keep(key string) {
 }
 
 // subnets returns the subnets of a network, sorted by name.
-func (c *Client) subnets(ctx context.Context, op, networkID string) ([]subnets.Subnet, error) {
-	all, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"network_id": {networkID}})
-	all = slices.DeleteFunc(all, func(s subnets.Subnet) bool { return s.NetworkID != networkID })
-	slices.SortFunc(all, func(a, b subnets.Subnet) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+func (c *Client) subnets(ctx context.Context, op, networkID string) ([]subnetDocument, error) {
+	all, err := list[subnetDocument](ctx, c, op, "subnets", url.Values{"network_id": {networkID}})
+	all = slices.DeleteFunc(all, func(s subnetDocument) bool { return s.NetworkID != networkID })
+	slices.SortFunc(all, func(a, b subnetDocument) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return all, err
 }
 
@@ -160,8 +157,8 @@ func (c *Client) SubnetsForVIPs(ctx context.Context, networkID string, given ...
 func (c *Client) findSubnetsForVIPs(ctx context.Context, networkID string, given []string) (string, error) {
 	op := "look for the subnets of VIPs"
 	if networkID == "" {
-		found, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"id": {given[0]}})
-		i := slices.IndexFunc(found, func(s subnets.Subnet) bool { return s.ID == given[0] })
+		found, err := list[subnetDocument](ctx, c, op, "subnets", url.Values{"id": {given[0]}})
+		i := slices.IndexFunc(found, func(s subnetDocument) bool { return s.ID == given[0] })
 		if err != nil || i < 0 || !openstack.IsID(found[i].NetworkID) {
 			return " ", err
 		}
@@ -184,11 +181,11 @@ func (c *Client) findSubnetsForVIPs(ctx context.Context, networkID string, given
 // The port must be an unused one of the project, so that it can become a VIP; the error says what is wrong with it.
 func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string, error) {
 	op := "look at port " + id
-	all, err := list[ports.Port](ctx, c, op, "ports", url.Values{"id": {id}})
+	all, err := list[portDocument](ctx, c, op, "ports", url.Values{"id": {id}})
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(all, func(p ports.Port) bool { return p.ID == id && c.owns(p.ProjectID) })
+	i := slices.IndexFunc(all, func(p portDocument) bool { return p.ID == id && c.owns(p.ProjectID) })
 	switch {
 	case i < 0:
 		return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the project has no such port"}
@@ -196,7 +193,7 @@ func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string,
 		return "", openstack.NewForeign(op, fmt.Sprintf("it already belongs to device %q of %q; name an unused port", all[i].DeviceID, all[i].DeviceOwner))
 	}
 	for _, ip := range all[i].FixedIPs {
-		if address, err := netip.ParseAddr(ip.IPAddress); err == nil && address.Is4() == is4 {
+		if address, err := netip.ParseAddr(ip.Address); err == nil && address.Is4() == is4 {
 			return ip.SubnetID, nil
 		}
 	}
@@ -208,11 +205,11 @@ func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string,
 func (c *Client) HasMetadataPort(ctx context.Context, subnetID string) (bool, error) {
 	const owner = "network:distributed"
 	id, err := c.lookups.get(ctx, "metadata port in "+subnetID, func(ctx context.Context) (string, error) {
-		all, err := list[ports.Port](ctx, c, "look for a metadata port in subnet "+subnetID, "ports",
+		all, err := list[portDocument](ctx, c, "look for a metadata port in subnet "+subnetID, "ports",
 			url.Values{"device_owner": {owner}, "fixed_ips": {"subnet_id=" + subnetID}})
 		for _, p := range all {
 			// A service that does not know a filter returns everything.
-			inSubnet := slices.ContainsFunc(p.FixedIPs, func(ip ports.IP) bool { return ip.SubnetID == subnetID })
+			inSubnet := slices.ContainsFunc(p.FixedIPs, func(ip fixedIPDocument) bool { return ip.SubnetID == subnetID })
 			if p.DeviceOwner == owner && inSubnet {
 				return p.ID, nil
 			}
@@ -225,7 +222,7 @@ func (c *Client) HasMetadataPort(ctx context.Context, subnetID string) (bool, er
 // OwnsSubnet reports whether the subnet is in one of the project's own networks.
 func (c *Client) OwnsSubnet(ctx context.Context, subnetID string) (bool, error) {
 	id, err := c.lookups.get(ctx, "own network of "+subnetID, func(ctx context.Context) (string, error) {
-		all, err := list[networks.Network](ctx, c, "look for the network of subnet "+subnetID, "networks",
+		all, err := list[networkDocument](ctx, c, "look for the network of subnet "+subnetID, "networks",
 			url.Values{"project_id": {c.projectID}})
 		for _, network := range all {
 			if network.ProjectID == c.projectID && slices.Contains(network.Subnets, subnetID) {
@@ -259,11 +256,11 @@ func (c *Client) CIDR(ctx context.Context, subnetID string) (netip.Prefix, error
 func (c *Client) SubnetPlan(ctx context.Context, subnetID string, maxAge time.Duration) (plan lb.SubnetPlan, _ error) {
 	op := "look at subnet " + subnetID
 	text, err := c.lookups.renew(ctx, "plan of subnet "+subnetID, maxAge, func(ctx context.Context) (string, error) {
-		all, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"id": {subnetID}})
+		all, err := list[subnetDocument](ctx, c, op, "subnets", url.Values{"id": {subnetID}})
 		if err != nil {
 			return "", err
 		}
-		i := slices.IndexFunc(all, func(s subnets.Subnet) bool { return s.ID == subnetID })
+		i := slices.IndexFunc(all, func(s subnetDocument) bool { return s.ID == subnetID })
 		if i < 0 {
 			return "", &openstack.Error{Op: op, Class: openstack.Gone, Message: "the project can see no such subnet"}
 		}
@@ -281,7 +278,7 @@ func (c *Client) SubnetPlan(ctx context.Context, subnetID string, maxAge time.Du
 }
 
 // planOf reads the answer of Neutron.
-func planOf(s subnets.Subnet) (plan lb.SubnetPlan, err error) {
+func planOf(s subnetDocument) (plan lb.SubnetPlan, err error) {
 	plan.ID, plan.DHCP = s.ID, s.EnableDHCP
 	if plan.CIDR, err = netip.ParsePrefix(s.CIDR); err != nil {
 		return plan, err
@@ -333,11 +330,11 @@ func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, er
 	for _, a := range addresses {
 		query.Add("fixed_ips", "ip_address="+a)
 	}
-	all, err := list[ports.Port](ctx, c, op, "ports", query)
+	all, err := list[portDocument](ctx, c, op, "ports", query)
 	if err != nil {
 		return "", err
 	}
-	own := slices.DeleteFunc(slices.Clone(all), func(p ports.Port) bool { return !c.owns(p.ProjectID) })
+	own := slices.DeleteFunc(slices.Clone(all), func(p portDocument) bool { return !c.owns(p.ProjectID) })
 	for _, address := range addresses {
 		found := subnetsWith(all, address)
 		if len(found) > 1 {
@@ -353,11 +350,11 @@ func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, er
 }
 
 // subnetsWith returns the subnets in which a port has the address.
-func subnetsWith(all []ports.Port, address string) []string {
+func subnetsWith(all []portDocument, address string) []string {
 	var found []string
 	for _, p := range all {
 		for _, ip := range p.FixedIPs {
-			if ip.IPAddress == address && openstack.IsID(ip.SubnetID) && !slices.Contains(found, ip.SubnetID) {
+			if ip.Address == address && openstack.IsID(ip.SubnetID) && !slices.Contains(found, ip.SubnetID) {
 				found = append(found, ip.SubnetID)
 			}
 		}

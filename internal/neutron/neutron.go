@@ -4,23 +4,22 @@
 // Package neutron reads and writes floating IPs and the security groups of nodes, and looks up ports, networks and
 // subnets in Neutron.
 //
-// It imports batch, config, diff, lb, openstack, paging and securitygroup. Calls go through gophercloud.
+// It imports batch, config, decoding, diff, lb, openstack, paging and securitygroup. Calls go through gophercloud.
 package neutron
 
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"github.com/kube-octavia/kube-octavia/internal/batch"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -103,19 +102,7 @@ func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 // listFloatingIPs returns those that the query and the filter select: a service that does not know a filter of the
 // query returns everything.
 func (c *Client) listFloatingIPs(ctx context.Context, op string, query url.Values, filter func(lb.FloatingIP) bool) ([]lb.FloatingIP, error) {
-	// gophercloud's type needs timestamps, which fields leaves out.
-	type document struct {
-		ID          string   `json:"id"`
-		Address     string   `json:"floating_ip_address"`
-		NetworkID   string   `json:"floating_network_id"`
-		Description string   `json:"description"`
-		ProjectID   string   `json:"project_id"`
-		PortID      string   `json:"port_id"`
-		RouterID    string   `json:"router_id"`
-		Fixed       string   `json:"fixed_ip_address"`
-		Tags        []string `json:"tags"`
-	}
-	documents, err := list[document](ctx, c, op, "floatingips", query)
+	documents, err := list[floatingIPDocument](ctx, c, op, "floatingips", query)
 	var failed *openstack.Error
 	if errors.As(err, &failed) && failed.Class == openstack.Gone {
 		failed.Class = openstack.Transient // a list cannot be gone: callers would conclude that the load balancer is
@@ -154,14 +141,15 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	case diff.AssociateFloatingIP:
 		return diff.Created{}, openstack.Wrap(what, c.attach(ctx, op.ID, op.PortID, op.Description))
 	case diff.DisassociateFloatingIP:
-		// gophercloud sends null for an empty id.
 		missing, err := openstack.UnlessGone(openstack.Wrap(what, c.attach(ctx, op.ID, "", op.Description)))
 		return diff.Created{Missing: missing}, err
 	case diff.SetFloatingIPTags:
 		tags := append([]string{}, op.Tags...) // never null
-		return diff.Created{}, openstack.Wrap(what, attributestags.ReplaceAll(ctx, c.service, "floatingips", op.ID, attributestags.ReplaceAllOpts{Tags: tags}).Err)
+		_, err := c.service.Put(ctx, c.service.ServiceURL("floatingips", op.ID, "tags"), map[string]any{"tags": tags}, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
+		return diff.Created{}, openstack.Wrap(what, err)
 	case diff.DeleteFloatingIP:
-		missing, err := openstack.UnlessGone(openstack.Wrap(what, floatingips.Delete(ctx, c.service, op.ID).ExtractErr()))
+		_, err := c.service.Delete(ctx, c.service.ServiceURL("floatingips", op.ID), nil)
+		missing, err := openstack.UnlessGone(openstack.Wrap(what, err))
 		return diff.Created{Missing: missing}, err
 	}
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Neutron"}
@@ -176,14 +164,23 @@ func (c *Client) createFloatingIP(ctx context.Context, what string, f lb.Floatin
 	}
 	var failure error
 	for _, subnetID := range subnetIDs {
-		made, err := floatingips.Create(ctx, c.service, floatingips.CreateOpts{
-			FloatingNetworkID: f.NetworkID, SubnetID: subnetID, FloatingIP: f.Address, PortID: f.PortID, Description: f.Description,
-		}).Extract()
-		if err == nil && !openstack.IsID(made.ID) {
+		wish := map[string]string{"floating_network_id": f.NetworkID}
+		for key, value := range map[string]string{
+			"subnet_id": subnetID, "floating_ip_address": f.Address, "port_id": f.PortID, "description": f.Description,
+		} {
+			if value != "" {
+				wish[key] = value
+			}
+		}
+		var answer struct {
+			Made floatingIPDocument `json:"floatingip"`
+		}
+		_, err := c.service.Post(ctx, c.service.ServiceURL("floatingips"), map[string]any{"floatingip": wish}, decoding.Into(&answer), nil)
+		if err == nil && !openstack.IsID(answer.Made.ID) {
 			return diff.Created{}, openstack.Unreadable(what, "no floating IP")
 		}
 		if err == nil {
-			return diff.Created{ID: made.ID, Address: made.FloatingIP}, nil
+			return diff.Created{ID: answer.Made.ID, Address: answer.Made.Address}, nil
 		}
 		failure = openstack.Wrap(what, err)
 		// Here, Neutron answers 409 only for a subnet without a free address.
@@ -194,13 +191,16 @@ func (c *Client) createFloatingIP(ctx context.Context, what string, f lb.Floatin
 	return diff.Created{}, failure
 }
 
-// attach attaches a floating IP to the port and, unless description is empty, sets its description.
+// attach attaches a floating IP to the port, or detaches it if there is none, and sets its description unless that is empty.
 func (c *Client) attach(ctx context.Context, id, portID, description string) error {
-	update := floatingips.UpdateOpts{PortID: &portID}
-	if description != "" {
-		update.Description = &description
+	set := map[string]any{"port_id": nil}
+	if portID != "" {
+		set["port_id"] = portID
 	}
-	_, err := floatingips.Update(ctx, c.service, id, update).Extract()
+	if description != "" {
+		set["description"] = description
+	}
+	_, err := c.service.Put(ctx, c.service.ServiceURL("floatingips", id), map[string]any{"floatingip": set}, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
 	return err
 }
 
@@ -210,7 +210,7 @@ func (c *Client) ExistingPorts(ctx context.Context, ids []string) (map[string]bo
 	const op = "look whether VIP ports are gone"
 	existing := map[string]bool{}
 	for some := range slices.Chunk(ids, idsPerCall) {
-		all, err := list[ports.Port](ctx, c, op, "ports", url.Values{"id": some, "fields": {"id", "name", "device_owner"}})
+		all, err := list[portDocument](ctx, c, op, "ports", url.Values{"id": some, "fields": {"id", "name", "device_owner"}})
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +223,8 @@ func (c *Client) ExistingPorts(ctx context.Context, ids []string) (map[string]bo
 
 // DeletePort deletes a port that Octavia left behind. It is no error if it does not exist.
 func (c *Client) DeletePort(ctx context.Context, id string) error {
-	_, err := openstack.UnlessGone(openstack.Wrap("delete port "+id, ports.Delete(ctx, c.service, id).ExtractErr()))
+	_, err := c.service.Delete(ctx, c.service.ServiceURL("ports", id), nil)
+	_, err = openstack.UnlessGone(openstack.Wrap("delete port "+id, err))
 	return err
 }
 
@@ -237,7 +238,7 @@ type VIPPort struct {
 // VIPPorts returns the ports that Octavia created for VIPs in the project. It lists all ports, with one call per
 // thousand, because providers mark theirs differently.
 func (c *Client) VIPPorts(ctx context.Context) ([]VIPPort, error) {
-	all, err := list[ports.Port](ctx, c, "list the ports of VIPs", "ports", url.Values{
+	all, err := list[portDocument](ctx, c, "list the ports of VIPs", "ports", url.Values{
 		"project_id": {c.projectID}, "limit": {pageSize}, "fields": {"id", "name", "device_owner", "device_id", "project_id"},
 	})
 	if err != nil {
@@ -254,7 +255,8 @@ func (c *Client) VIPPorts(ctx context.Context) ([]VIPPort, error) {
 
 // LoadBalancerOf returns the id of the load balancer that a port of a VIP names, or "" for every other port. It looks at
 // name, device and owner of the device.
-func LoadBalancerOf(p ports.Port) string {
+func LoadBalancerOf(name, deviceID, deviceOwner string) string {
+	p := portDocument{Name: name, DeviceID: deviceID, DeviceOwner: deviceOwner}
 	if !madeByOctavia(p) {
 		return ""
 	}
@@ -263,7 +265,7 @@ func LoadBalancerOf(p ports.Port) string {
 
 // balancerOf reads the load balancer's id from the device of the port, or from the name that Octavia or provider
 // ovn gave it.
-func balancerOf(p ports.Port) string {
+func balancerOf(p portDocument) string {
 	for _, named := range []struct{ text, prefix string }{
 		{p.DeviceID, "lb-"}, {p.Name, "octavia-lb-"}, {p.Name, "ovn-lb-vip-"},
 	} {
@@ -276,6 +278,6 @@ func balancerOf(p ports.Port) string {
 
 // madeByOctavia recognizes the device owner that Octavia's network driver sets, and the names that it and provider
 // ovn give.
-func madeByOctavia(p ports.Port) bool {
+func madeByOctavia(p portDocument) bool {
 	return p.DeviceOwner == "Octavia" || strings.HasPrefix(p.Name, "octavia-lb-") || strings.HasPrefix(p.Name, "ovn-lb-vip-")
 }

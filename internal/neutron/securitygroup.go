@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -131,11 +131,11 @@ func (c *Client) portsOf(ctx context.Context, op string, query url.Values) ([]se
 // Subnet returns what rules need of a subnet. If the project does not see it, the error is of class Gone.
 func (c *Client) Subnet(ctx context.Context, id string) (securitygroup.Subnet, error) {
 	op := "look at subnet " + id
-	all, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"id": {id}})
+	all, err := list[subnetDocument](ctx, c, op, "subnets", url.Values{"id": {id}})
 	if err != nil {
 		return securitygroup.Subnet{}, err
 	}
-	i := slices.IndexFunc(all, func(s subnets.Subnet) bool { return s.ID == id })
+	i := slices.IndexFunc(all, func(s subnetDocument) bool { return s.ID == id })
 	if i < 0 {
 		return securitygroup.Subnet{}, &openstack.Error{Op: op, Class: openstack.Gone, Message: "the project can see no such subnet"}
 	}
@@ -170,7 +170,7 @@ func (c *Client) createGroup(ctx context.Context, what string, op securitygroup.
 	var answer struct {
 		Group groupAnswer `json:"security_group"`
 	}
-	if _, err := c.service.Post(ctx, c.service.ServiceURL("security-groups"), wish, &answer, nil); err != nil {
+	if _, err := c.service.Post(ctx, c.service.ServiceURL("security-groups"), wish, decoding.Into(&answer), nil); err != nil {
 		return securitygroup.Made{}, openstack.Wrap(what, err)
 	}
 	if !openstack.IsID(answer.Group.ID) {
@@ -190,7 +190,7 @@ func (c *Client) addRules(ctx context.Context, what string, op securitygroup.Add
 	var answer struct {
 		Rules []ruleAnswer `json:"security_group_rules"`
 	}
-	if _, err := c.service.Post(ctx, c.service.ServiceURL("security-group-rules"), map[string]any{"security_group_rules": wishes}, &answer, nil); err != nil {
+	if _, err := c.service.Post(ctx, c.service.ServiceURL("security-group-rules"), map[string]any{"security_group_rules": wishes}, decoding.Into(&answer), nil); err != nil {
 		return made, openstack.Wrap(what, err)
 	}
 	for _, r := range answer.Rules {
@@ -212,7 +212,7 @@ func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.Se
 	var answer struct {
 		Port portAnswer `json:"port"`
 	}
-	_, err := c.service.Put(ctx, c.service.ServiceURL("ports", url.PathEscape(op.Port.ID)), map[string]any{"port": map[string]any{"security_groups": groups}}, &answer,
+	_, err := c.service.Put(ctx, c.service.ServiceURL("ports", url.PathEscape(op.Port.ID)), map[string]any{"port": map[string]any{"security_groups": groups}}, decoding.Into(&answer),
 		&gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}, MoreHeaders: map[string]string{"If-Match": fmt.Sprintf("revision_number=%d", op.Port.Revision)}})
 	if err != nil {
 		return securitygroup.Made{}, openstack.Wrap(what, err)

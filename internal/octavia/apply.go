@@ -6,6 +6,7 @@ package octavia
 import (
 	"context"
 
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -98,7 +99,7 @@ func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.C
 
 // create creates one object and returns its id.
 func (c *Client) create(ctx context.Context, what, path, key string, object fields) (diff.Created, error) {
-	var answer map[string]reference
+	var answer decoding.Entries[reference]
 	if err := c.post(ctx, what, path, fields{key: object}, &answer); err != nil {
 		return diff.Created{}, err
 	}

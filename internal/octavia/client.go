@@ -4,7 +4,7 @@
 // Package octavia reads load balancers and their children from Octavia, carries out operations, and watches PENDING
 // load balancers.
 //
-// It imports batch, diff, lb, openstack, paging and polling. Calls use gophercloud's service client, but the documents are defined
+// It imports batch, decoding, diff, lb, openstack, paging and polling. Calls use gophercloud's service client, but the documents are defined
 // here, because gophercloud's types lack several fields.
 package octavia
 
@@ -18,6 +18,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/kube-octavia/kube-octavia/internal/batch"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -53,12 +54,12 @@ func list[T any](ctx context.Context, c *Client, path string, query url.Values) 
 // get, post, put and remove access a path below /v2.0/lbaas. op is what they do, for errors.
 
 func (c *Client) get(ctx context.Context, op, path string, answer any) error {
-	_, err := c.service.Get(ctx, c.service.ServiceURL("lbaas", path), answer, nil)
+	_, err := c.service.Get(ctx, c.service.ServiceURL("lbaas", path), decoding.Into(answer), nil)
 	return openstack.Wrap(op, err)
 }
 
 func (c *Client) post(ctx context.Context, op, path string, body, answer any) error {
-	_, err := c.service.Post(ctx, c.service.ServiceURL("lbaas", path), body, answer, &gophercloud.RequestOpts{
+	_, err := c.service.Post(ctx, c.service.ServiceURL("lbaas", path), body, decoding.Into(answer), &gophercloud.RequestOpts{
 		OkCodes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
 	})
 	return openstack.Wrap(op, err)

@@ -3,30 +3,37 @@
 
 package octavia
 
-import "context"
+import (
+	"context"
+
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
+)
 
 // unlimited is a quota that limits nothing.
 const unlimited = -1
+
+// quotaNames are the names of each kind in answers. Octavia shows the older ones, the newer ones, or both.
+var quotaNames = map[string][]string{
+	"load_balancer": {"load_balancer", "loadbalancer"}, "listener": {"listener"}, "pool": {"pool"}, "member": {"member"},
+	"health_monitor": {"health_monitor", "healthmonitor"},
+}
 
 // Quota is what the project may have, by kind: load_balancer, listener, pool, member and health_monitor; -1 means no limit.
 type Quota map[string]int
 
 // Quota reads the quota of the project.
 func (c *Client) Quota(ctx context.Context) (Quota, error) {
-	var answer struct{ Quota map[string]*int }
+	var answer struct{ Quota decoding.Entries[int] }
 	if err := c.get(ctx, "read the quota of Octavia", "quotas/"+c.projectID, &answer); err != nil {
 		return nil, err
 	}
 	quota := Quota{}
-	for name, limit := range answer.Quota {
-		switch name { // Octavia shows the older names, the newer ones, or both
-		case "loadbalancer":
-			name = "load_balancer"
-		case "healthmonitor":
-			name = "health_monitor"
-		}
-		if limit != nil {
-			quota[name] = *limit
+	for kind, names := range quotaNames {
+		for _, name := range names {
+			if limit, known := answer.Quota[name]; known {
+				quota[kind] = limit
+				break
+			}
 		}
 	}
 	return quota, nil

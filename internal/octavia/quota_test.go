@@ -19,6 +19,9 @@ func TestAQuotaLimitsChildrenUnlessItSaysOtherwise(t *testing.T) {
 		"a limit of pools":            {`{"quota": {"listener": -1, "pool": 50, "member": -1, "health_monitor": -1}}`, true},
 		"no pools":                    {`{"quota": {"listener": -1, "pool": 0, "member": -1, "health_monitor": -1}}`, true},
 		"an unknown limit of members": {`{"quota": {"listener": -1, "pool": -1, "member": null, "health_monitor": -1}}`, true},
+		"of Octavia 19":               {`{"quota": {"project_id": "p", "tenant_id": "p", "loadbalancer": 10, "load_balancer": 10, "listener": -1, "pool": -1, "member": -1, "healthmonitor": -1, "health_monitor": -1}}`, false},
+		"texts for numbers":           {`{"quota": {"listener": "-1", "pool": "-1", "member": "-1", "health_monitor": "-1", "used": {"pool": 1}}}`, false},
+		"two spellings that differ":   {`{"quota": {"listener": -1, "pool": -1, "member": -1, "health_monitor": 5, "healthmonitor": -1}}`, true},
 		"nothing":                     {`{}`, true},
 	} {
 		c := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.answer) })

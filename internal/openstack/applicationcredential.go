@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 )
 
 // ApplicationCredential lets a program act for a user in one project, with some of the user's roles.
@@ -77,7 +78,7 @@ func (s *Session) CreateApplicationCredential(ctx context.Context, wanted Applic
 		return ApplicationCredential{}, Wrap(op, err)
 	}
 	var answer applicationCredentialDocument
-	if _, err := s.identity().Post(ctx, path, body, &answer, nil); err != nil {
+	if _, err := s.identity().Post(ctx, path, body, decoding.Into(&answer), nil); err != nil {
 		return ApplicationCredential{}, perhapsMade(onlyPeople(Wrap(op, err)), wanted.Name)
 	}
 	made := answer.model()
@@ -107,7 +108,7 @@ func (s *Session) ApplicationCredential(ctx context.Context, id string) (Applica
 		return ApplicationCredential{}, Wrap(op, err)
 	}
 	var answer applicationCredentialDocument
-	_, err = s.identity().Get(ctx, path+"/"+id, &answer, nil)
+	_, err = s.identity().Get(ctx, path+"/"+id, decoding.Into(&answer), nil)
 	return answer.model(), Wrap(op, err)
 }
 

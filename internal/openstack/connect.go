@@ -133,15 +133,12 @@ var ErrNoRegion = errors.New("no region is configured")
 
 // findServices creates the service clients from the catalogue of the token.
 func (s *Session) findServices(g config.Global, got *accepted, known *calltable.Routes) error {
-	if got.projectID == "" {
+	if got.projectID() == "" {
 		return &Error{Class: Invalid, Message: "the token is for no project", Advice: "set tenant-id or tenant-name in [Global]"}
 	}
-	s.projectID = got.projectID
-	entries, err := got.result.ExtractServiceCatalog()
-	if err != nil {
-		return err
-	}
-	s.services, err = catalogue.Find(s.provider, entries.Entries, catalogue.Wanted{
+	s.projectID = got.projectID()
+	var err error
+	s.services, err = catalogue.Find(s.provider, got.token.Catalog, catalogue.Wanted{
 		Region: g.Region, Type: g.EndpointType, ProjectID: s.projectID,
 		Overrides: map[string]string{
 			calltable.ServiceNetwork: g.NetworkEndpoint, calltable.ServiceLoadBalancer: g.LoadBalancerEndpoint,

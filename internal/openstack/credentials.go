@@ -17,6 +17,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 )
 
 // login is a way to authenticate: [Global], and the contents of the files that it names.
@@ -55,17 +56,22 @@ func (l login) same(other login) bool {
 
 // accepted is a login that Keystone accepted, with its token.
 type accepted struct {
-	login     login
-	result    tokenResult
-	projectID string
+	login  login
+	result tokenResult
+	token  struct {
+		Project struct {
+			ID string `json:"id"`
+		} `json:"project"`
+		Catalog []tokens.CatalogEntry `json:"catalog"`
+	}
 }
+
+func (a *accepted) projectID() string { return a.token.Project.ID }
 
 // tokenResult is Keystone's answer to a login of any form.
 type tokenResult interface {
 	gophercloud.AuthResult
 	ExtractInto(any) error
-	ExtractProject() (*tokens.Project, error)
-	ExtractServiceCatalog() (*tokens.ServiceCatalog, error)
 }
 
 // requestToken asks Keystone for a token with a client of its own: nothing of the session changes. The error is of
@@ -92,13 +98,9 @@ func (s *Session) authenticate(ctx context.Context, l login) (*accepted, error) 
 	if err != nil {
 		return nil, err
 	}
-	project, err := result.ExtractProject()
-	if err != nil {
-		return nil, err
-	}
 	a := &accepted{login: l, result: result}
-	if project != nil {
-		a.projectID = project.ID
+	if err := result.ExtractInto(decoding.Into(&a.token)); err != nil {
+		return nil, err
 	}
 	return a, nil
 }
@@ -223,9 +225,9 @@ func (s *Session) try(ctx context.Context, l login) (*accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got.projectID != s.projectID {
+	if got.projectID() != s.projectID {
 		return nil, &Error{Class: Invalid, Message: fmt.Sprintf("they are for project %q, but the controller uses project %q: restart it "+
-			"if that is what you want", got.projectID, s.projectID)}
+			"if that is what you want", got.projectID(), s.projectID)}
 	}
 	return got, nil
 }
@@ -356,17 +358,23 @@ func (s *Session) readToken(into any) error {
 	if !ok {
 		return errors.New("there is no token")
 	}
-	return result.ExtractInto(into)
+	return result.ExtractInto(decoding.Into(into))
 }
 
 // expiryOf reads expires_at of an object in Keystone.
 func (s *Session) expiryOf(ctx context.Context, kind string, path ...string) (time.Time, error) {
-	var answer map[string]struct {
+	var answer decoding.Entries[struct {
 		ExpiresAt keystoneTime `json:"expires_at"`
-	}
+	}]
 	client := s.identity()
-	_, err := client.Get(ctx, client.ServiceURL(path...), &answer, nil)
-	return time.Time(answer[kind].ExpiresAt), err
+	if _, err := client.Get(ctx, client.ServiceURL(path...), decoding.Into(&answer), nil); err != nil {
+		return time.Time{}, err
+	}
+	object, there := answer[kind]
+	if !there {
+		return time.Time{}, Unreadable("", "no "+kind)
+	}
+	return time.Time(object.ExpiresAt), nil
 }
 
 // identity returns the client of Keystone.

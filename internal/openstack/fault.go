@@ -4,6 +4,7 @@
 package openstack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func parseFault(status int, body []byte) fault {
 		for _, key := range slices.Sorted(maps.Keys(document)) {
 			value := document[key]
 			var inner struct {
-				Type    string          `json:"type"`
+				Type    json.RawMessage `json:"type"`
 				Message json.RawMessage `json:"message"`
 			}
 			if message := text(value); message != "" && key == "NeutronError" {
@@ -51,10 +52,7 @@ func parseFault(status int, body []byte) fault {
 				continue
 			}
 			if message := text(inner.Message); message != "" {
-				if inner.Type != "" {
-					key = inner.Type
-				}
-				return fault{kind: key, message: message, known: true}
+				return fault{kind: cmp.Or(text(inner.Type), key), message: message, known: true}
 			}
 		}
 	}

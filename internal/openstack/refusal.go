@@ -14,9 +14,9 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 )
 
 // explainRefusal finds out whether it is the project of a login by password that Keystone rejects, if the options want
@@ -58,16 +58,18 @@ func (s *Session) projectsOf(ctx context.Context, g config.Global) ([]string, er
 		return nil, err
 	}
 	keystone := &gophercloud.ServiceClient{ProviderClient: client, Endpoint: client.IdentityBase + "v3/", Type: "identity"}
-	pages, err := projects.ListAvailable(keystone).AllPages(ctx)
-	if err != nil {
+	var answer struct {
+		Projects []struct {
+			ID      string `json:"id"`
+			Name    string `json:"name"`
+			Enabled bool   `json:"enabled"`
+		} `json:"projects"`
+	}
+	if _, err := keystone.Get(ctx, keystone.ServiceURL("auth", "projects"), decoding.Into(&answer), nil); err != nil {
 		return nil, nil // the login was accepted, and that is what counts
 	}
-	found, err := projects.ExtractProjects(pages)
-	if err != nil {
-		return nil, nil // as above
-	}
 	var all []string
-	for _, p := range found {
+	for _, p := range answer.Projects {
 		if p.Enabled {
 			all = append(all, fmt.Sprintf("%s (%s)", p.ID, p.Name))
 		}

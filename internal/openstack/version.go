@@ -14,6 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 )
 
 // OctaviaVersion returns the highest API version of Octavia, compared as numbers: 2.10 is above 2.9. An unreadable
@@ -25,7 +26,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 			ID string `json:"id"`
 		} `json:"versions"`
 	}
-	_, err = s.LoadBalancer().Get(ctx, s.LoadBalancer().Endpoint, &answer, &gophercloud.RequestOpts{
+	_, err = s.LoadBalancer().Get(ctx, s.LoadBalancer().Endpoint, decoding.Into(&answer), &gophercloud.RequestOpts{
 		OkCodes: []int{http.StatusOK, http.StatusMultipleChoices},
 	})
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *Session) Providers(ctx context.Context) ([]string, error) {
 			Name string `json:"name"`
 		} `json:"providers"`
 	}
-	if _, err := s.LoadBalancer().Get(ctx, strings.TrimSuffix(s.LoadBalancer().Endpoint, "/")+calltable.ProvidersPath, &answer, nil); err != nil {
+	if _, err := s.LoadBalancer().Get(ctx, strings.TrimSuffix(s.LoadBalancer().Endpoint, "/")+calltable.ProvidersPath, decoding.Into(&answer), nil); err != nil {
 		return nil, Wrap("list the providers of Octavia", err)
 	}
 	var names []string

@@ -1,12 +1,13 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package paging reads lists of OpenStack page by page. It may import openstack.
+// Package paging reads lists of OpenStack page by page. It may import decoding and openstack.
 package paging
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
@@ -46,11 +48,17 @@ func list[T any](ctx context.Context, service *gophercloud.ServiceClient, op, pa
 	all, markers := []T{}, map[string]bool{}
 	for {
 		var answer map[string]json.RawMessage
-		if _, err := service.Get(ctx, service.ServiceURL(path)+"?"+query.Encode(), &answer, nil); err != nil {
+		if _, err := service.Get(ctx, service.ServiceURL(path)+"?"+query.Encode(), decoding.Into(&answer), nil); err != nil {
 			return nil, openstack.Wrap(op, err)
 		}
 		var page []T
-		if err := json.Unmarshal(answer[key], &page); err != nil || page == nil {
+		if answer[key] == nil {
+			return nil, openstack.Unreadable(op, "no list of "+key)
+		}
+		if err := decoding.Unmarshal(answer[key], &page); err != nil {
+			return nil, openstack.Wrap(op, fmt.Errorf("%s: %w", key, err))
+		}
+		if page == nil {
 			return nil, openstack.Unreadable(op, "no list of "+key)
 		}
 		all = append(all, page...)
@@ -78,7 +86,7 @@ func lastID(op string, page json.RawMessage, isID func(string) bool) (last strin
 	var objects []struct {
 		ID string `json:"id"`
 	}
-	if err := json.Unmarshal(page, &objects); err != nil {
+	if err := decoding.Unmarshal(page, &objects); err != nil {
 		return "", openstack.Wrap(op, err)
 	}
 	for _, object := range objects {
@@ -96,7 +104,7 @@ func hasNext(op, key string, answer map[string]json.RawMessage) (bool, error) {
 	}
 	var links []link
 	if text := answer[key]; text != nil {
-		if err := json.Unmarshal(text, &links); err != nil {
+		if err := decoding.Unmarshal(text, &links); err != nil {
 			return false, openstack.Unreadable(op, "no list of "+key)
 		}
 	}

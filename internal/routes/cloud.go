@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/kube-octavia/kube-octavia/internal/batch"
+	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/paging"
 )
@@ -62,7 +63,7 @@ type Router struct {
 func (c *Cloud) Router(ctx context.Context, id string) (Router, error) {
 	op := "read router " + id
 	var answer struct{ Router Router }
-	if _, err := c.network.Get(ctx, c.network.ServiceURL("routers", id), &answer, nil); err != nil {
+	if _, err := c.network.Get(ctx, c.network.ServiceURL("routers", id), decoding.Into(&answer), nil); err != nil {
 		return Router{}, openstack.Wrap(op, err)
 	}
 	if answer.Router.ID != id || answer.Router.Routes == nil {
@@ -106,7 +107,7 @@ func (c *Cloud) has(ctx context.Context, alias string) (bool, error) {
 	defer c.mu.Unlock()
 	if c.extensions == nil {
 		var answer struct{ Extensions []struct{ Alias string } }
-		if _, err := c.network.Get(ctx, c.network.ServiceURL("extensions"), &answer, nil); err != nil {
+		if _, err := c.network.Get(ctx, c.network.ServiceURL("extensions"), decoding.Into(&answer), nil); err != nil {
 			return false, openstack.Wrap("list the extensions of Neutron", err)
 		}
 		if answer.Extensions == nil {
@@ -298,7 +299,7 @@ func (c *Cloud) changePort(ctx context.Context, op string, port Port, change fun
 	stale := false
 	err := c.again(op, func() error {
 		if stale {
-			if _, err := c.network.Get(ctx, c.network.ServiceURL("ports", port.ID), &answer, nil); err != nil {
+			if _, err := c.network.Get(ctx, c.network.ServiceURL("ports", port.ID), decoding.Into(&answer), nil); err != nil {
 				return err
 			}
 			port = answer.Port
@@ -308,7 +309,7 @@ func (c *Cloud) changePort(ctx context.Context, op string, port Port, change fun
 		if !differ {
 			return nil
 		}
-		if err := c.update(ctx, "port", "ports", port.ID, port.Revision, map[string]any{"allowed_address_pairs": pairs}, &answer); err != nil {
+		if err := c.update(ctx, "port", "ports", port.ID, port.Revision, map[string]any{"allowed_address_pairs": pairs}, decoding.Into(&answer)); err != nil {
 			return err
 		}
 		port = answer.Port

@@ -19,6 +19,20 @@ func Quota(d *Document, limit func(resource string) int) []byte {
 	})
 }
 
+// FullQuota writes the quota of a project as Octavia 19 does: with the project, and with both names of a resource.
+func FullQuota(d *Document, project string, limit func(resource string) int) []byte {
+	return d.one("quota", func(d *Document) {
+		d.text("project_id", project)
+		d.text("tenant_id", project)
+		for _, n := range model.QuotaNames {
+			d.number(n.Attribute, limit(n.Resource))
+			if n.Older != "" {
+				d.number(n.Older, limit(n.Resource))
+			}
+		}
+	})
+}
+
 // Quotas writes the quotas that projects have of their own, by resource.
 func Quotas(d *Document, projects []string, own func(project string) map[string]int) []byte {
 	return d.many("quotas", "quotas_links", len(projects), func(d *Document, i int) {
