@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -153,6 +154,24 @@ func TestApplicationCredentialDoesOnlyWhatItsAccessRulesName(t *testing.T) {
 	}
 	if _, err := serverNames(t.Context(), client(t, p, openstack.NewComputeV2)); !gophercloud.ResponseCodeIs(err, http.StatusUnauthorized) {
 		t.Errorf("another service: %v", err)
+	}
+}
+
+func TestKeystoneEnforcesAccessRulesOnItselfSince2025(t *testing.T) {
+	for r, want := range map[release.Release]int{release.Zed: http.StatusOK, release.Epoxy: http.StatusUnauthorized, release.Newest: http.StatusUnauthorized} {
+		c := start(t, cloudsim.Options{Release: r})
+		identity := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewIdentityV3)
+		made, err := applicationcredentials.Create(t.Context(), identity, c.IDs().User, applicationcredentials.CreateOpts{
+			Name: "networks", AccessRules: []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/networks/*"}},
+		}).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := mustLogin(t, gophercloud.AuthOptions{IdentityEndpoint: c.AuthURL(), ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
+		err = applicationcredentials.Get(t.Context(), client(t, p, openstack.NewIdentityV3), c.IDs().User, made.ID).Err
+		if got := err == nil; got != (want == http.StatusOK) || !got && !gophercloud.ResponseCodeIs(err, want) {
+			t.Errorf("%s: %v, want %d", r, err, want)
+		}
 	}
 }
 

@@ -270,7 +270,7 @@ func (c *Cloud) serve() {
 	frame := func(o wire.Options) {
 		o.Recorder, o.Faults, o.Latency, o.KeystoneURI = &c.recorder, &c.faults, &c.latency, c.AuthURL()+"/v3"
 		o.Authenticate = c.keystone.Authenticate
-		if o.Service != Identity {
+		if o.Service != Identity || c.options.Release >= release.Epoxy {
 			o.Allowed = c.keystone.Allowed
 		}
 		c.servers[o.Service].serve(wire.New(o))

@@ -48,7 +48,7 @@ func (a *accessRule) matches(service, method, path string) bool {
 
 // Allowed reports whether a valid token may be used for a request of a service:
 // always, unless it was had for an application credential with access rules,
-// one of which must then match. Keystone itself does not ask.
+// one of which must then match. Keystone itself asks since 2025.1.
 func (s *Service) Allowed(token, service, method, path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

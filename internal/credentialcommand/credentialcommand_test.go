@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
@@ -28,7 +29,13 @@ import (
 // that of an openrc file for it.
 func cloudWithLogin(t *testing.T) *cloudsim.Cloud {
 	t.Helper()
-	cloud, err := cloudsim.Start(cloudsim.Options{})
+	return cloudOf(t, release.Zed)
+}
+
+// cloudOf is cloudWithLogin for a release.
+func cloudOf(t *testing.T, r release.Release) *cloudsim.Cloud {
+	t.Helper()
+	cloud, err := cloudsim.Start(cloudsim.Options{Release: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,6 +330,31 @@ func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
 	} {
 		if got := runCommand(t, append([]string{"credential", "create"}, strings.Fields(flags)...)...); got.Status != 1 || !strings.Contains(got.Err, want) {
 			t.Errorf("%s: %+v", flags, got)
+		}
+	}
+}
+
+// Keystone enforces access rules on itself since 2025.1, and answers 401. Before, it answers 403.
+func TestAnApplicationCredentialIsToldThatAPersonHasToLogIn(t *testing.T) {
+	for _, r := range []release.Release{release.Zed, release.Epoxy, release.Newest} {
+		cloudOf(t, r)
+		restricted := filepath.Join(t.TempDir(), "restricted.conf")
+		if got := runCommand(t, "credential", "create", "--format=conf", "--output-file="+restricted); got.Status != 0 {
+			t.Fatal(got.Err)
+		}
+		text, err := os.ReadFile(restricted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf, err := config.Parse("cloud.conf", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"create"}, {"delete", conf.Global.ApplicationCredentialID}} {
+			got := runCommand(t, append(append([]string{"credential"}, args...), "--cloud-config="+restricted)...)
+			if got.Status == 0 || strings.Count(got.Err, "Log in as a user, with a password") != 1 || strings.Contains(got.Err, "kube-octavia credential create") {
+				t.Errorf("%s, %v: status %d, %s", r, args, got.Status, got.Err)
+			}
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -109,7 +108,7 @@ func (s *Session) ApplicationCredential(ctx context.Context, id string) (Applica
 	}
 	var answer applicationCredentialDocument
 	_, err = s.identity().Get(ctx, path+"/"+id, decoding.Into(&answer), nil)
-	return answer.model(), Wrap(op, err)
+	return answer.model(), onlyPeople(Wrap(op, err))
 }
 
 // DeleteApplicationCredential deletes an application credential of the user who logged in. All its tokens become
@@ -171,14 +170,18 @@ func (s *Session) roots() map[string]string {
 	return roots
 }
 
-// onlyPeople adds to the refusal of a login that may not create or delete application credentials what to do
-// instead.
+// onlyPeople adds to the refusal of a login that may not manage application credentials what to do instead. Keystone answers 403 or,
+// since 2025.1, 401: it enforces access rules on its own calls, too. Then no application credential that this program creates helps.
 func onlyPeople(err error) error {
 	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusForbidden {
-		e.Message += " Log in as a user, with a password: an application credential can make and delete others only if it is unrestricted, " +
-			"and a trust cannot."
+	if !errors.As(err, &e) || !Denied(err) {
+		return err
 	}
+	if e.Rejected {
+		e.Message, e.Advice = "Keystone accepts these credentials, but not for this call.", ""
+	}
+	e.Message += " Log in as a user, with a password: an application credential can make and delete others only if it is unrestricted, " +
+		"and a trust cannot."
 	return err
 }
 
