@@ -178,9 +178,9 @@ func (in Input) allMonitored(ports []lb.Listener) bool {
 	})
 }
 
-// MetadataPortMissing describes a health monitor without a metadata port in the members' subnet.
+// MetadataPortMissing describes a health monitor without a port in the members' subnet from which OVN can check them.
 func MetadataPortMissing(subnetID string) lb.Withheld {
 	return lb.Withheld{Reason: ReasonMetadataPortMissing, Message: fmt.Sprintf(
-		"the load balancer has a health monitor, but the project can see no metadata port in subnet %s, from which provider ovn checks members: without one it drops all traffic "+
+		"the load balancer has a health monitor, but the project can see no port in subnet %s from which OVN can check members: neither a metadata port nor one of provider ovn. Without one it drops all traffic "+
 			"to the VIP, whatever the statuses say. Ask the cloud operator for a metadata port, or delete the monitor", subnetID)}
 }

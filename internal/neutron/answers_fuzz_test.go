@@ -95,7 +95,7 @@ func lookUp(t *testing.T, client *neutron.Client) {
 	classified(t, err)
 	_, err = client.OwnsSubnet(t.Context(), subnet)
 	classified(t, err)
-	_, err = client.HasMetadataPort(t.Context(), subnet)
+	_, err = client.HasProbePort(t.Context(), subnet)
 	classified(t, err)
 	_, err = client.ExistingPorts(t.Context(), vipPorts)
 	classified(t, err)

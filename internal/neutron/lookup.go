@@ -200,17 +200,20 @@ func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string,
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the port has no address of the Service's first IP family"}
 }
 
-// HasMetadataPort reports whether the project sees a metadata port of OVN with an address in the subnet. It does not see
-// that of a network that another project shares.
-func (c *Client) HasMetadataPort(ctx context.Context, subnetID string) (bool, error) {
-	const owner = "network:distributed"
-	id, err := c.lookups.get(ctx, "metadata port in "+subnetID, func(ctx context.Context) (string, error) {
-		all, err := list[portDocument](ctx, c, "look for a metadata port in subnet "+subnetID, "ports",
-			url.Values{"device_owner": {owner}, "fixed_ips": {"subnet_id=" + subnetID}})
+// probeOwners are the device owners of ports from which OVN checks members: the metadata port of a network, and a port that
+// provider ovn creates with the first health monitor in a subnet (releases 8 and 11 do, 3 does not).
+var probeOwners = []string{"network:distributed", "ovn-lb-hm:distributed"}
+
+// HasProbePort reports whether the project sees a port with an address in the subnet from which OVN can check members. It does not
+// see that of a network that another project shares.
+func (c *Client) HasProbePort(ctx context.Context, subnetID string) (bool, error) {
+	id, err := c.lookups.get(ctx, "probe port in "+subnetID, func(ctx context.Context) (string, error) {
+		all, err := list[portDocument](ctx, c, "look for the port that OVN checks members from in subnet "+subnetID, "ports",
+			url.Values{"device_owner": probeOwners, "fixed_ips": {"subnet_id=" + subnetID}})
 		for _, p := range all {
 			// A service that does not know a filter returns everything.
 			inSubnet := slices.ContainsFunc(p.FixedIPs, func(ip fixedIPDocument) bool { return ip.SubnetID == subnetID })
-			if p.DeviceOwner == owner && inSubnet {
+			if slices.Contains(probeOwners, p.DeviceOwner) && inSubnet {
 				return p.ID, nil
 			}
 		}

@@ -239,12 +239,13 @@ func (p *Planner) readPodSubnets(ctx context.Context, n build.Networks, networkI
 	return all, nil
 }
 
-// checkMonitors reports existing health monitors that cannot work, because their subnet has no
-// metadata port. In the network of another project there may be one that is not visible.
+// checkMonitors reports existing health monitors that cannot work, because nothing in their subnet can check members. In the
+// network of another project there may be a port for that which is not visible. Provider ovn may still be creating that of a PENDING
+// monitor.
 func (p *Planner) checkMonitors(ctx context.Context, in build.Input, observed lb.Observed, wanted *lb.Wanted) error {
 	subnet := in.Networks.MemberSubnetID
 	monitored := observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.Listeners, func(l lb.Listener) bool {
-		return l.Pool != nil && l.Pool.Monitor != nil
+		return l.Pool != nil && l.Pool.Monitor != nil && !l.Pool.Monitor.ProvisioningStatus.Pending()
 	})
 	if !monitored || subnet == "" {
 		return nil
@@ -252,7 +253,7 @@ func (p *Planner) checkMonitors(ctx context.Context, in build.Input, observed lb
 	if own, err := p.Neutron.OwnsSubnet(ctx, subnet); err != nil || !own {
 		return err
 	}
-	has, err := p.Neutron.HasMetadataPort(ctx, subnet)
+	has, err := p.Neutron.HasProbePort(ctx, subnet)
 	if err == nil && !has {
 		wanted.Withheld = append(wanted.Withheld, build.MetadataPortMissing(subnet))
 	}

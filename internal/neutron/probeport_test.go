@@ -10,13 +10,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-func TestMetadataPortIsOneOfOVNsInTheSubnet(t *testing.T) {
+func TestOVNChecksMembersFromItsMetadataPortOrFromOneOfProviderOVN(t *testing.T) {
 	for name, c := range map[string]struct {
 		ports string
 		want  bool
 	}{
 		"no port":             {"", false},
 		"a metadata port":     {`{"id": "p", "device_owner": "network:distributed", "fixed_ips": [{"subnet_id": "other"}, {"subnet_id": "nodes"}]}`, true},
+		"one of provider ovn": {`{"id": "p", "name": "ovn-lb-hm-nodes", "device_owner": "ovn-lb-hm:distributed", "fixed_ips": [{"subnet_id": "nodes"}]}`, true},
 		"of another subnet":   {`{"id": "p", "device_owner": "network:distributed", "fixed_ips": [{"subnet_id": "other"}]}`, false},
 		"a port of a server":  {`{"id": "p", "device_owner": "compute:nova", "fixed_ips": [{"subnet_id": "nodes"}]}`, false},
 		"without any address": {`{"id": "p", "device_owner": "network:distributed", "fixed_ips": []}`, false},
@@ -25,11 +26,26 @@ func TestMetadataPortIsOneOfOVNsInTheSubnet(t *testing.T) {
 			cloud := newCloud(t, simulator.Options{})
 			cloud.listed("ports", c.ports)
 			for range 2 { // the second answer is cached
-				if got, err := cloud.HasMetadataPort(t.Context(), "nodes"); err != nil || got != c.want {
+				if got, err := cloud.HasProbePort(t.Context(), "nodes"); err != nil || got != c.want {
 					t.Errorf("there is one: %v, %v", got, err)
 				}
 			}
 		})
+	}
+}
+
+func TestProbePortsOfBothOwnersAreAskedForInOneCall(t *testing.T) {
+	for _, owner := range []string{"network:distributed", "ovn-lb-hm:distributed"} {
+		cloud := newCloud(t, simulator.Options{})
+		ids := cloud.IDs()
+		spec := simulator.PortSpec{ProjectID: ids.Project, NetworkID: ids.PrivateNetwork, DeviceOwner: owner, FixedIPs: []simulator.FixedIP{{SubnetID: ids.PrivateSubnet}}}
+		if _, err := cloud.Neutron().AddPort(spec); err != nil {
+			t.Fatal(err)
+		}
+		if has, err := cloud.HasProbePort(t.Context(), ids.PrivateSubnet); err != nil || !has {
+			t.Errorf("%s: %v, %v", owner, has, err)
+		}
+		cloud.only(1, "GET", "/v2.0/ports")
 	}
 }
 
@@ -50,13 +66,13 @@ func TestOwnSubnetIsOneOfAnOwnNetwork(t *testing.T) {
 	}
 }
 
-func TestAFailedLookupOfAMetadataPortIsAnError(t *testing.T) {
+func TestAFailedLookupOfAProbePortIsAnError(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
 		t.Run(name, func(t *testing.T) {
 			fault.Route = "/v2.0/ports"
 			defer c.Faults().Remove(c.Faults().Add(fault))
-			if _, err := c.HasMetadataPort(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient {
+			if _, err := c.HasProbePort(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient {
 				t.Errorf("class %q: %v", openstack.Classify(err), err)
 			}
 			fault.Route = "/v2.0/networks"
