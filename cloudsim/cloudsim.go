@@ -247,7 +247,7 @@ func (c *Cloud) makeNetworkAndBalancer() error {
 		c.plane = dataplane.New(dataplane.Options{Logger: c.logger, OnMemberStatus: c.setMemberStatus})
 	}
 	n := c.options.Neutron
-	n.OnFloatingIP = c.floatingIPChanged
+	n.Release, n.OnFloatingIP = c.options.Release, c.floatingIPChanged
 	c.neutron = neutron.New(n)
 	o := c.options.Octavia
 	o.Release, o.Network, o.APIVersion, o.Provider = c.options.Release, c.neutron, c.options.APIVersion, c.options.Provider

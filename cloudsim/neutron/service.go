@@ -13,12 +13,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // Options are what New makes a Service of. The zero value is a usable Neutron
 // with the real one's defaults.
 type Options struct {
+	// Release is the release of OpenStack that is played.
+	Release release.Release
 	// Now is the clock of created_at and updated_at; nil means time.Now.
 	Now func() time.Time
 	// Quotas are the limits of projects that have none of their own, by resource

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -69,6 +70,11 @@ func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter
 		err := s.change(func() error {
 			id := r.PathValue("id")
 			o, mine := res.find(wire.Caller(r.Context()), id)
+			if o == nil && s.options.Release >= release.Epoxy {
+				if anybody, _ := res.find(wire.Identity{Roles: []string{"admin"}}, id); anybody == nil {
+					return errInternal
+				}
+			}
 			if o == nil || changing && !mine {
 				return notFound("TagResourceNotFound", "Resource %s %s could not be found.", res.many, id)
 			}

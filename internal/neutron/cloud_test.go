@@ -33,7 +33,14 @@ type cloud struct {
 // newCloud starts a cloud. The Client's user has these roles in the project, or else role member.
 func newCloud(t *testing.T, o simulator.Options, roles ...string) *cloud {
 	t.Helper()
-	sim, err := cloudsim.Start(cloudsim.Options{Neutron: o, PrivateCIDR: "10.0.0.0/16", PublicCIDR: "198.51.100.0/24"})
+	return newCloudOf(t, cloudsim.Options{Neutron: o}, roles...)
+}
+
+// newCloudOf is newCloud with all options.
+func newCloudOf(t *testing.T, o cloudsim.Options, roles ...string) *cloud {
+	t.Helper()
+	o.PrivateCIDR, o.PublicCIDR = "10.0.0.0/16", "198.51.100.0/24"
+	sim, err := cloudsim.Start(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@
 // Package neutron reads and writes floating IPs and the security groups of nodes, and looks up ports, networks and
 // subnets in Neutron.
 //
-// It imports batch, config, decoding, diff, lb, openstack, paging and securitygroup. Calls go through gophercloud.
+// It imports batch, decoding, diff, existence, lb, openstack, paging and securitygroup. Calls go through gophercloud.
 package neutron
 
 import (
@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/batch"
 	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/existence"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/paging"
@@ -139,17 +140,16 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	case diff.CreateFloatingIP:
 		return c.createFloatingIP(ctx, what, op.FloatingIP)
 	case diff.AssociateFloatingIP:
-		return diff.Created{}, openstack.Wrap(what, c.attach(ctx, op.ID, op.PortID, op.Description))
+		return diff.Created{}, c.attach(ctx, what, op.ID, op.PortID, op.Description)
 	case diff.DisassociateFloatingIP:
-		missing, err := openstack.UnlessGone(openstack.Wrap(what, c.attach(ctx, op.ID, "", op.Description)))
+		missing, err := openstack.UnlessGone(c.attach(ctx, what, op.ID, "", op.Description))
 		return diff.Created{Missing: missing}, err
 	case diff.SetFloatingIPTags:
 		tags := append([]string{}, op.Tags...) // never null
 		_, err := c.service.Put(ctx, c.service.ServiceURL("floatingips", op.ID, "tags"), map[string]any{"tags": tags}, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
-		return diff.Created{}, openstack.Wrap(what, err)
+		return diff.Created{}, existence.Explain(ctx, c.service, openstack.Wrap(what, err), "floatingips", op.ID)
 	case diff.DeleteFloatingIP:
-		_, err := c.service.Delete(ctx, c.service.ServiceURL("floatingips", op.ID), nil)
-		missing, err := openstack.UnlessGone(openstack.Wrap(what, err))
+		missing, err := c.remove(ctx, what, "floatingips", op.ID)
 		return diff.Created{Missing: missing}, err
 	}
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Neutron"}
@@ -192,7 +192,7 @@ func (c *Client) createFloatingIP(ctx context.Context, what string, f lb.Floatin
 }
 
 // attach attaches a floating IP to the port, or detaches it if there is none, and sets its description unless that is empty.
-func (c *Client) attach(ctx context.Context, id, portID, description string) error {
+func (c *Client) attach(ctx context.Context, what, id, portID, description string) error {
 	set := map[string]any{"port_id": nil}
 	if portID != "" {
 		set["port_id"] = portID
@@ -201,7 +201,7 @@ func (c *Client) attach(ctx context.Context, id, portID, description string) err
 		set["description"] = description
 	}
 	_, err := c.service.Put(ctx, c.service.ServiceURL("floatingips", id), map[string]any{"floatingip": set}, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
-	return err
+	return existence.Explain(ctx, c.service, openstack.Wrap(what, err), "floatingips", id)
 }
 
 // ExistingPorts returns those of the VIP ports that exist, with one call per hundred. The value reports whether Octavia
@@ -223,8 +223,7 @@ func (c *Client) ExistingPorts(ctx context.Context, ids []string) (map[string]bo
 
 // DeletePort deletes a port that Octavia left behind. It is no error if it does not exist.
 func (c *Client) DeletePort(ctx context.Context, id string) error {
-	_, err := c.service.Delete(ctx, c.service.ServiceURL("ports", id), nil)
-	_, err = openstack.UnlessGone(openstack.Wrap("delete port "+id, err))
+	_, err := c.remove(ctx, "delete port "+id, "ports", id)
 	return err
 }
 

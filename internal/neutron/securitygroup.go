@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/kube-octavia/kube-octavia/internal/decoding"
+	"github.com/kube-octavia/kube-octavia/internal/existence"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -156,9 +157,10 @@ func (c *Client) ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (s
 	case securitygroup.AddRules:
 		return c.addRules(ctx, what, op)
 	case securitygroup.RemoveRule:
-		return securitygroup.Made{}, c.remove(ctx, what, "security-group-rules", op.Rule.ID)
+		return securitygroup.Made{}, c.removeRule(ctx, what, op)
 	case securitygroup.DeleteGroup:
-		return securitygroup.Made{}, c.remove(ctx, what, "security-groups", op.ID)
+		_, err := c.remove(ctx, what, "security-groups", op.ID)
+		return securitygroup.Made{}, err
 	case securitygroup.SetGroups:
 		return c.setGroups(ctx, what, op)
 	}
@@ -215,7 +217,7 @@ func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.Se
 	_, err := c.service.Put(ctx, c.service.ServiceURL("ports", url.PathEscape(op.Port.ID)), map[string]any{"port": map[string]any{"security_groups": groups}}, decoding.Into(&answer),
 		&gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}, MoreHeaders: map[string]string{"If-Match": fmt.Sprintf("revision_number=%d", op.Port.Revision)}})
 	if err != nil {
-		return securitygroup.Made{}, openstack.Wrap(what, err)
+		return securitygroup.Made{}, existence.Explain(ctx, c.service, openstack.Wrap(what, err), "ports", op.Port.ID)
 	}
 	if answer.Port.ID != op.Port.ID {
 		return securitygroup.Made{}, openstack.Unreadable(what, "another port, "+strconv.Quote(answer.Port.ID)+",")
@@ -223,10 +225,22 @@ func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.Se
 	return securitygroup.Made{Port: answer.Port.port()}, nil
 }
 
-func (c *Client) remove(ctx context.Context, what, collection, id string) error {
-	_, err := c.service.Delete(ctx, c.service.ServiceURL(collection, url.PathEscape(id)), nil)
-	_, err = openstack.UnlessGone(openstack.Wrap(what, err))
+// removeRule looks for a rule in its group: no access rule allows to list rules.
+func (c *Client) removeRule(ctx context.Context, what string, op securitygroup.RemoveRule) error {
+	_, err := c.service.Delete(ctx, c.service.ServiceURL("security-group-rules", url.PathEscape(op.Rule.ID)), nil)
+	_, err = openstack.UnlessGone(existence.ExplainBy(openstack.Wrap(what, err), func() (bool, error) {
+		groups, err := c.SecurityGroups(ctx, op.GroupID)
+		return slices.ContainsFunc(groups, func(g securitygroup.Group) bool {
+			return slices.ContainsFunc(g.Rules, func(r securitygroup.FoundRule) bool { return r.ID == op.Rule.ID })
+		}), err
+	}))
 	return err
+}
+
+// remove deletes an object. If it does not exist, the result says so, and there is no error.
+func (c *Client) remove(ctx context.Context, what, collection, id string) (missing bool, _ error) {
+	_, err := c.service.Delete(ctx, c.service.ServiceURL(collection, url.PathEscape(id)), nil)
+	return openstack.UnlessGone(existence.Explain(ctx, c.service, openstack.Wrap(what, err), collection, id))
 }
 
 func etherType(p netip.Prefix) string {

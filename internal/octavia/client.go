@@ -4,7 +4,7 @@
 // Package octavia reads load balancers and their children from Octavia, carries out operations, and watches PENDING
 // load balancers.
 //
-// It imports batch, decoding, diff, lb, openstack, paging and polling. Calls use gophercloud's service client, but the documents are defined
+// It imports batch, decoding, diff, existence, lb, openstack, paging and polling. Calls use gophercloud's service client, but the documents are defined
 // here, because gophercloud's types lack several fields.
 package octavia
 
@@ -12,7 +12,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -20,6 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/batch"
 	"github.com/kube-octavia/kube-octavia/internal/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/existence"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/paging"
@@ -48,14 +51,39 @@ func New(service *gophercloud.ServiceClient, projectID string, can lb.Capabiliti
 // list reads all pages of the list at a path below /v2.0/lbaas.
 func list[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
 	query.Set("limit", strconv.Itoa(paging.Size))
-	return paging.List[T](ctx, c.service, "list "+path, "lbaas/"+path, query)
+	all, err := paging.List[T](ctx, c.service, "list "+path, "lbaas/"+path, query)
+	return all, c.explain(ctx, err, path)
+}
+
+// explain explains the failure of a call about an object, which its path names.
+func (c *Client) explain(ctx context.Context, err error, path string) error {
+	path, _, _ = strings.Cut(path, "?")
+	collection, rest, ofObject := strings.Cut(path, "/")
+	if !ofObject || !slices.Contains([]string{"loadbalancers", "listeners", "pools", "healthmonitors"}, collection) {
+		return err
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	if collection == "loadbalancers" { // too much depends on it to trust in a list
+		return existence.ExplainBy(err, func() (bool, error) { return c.exists(ctx, id) })
+	}
+	return existence.Explain(ctx, c.service, err, "lbaas/"+collection, id)
+}
+
+// exists reports whether a load balancer exists.
+func (c *Client) exists(ctx context.Context, id string) (bool, error) {
+	var answer struct {
+		LoadBalancer document `json:"loadbalancer"`
+	}
+	_, err := c.service.Get(ctx, c.service.ServiceURL("lbaas", "loadbalancers", id), decoding.Into(&answer), nil)
+	gone, err := openstack.UnlessGone(openstack.Wrap("look whether load balancer "+id+" exists", err))
+	return !gone && answer.LoadBalancer.ProvisioningStatus != lb.Deleted, err
 }
 
 // get, post, put and remove access a path below /v2.0/lbaas. op is what they do, for errors.
 
 func (c *Client) get(ctx context.Context, op, path string, answer any) error {
 	_, err := c.service.Get(ctx, c.service.ServiceURL("lbaas", path), decoding.Into(answer), nil)
-	return openstack.Wrap(op, err)
+	return c.explain(ctx, openstack.Wrap(op, err), path)
 }
 
 func (c *Client) post(ctx context.Context, op, path string, body, answer any) error {
@@ -69,12 +97,12 @@ func (c *Client) put(ctx context.Context, op, path string, body any) error {
 	_, err := c.service.Put(ctx, c.service.ServiceURL("lbaas", path), body, nil, &gophercloud.RequestOpts{
 		OkCodes: []int{http.StatusOK, http.StatusAccepted},
 	})
-	return openstack.Wrap(op, err)
+	return c.explain(ctx, openstack.Wrap(op, err), path)
 }
 
 // remove deletes an object. If it does not exist, the result says so, and there is no error.
 func (c *Client) remove(ctx context.Context, op, path string) (diff.Created, error) {
 	_, err := c.service.Delete(ctx, c.service.ServiceURL("lbaas", path), nil)
-	missing, err := openstack.UnlessGone(openstack.Wrap(op, err))
+	missing, err := openstack.UnlessGone(c.explain(ctx, openstack.Wrap(op, err), path))
 	return diff.Created{Missing: missing}, err
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/batch"
 	"github.com/kube-octavia/kube-octavia/internal/decoding"
+	"github.com/kube-octavia/kube-octavia/internal/existence"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/paging"
 )
@@ -64,7 +65,7 @@ func (c *Cloud) Router(ctx context.Context, id string) (Router, error) {
 	op := "read router " + id
 	var answer struct{ Router Router }
 	if _, err := c.network.Get(ctx, c.network.ServiceURL("routers", id), decoding.Into(&answer), nil); err != nil {
-		return Router{}, openstack.Wrap(op, err)
+		return Router{}, existence.Explain(ctx, c.network, openstack.Wrap(op, err), "routers", id)
 	}
 	if answer.Router.ID != id || answer.Router.Routes == nil {
 		return Router{}, openstack.Unreadable(op, "no router with routes")
@@ -198,11 +199,11 @@ func (c *Cloud) changeRoutes(ctx context.Context, kind, routerID string, routes 
 	if atomic {
 		body := map[string]any{"router": map[string]any{"routes": routes}}
 		_, err := c.network.Put(ctx, c.network.ServiceURL("routers", routerID, kind+"_extraroutes"), body, nil, &gophercloud.RequestOpts{OkCodes: []int{200}})
-		return openstack.Wrap(op, err)
+		return existence.Explain(ctx, c.network, openstack.Wrap(op, err), "routers", routerID)
 	}
 	c.changing.Lock() // without revision-if-match, at least this process loses no change
 	defer c.changing.Unlock()
-	return c.again(op, func() error {
+	err = c.again(op, func() error {
 		router, err := c.Router(ctx, routerID)
 		if err != nil {
 			return err
@@ -213,6 +214,7 @@ func (c *Cloud) changeRoutes(ctx context.Context, kind, routerID string, routes 
 		}
 		return c.update(ctx, "router", "routers", routerID, router.Revision, map[string]any{"routes": wanted}, nil)
 	})
+	return existence.Explain(ctx, c.network, err, "routers", routerID)
 }
 
 // merge returns the routes of a router after a change.
@@ -274,7 +276,7 @@ func (c *Cloud) mark(ctx context.Context, port Port, tag string) (Port, error) {
 	defer c.changingPorts.Release(1)
 	_, err := c.network.Put(ctx, c.network.ServiceURL("ports", port.ID, "tags", url.PathEscape(tag)), nil, nil, &gophercloud.RequestOpts{OkCodes: []int{200, 201}})
 	port.Tags = append(slices.Clone(port.Tags), tag)
-	return port, openstack.Wrap(op, err)
+	return port, existence.Explain(ctx, c.network, openstack.Wrap(op, err), "ports", port.ID)
 }
 
 // refuse removes the CIDR from what may leave the port. It returns the port as it is then.
@@ -289,7 +291,7 @@ func (c *Cloud) refuse(ctx context.Context, port Port, cidr string) (Port, error
 func (c *Cloud) unmark(ctx context.Context, port Port, tag string) (Port, error) {
 	_, err := c.network.Delete(ctx, c.network.ServiceURL("ports", port.ID, "tags", url.PathEscape(tag)), nil)
 	port.Tags = slices.DeleteFunc(slices.Clone(port.Tags), func(t string) bool { return t == tag })
-	return port, openstack.Wrap("remove tag "+tag+" of port "+port.ID, err)
+	return port, existence.Explain(ctx, c.network, openstack.Wrap("remove tag "+tag+" of port "+port.ID, err), "ports", port.ID)
 }
 
 // changePort sets the address pairs of a port, if change says that they differ. If somebody else has changed the port since
@@ -315,5 +317,5 @@ func (c *Cloud) changePort(ctx context.Context, op string, port Port, change fun
 		port = answer.Port
 		return nil
 	})
-	return port, err
+	return port, existence.Explain(ctx, c.network, err, "ports", port.ID)
 }

@@ -28,7 +28,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // inCloud starts a cloud and returns what keeps routes in its router, with this rate of calls.
 func inCloud(t *testing.T, options neutron.Options, rate openstack.Rate) (*cloudsim.Cloud, *Routes) {
 	t.Helper()
-	cloud, err := cloudsim.Start(cloudsim.Options{Neutron: options})
+	return inCloudOf(t, cloudsim.Options{Neutron: options}, rate)
+}
+
+// inCloudOf is inCloud with all options.
+func inCloudOf(t *testing.T, options cloudsim.Options, rate openstack.Rate) (*cloudsim.Cloud, *Routes) {
+	t.Helper()
+	cloud, err := cloudsim.Start(options)
 	if err != nil {
 		t.Fatal(err)
 	}
