@@ -33,6 +33,7 @@ SEED ?=
 COUNT ?= 500
 STEPS ?= 20
 KUBERNETES ?=
+KUBE ?=
 REALS ?= 3
 FULL ?=
 BENCH ?=
@@ -53,6 +54,11 @@ BENCH_FULL := -services=10,50,200 -scale-services=1000 -subset-services=500 -sub
 # refer to a cluster that a demo must not change.
 EXISTING_CLUSTER := $(if $(filter command%,$(origin KUBECONFIG)),$(abspath $(KUBECONFIG)))
 unexport KUBECONFIG
+
+# Tests and demo find the requested Kubernetes by this variable, see test/kube.
+ifneq ($(KUBE),)
+export KUBE_VERSION := $(KUBE)
+endif
 
 # The program that builds what is published.
 RELEASE = cd hack/release && $(GO) run .
@@ -94,6 +100,7 @@ try-install: kube ## Carry out docs/install.md in a new cluster, from git clone 
 test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 #? RACE=1         with the race detector (needs a C compiler)
 #? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
+#? KUBE=1.28      with another version of Kubernetes, as every target that needs the Kubernetes API
 	$(GO) test $(TESTFLAGS) $(PKG)
 	$(if $(RACE),$(if $(filter ./...,$(PKG)),$(GO) test $(filter-out -race,$(TESTFLAGS)) ./test/walks))
 	cd hack/chart && $(GO) test ./...
@@ -300,7 +307,8 @@ site-serve: site ## Build the site and show it at http://127.0.0.1:4173
 
 .PHONY: kube
 kube: need-go ## Build the Kubernetes API for tests and demo, if it is missing
-	@[ -n "$$KUBE_ASSETS" ] || { cd hack/kube && $(GO) run .; }
+#? KUBE=1.28      another version than that of hack/kube/go.mod: 1.28 or newer; 1.28.15 is one release
+	@[ -n "$$KUBE_ASSETS" ] || { cd hack/kube && $(GO) run . $(if $(KUBE),-kubernetes '$(KUBE)'); }
 
 .PHONY: clean
 clean: ## Remove bin/

@@ -18,33 +18,56 @@ import (
 	"time"
 )
 
-// packages are the programs. `go build` names etcd's binary server.
-var packages = []string{
-	"go.etcd.io/etcd/server/v3",
-	"k8s.io/kubernetes/cmd/kube-apiserver",
-	"k8s.io/kubernetes/cmd/kube-controller-manager",
-	"k8s.io/kubernetes/cmd/kubectl",
+// etcdPackage is etcd. `go build` names its binary server.
+const etcdPackage = "go.etcd.io/etcd/server/v3"
+
+// kubernetesPackages are the programs of Kubernetes.
+var kubernetesPackages = []string{
+	kubernetesModule + "/cmd/kube-apiserver",
+	kubernetesModule + "/cmd/kube-controller-manager",
+	kubernetesModule + "/cmd/kubectl",
 }
 
-// compile builds the programs of the Kubernetes API into dir.
-func compile(ctx context.Context, dir string, versions versions) error {
-	if err := compileTo(ctx, ".", dir+string(filepath.Separator), versions.linkerFlags(), packages); err != nil {
+// compile builds the programs of the Kubernetes API into dir. Those of another Kubernetes than that of
+// go.mod are built in a module of their own, because one module has one version of a library.
+func compile(ctx context.Context, dir string, v versions, ofGoMod versions) error {
+	output := dir + string(filepath.Separator)
+	here, other := append([]string{etcdPackage}, kubernetesPackages...), []string(nil)
+	if v.kubernetes != ofGoMod.kubernetes {
+		here, other = []string{etcdPackage}, kubernetesPackages
+	}
+	if err := compileTo(ctx, ".", output, v.linkerFlags(), here); err != nil {
 		return err
 	}
-	return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
+	if err := os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd")); err != nil {
+		return err
+	}
+	if len(other) == 0 {
+		return nil
+	}
+	module, err := os.MkdirTemp("", "kube-octavia-kubernetes-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(module)
+	if err := writeModule(ctx, module, v.kubernetes); err != nil {
+		return err
+	}
+	// The module gets its go.sum while it is built: the go command checks what it fetches.
+	return compileTo(ctx, module, output, v.linkerFlags(), other, "-mod=mod")
 }
 
 // compileTo builds the programs of the module in a directory, and shows how far it is. All
 // are built with the same flags, so that packages which several of them have are compiled
 // once.
-func compileTo(ctx context.Context, module, output, linkerFlags string, packages []string) error {
+func compileTo(ctx context.Context, module, output, linkerFlags string, packages []string, flags ...string) error {
 	progress := newProgress(os.Stdout)
 	defer progress.end()
 
 	// What is not in the build cache yet is what `go build` will compile.
 	progress.phase("fetching modules")
-	listed, err := goCommand(ctx, module, progress.line, append([]string{
-		"list", "-deps", "-trimpath", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, packages...)...)
+	listed, err := goCommand(ctx, module, progress.line, slices.Concat([]string{
+		"list", "-deps", "-trimpath", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, flags, packages)...)
 	if err != nil {
 		return err
 	}
@@ -53,8 +76,8 @@ func compileTo(ctx context.Context, module, output, linkerFlags string, packages
 	progress.compiling(slices.DeleteFunc(strings.Fields(listed), func(name string) bool {
 		return slices.Contains(packages, name)
 	}))
-	_, err = goCommand(ctx, module, progress.line, append([]string{
-		"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", linkerFlags, "-o", output}, packages...)...)
+	_, err = goCommand(ctx, module, progress.line, slices.Concat([]string{
+		"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", linkerFlags, "-o", output}, flags, packages)...)
 	return err
 }
 

@@ -5,8 +5,9 @@
 // run: etcd, kube-apiserver, kube-controller-manager and kubectl, in the
 // versions of this folder's go.mod. The result goes to
 // .cache/kube/<Kubernetes version> and is made only when it is not there.
+// With -kubernetes it builds another version of Kubernetes, of 1.28 or newer, with the same etcd.
 //
-// Usage: `make kube`, or `go run .` in this folder. With -programs it builds programs of this
+// Usage: `make kube`, `make kube KUBE=1.28`, or `go run .` in this folder. With -programs it builds programs of this
 // repository instead, with the same flags and the same display of progress: packages that the
 // control plane has, too, are not compiled again. It uses the standard library only.
 package main
@@ -27,6 +28,7 @@ import (
 
 func main() {
 	cache := flag.String("cache", filepath.Join("..", "..", ".cache", "kube"), "the `directory` that gets one directory a version")
+	kubernetes := flag.String("kubernetes", "", "the `version` of Kubernetes, such as 1.28 or 1.28.15; empty means that of go.mod")
 	programs := flag.String("programs", "", "`packages` of the repository to build instead, separated by spaces")
 	output := flag.String("o", "", "the `directory` for them, in the repository")
 	linkerFlags := flag.String("ldflags", "", "`flags` of the linker for them")
@@ -37,7 +39,7 @@ func main() {
 	if *programs != "" {
 		err = compileTo(ctx, filepath.Join("..", ".."), *output+string(filepath.Separator), *linkerFlags, strings.Fields(*programs))
 	} else {
-		err = run(ctx, *cache)
+		err = run(ctx, *cache, *kubernetes)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "make kube:", err)
@@ -46,11 +48,18 @@ func main() {
 	}
 }
 
-// run makes sure that the binaries are in the cache.
-func run(ctx context.Context, cache string) error {
-	versions, err := readVersions("go.mod")
+// run makes sure that the binaries of the version of Kubernetes are in the cache.
+func run(ctx context.Context, cache, kubernetes string) error {
+	ofGoMod, err := readVersions("go.mod")
 	if err != nil {
 		return err
+	}
+	versions := ofGoMod
+	if kubernetes != "" {
+		versions.kubernetes, err = resolve(kubernetes, ofGoMod.kubernetes, func() ([]string, error) { return listed(ctx) })
+		if err != nil {
+			return err
+		}
 	}
 	if cache, err = filepath.Abs(cache); err != nil {
 		return err
@@ -70,12 +79,12 @@ func run(ctx context.Context, cache string) error {
 	if complete(dir, versions) {
 		return nil // another build was faster
 	}
-	return buildInto(ctx, dir, filepath.Join(cache, "unfinished"), versions)
+	return buildInto(ctx, dir, filepath.Join(cache, "unfinished"), versions, ofGoMod)
 }
 
 // buildInto builds in a directory of its own, which becomes dir when it is
 // complete, so that an interrupted build is never taken for a finished one.
-func buildInto(ctx context.Context, dir, unfinished string, versions versions) error {
+func buildInto(ctx context.Context, dir, unfinished string, versions, ofGoMod versions) error {
 	fmt.Printf(`Building the Kubernetes API for tests and demo from source:
   etcd %s, and kube-apiserver, kube-controller-manager and kubectl %s.
   These are large programs: it takes about 6 minutes on 2 cores. It is done once;
@@ -89,7 +98,7 @@ func buildInto(ctx context.Context, dir, unfinished string, versions versions) e
 		return err
 	}
 	defer os.RemoveAll(unfinished)
-	if err := compile(ctx, unfinished, versions); err != nil {
+	if err := compile(ctx, unfinished, versions, ofGoMod); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(unfinished, stampFile), []byte(versions.stamp()), 0o644); err != nil {

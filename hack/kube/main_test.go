@@ -53,6 +53,87 @@ func TestGoModWithoutKubernetesIsAnError(t *testing.T) {
 	}
 }
 
+func TestARequestedVersionIsARelease(t *testing.T) {
+	listed := []string{"v1.35.9", "v1.35.10", "v1.35.11-rc.0", "v1.350.12"}
+	for _, test := range []struct {
+		name, requested, want string
+	}{
+		{"a release", "1.30.2", "v1.30.2"},
+		{"a release with the leading v", "v1.30.2", "v1.30.2"},
+		{"a preview", "1.37.0-rc.1", "v1.37.0-rc.1"},
+		{"the minor version of go.mod: its release there", "1.36", "v1.36.3"},
+		{"a minor version that gets no more releases: its last one", "1.28", "v1.28.15"},
+		{"another minor version: the newest release, and no preview", "v1.35", "v1.35.10"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := resolve(test.requested, testVersions.kubernetes, func() ([]string, error) { return listed, nil })
+			if err != nil || got != test.want {
+				t.Errorf("got %s and %v, want %s", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestARequestThatIsNoVersionIsAnError(t *testing.T) {
+	for _, requested := range []string{"latest", "1", "2.1", "1.28.x", "1.28 ", "../1.28.1", "1.34"} {
+		if got, err := resolve(requested, testVersions.kubernetes, func() ([]string, error) { return nil, nil }); err == nil {
+			t.Errorf("%q is taken for %s", requested, got)
+		}
+	}
+	unreachable := errors.New("the proxy does not answer")
+	if _, err := resolve("1.34", testVersions.kubernetes, func() ([]string, error) { return nil, unreachable }); !errors.Is(err, unreachable) {
+		t.Errorf("got %v, want what the proxy said", err)
+	}
+}
+
+func FuzzARequestedVersionNamesOneFolderOfTheCache(f *testing.F) {
+	for _, requested := range []string{"1.28", "v1.28.15", "1.37.0-rc.1", "1.28/..", "..", ""} {
+		f.Add(requested)
+	}
+	f.Fuzz(func(t *testing.T, requested string) {
+		release, err := resolve(requested, testVersions.kubernetes, func() ([]string, error) { return nil, nil })
+		if err == nil && (!strings.HasPrefix(release, "v1.") || release != filepath.Base(release)) {
+			t.Errorf("%q names %q", requested, release)
+		}
+	})
+}
+
+func TestLibrariesOfKubernetesHaveTheVersionInWhichTheyArePublished(t *testing.T) {
+	got, err := module("v1.28.15", []byte(`{"Module": {"Path": "k8s.io/kubernetes"}, "Go": "1.20", "Replace": [
+		{"Old": {"Path": "k8s.io/api"}, "New": {"Path": "./staging/src/k8s.io/api"}},
+		{"Old": {"Path": "example.com/a", "Version": "v1.0.0"}, "New": {"Path": "example.com/b", "Version": "v1.2.3"}}
+	]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `module kubernetes.invalid/build
+
+go 1.20
+
+require k8s.io/kubernetes v1.28.15
+
+replace k8s.io/api => k8s.io/api v0.28.15
+
+replace example.com/a v1.0.0 => example.com/b v1.2.3
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAModuleThatCannotBeBuiltElsewhereIsAnError(t *testing.T) {
+	for name, test := range map[string]struct{ kubernetes, goMod string }{
+		"no JSON":                                {"v1.28.15", `module k8s.io/kubernetes`},
+		"no line about Go":                       {"v1.28.15", `{}`},
+		"a Kubernetes with another major":        {"v2.0.0", `{"Go": "1.20"}`},
+		"a replacement that only a checkout has": {"v1.28.15", `{"Go": "1.20", "Replace": [{"Old": {"Path": "k8s.io/api"}, "New": {"Path": "../api"}}]}`},
+	} {
+		if got, err := module(test.kubernetes, []byte(test.goMod)); err == nil {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
 func TestProgramsAreToldTheirVersion(t *testing.T) {
 	flags := testVersions.linkerFlags()
 	for _, want := range []string{".gitVersion=v1.36.3 ", ".gitMajor=1 ", ".gitMinor=36 "} {

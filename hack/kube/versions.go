@@ -4,12 +4,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 )
+
+const kubernetesModule = "k8s.io/kubernetes"
 
 // stampFile is in each finished directory and holds versions.stamp().
 const stampFile = "versions.txt"
@@ -22,6 +26,10 @@ type versions struct {
 	kubernetes string
 	etcd       string
 }
+
+// lastReleases are the last releases of minor versions that the tests run with and that get no
+// more. The proxy for Go modules need not list them.
+var lastReleases = map[string]string{"1.28": "v1.28.15"}
 
 var (
 	kubernetesLine = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v\d+\.\d+\.\S+)`)
@@ -39,6 +47,57 @@ func readVersions(path string) (versions, error) {
 		return versions{}, fmt.Errorf("%s must require k8s.io/kubernetes and go.etcd.io/etcd/server/v3", path)
 	}
 	return versions{kubernetes: string(kubernetes[1]), etcd: string(etcd[1])}, nil
+}
+
+var (
+	minorVersion   = regexp.MustCompile(`^v?(1\.\d+)$`)
+	releaseVersion = regexp.MustCompile(`^v?(1\.\d+\.\d+(-[a-z]+\.\d+)?)$`)
+)
+
+// resolve returns the release of Kubernetes that a user means by 1.28, 1.28.15 or v1.28.15. A minor
+// version means the release of go.mod if that is of this minor version, or else the last one that is known
+// here, or else the newest that list returns.
+func resolve(text, ofGoMod string, list func() ([]string, error)) (string, error) {
+	if release := releaseVersion.FindStringSubmatch(text); release != nil {
+		return "v" + release[1], nil
+	}
+	match := minorVersion.FindStringSubmatch(text)
+	if match == nil {
+		return "", fmt.Errorf("%q is not a version of Kubernetes such as 1.28 or 1.28.15", text)
+	}
+	minor := match[1]
+	if strings.HasPrefix(ofGoMod, "v"+minor+".") {
+		return ofGoMod, nil
+	}
+	if last := lastReleases[minor]; last != "" {
+		return last, nil
+	}
+	all, err := list()
+	if err != nil {
+		return "", err
+	}
+	if newest := newestOf(minor, all); newest != "" {
+		return newest, nil
+	}
+	return "", fmt.Errorf("the proxy for Go modules lists no release of Kubernetes %s: name one, such as %[1]s.1", minor)
+}
+
+// newestOf returns the newest of the releases with the minor version that are not previews, or "".
+func newestOf(minor string, releases []string) (newest string) {
+	newestPatch := -1
+	for _, release := range releases {
+		text, found := strings.CutPrefix(release, "v"+minor+".")
+		if patch, err := strconv.Atoi(text); found && err == nil && patch > newestPatch {
+			newest, newestPatch = release, patch
+		}
+	}
+	return newest
+}
+
+// listed returns the releases of Kubernetes that the proxy for Go modules lists.
+func listed(ctx context.Context) ([]string, error) {
+	text, err := goCommand(ctx, ".", func(string) bool { return false }, "list", "-m", "-versions", kubernetesModule)
+	return strings.Fields(text), err
 }
 
 // stamp tells the versions in a finished directory.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +19,10 @@ import (
 // etcd, kube-apiserver, kube-controller-manager and kubectl, to be used instead
 // of those that `make kube` builds.
 const AssetsVariable = "KUBE_ASSETS"
+
+// VersionVariable is the environment variable that names another version of Kubernetes than that of
+// hack/kube/go.mod, such as 1.28 or 1.28.15. `make kube KUBE=1.28` builds it.
+const VersionVariable = "KUBE_VERSION"
 
 const (
 	etcdBinary              = "etcd"
@@ -34,10 +39,15 @@ var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v\S+)`)
 // AssetsDir returns the directory that holds the binaries: the one that the
 // environment variable KUBE_ASSETS names, or else .cache/kube/<version> under
 // the module's root, which is looked for from the working directory upwards;
-// the version is that of k8s.io/kubernetes in hack/kube/go.mod. The error says
-// which binaries are missing and how to get them.
+// the version is the one that KUBE_VERSION names, or else that of
+// k8s.io/kubernetes in hack/kube/go.mod. The error says which binaries are
+// missing and how to get them.
 func AssetsDir() (string, error) {
+	requested := os.Getenv(VersionVariable)
 	if dir := os.Getenv(AssetsVariable); dir != "" {
+		if requested != "" {
+			return "", fmt.Errorf("%s and %s are both set: unset one of them", AssetsVariable, VersionVariable)
+		}
 		if err := checkAssets(dir); err != nil {
 			return "", fmt.Errorf("%s: %w", AssetsVariable, err)
 		}
@@ -51,11 +61,53 @@ func AssetsDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(root, ".cache", "kube", version)
+	cache, command := filepath.Join(root, ".cache", "kube"), "make kube"
+	if requested != "" {
+		command += " KUBE=" + requested
+		built, err := releasesIn(cache)
+		if err != nil {
+			return "", err
+		}
+		if version = requestedRelease(requested, append(built, version)); version == "" {
+			return "", fmt.Errorf("no Kubernetes %s in %s: run `%s` in %s", requested, cache, command, root)
+		}
+	}
+	dir := filepath.Join(cache, version)
 	if err := checkAssets(dir); err != nil {
-		return "", fmt.Errorf("%w: run `make kube` in %s", err, root)
+		return "", fmt.Errorf("%w: run `%s` in %s", err, command, root)
 	}
 	return dir, nil
+}
+
+// releasesIn returns the releases that the cache of `make kube` holds.
+func releasesIn(cache string) (releases []string, err error) {
+	entries, err := os.ReadDir(cache)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if checkAssets(filepath.Join(cache, e.Name())) == nil {
+			releases = append(releases, e.Name())
+		}
+	}
+	return releases, nil
+}
+
+// requestedRelease returns the newest of the releases that the requested version means: 1.28 means
+// every release of this minor version, 1.28.15 only one. It returns "" if there is none.
+func requestedRelease(requested string, releases []string) (newest string) {
+	requested = "v" + strings.TrimPrefix(requested, "v")
+	newestPatch := -1
+	for _, release := range releases {
+		if release == requested {
+			return release
+		}
+		text, found := strings.CutPrefix(release, requested+".")
+		if patch, err := strconv.Atoi(text); found && err == nil && patch > newestPatch {
+			newest, newestPatch = release, patch
+		}
+	}
+	return newest
 }
 
 // checkAssets tells which binaries are missing from dir.

@@ -50,6 +50,7 @@ func writeAssets(t *testing.T, dir, without string) {
 
 func TestAssetsAreFoundInTheCacheOfTheModule(t *testing.T) {
 	t.Setenv(kube.AssetsVariable, "")
+	t.Setenv(kube.VersionVariable, "")
 	want := filepath.Join(writeModule(t, "github.com/kube-octavia/kube-octavia"), ".cache", "kube", "v1.99.1")
 	writeAssets(t, want, "")
 	got, err := kube.AssetsDir()
@@ -66,8 +67,56 @@ func TestAssetsOfTheVariableComeFirst(t *testing.T) {
 	want := t.TempDir()
 	writeAssets(t, want, "")
 	t.Setenv(kube.AssetsVariable, want)
+	t.Setenv(kube.VersionVariable, "")
 	if got, err := kube.AssetsDir(); err != nil || got != want {
 		t.Errorf("got %s and %v, want %s", got, err, want)
+	}
+}
+
+func TestAssetsOfARequestedVersionAreFoundInTheCache(t *testing.T) {
+	for _, test := range []struct {
+		name, requested, want string
+	}{
+		{"a release", "1.98.2", "v1.98.2"},
+		{"a release with the leading v", "v1.98.2", "v1.98.2"},
+		{"a minor version: its newest release", "1.98", "v1.98.10"},
+		{"a minor version of which one release is not complete", "1.97", "v1.97.1"},
+		{"the version of go.mod", "1.99", "v1.99.1"},
+		{"a preview", "1.100.0-rc.1", "v1.100.0-rc.1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cache := filepath.Join(writeModule(t, "github.com/kube-octavia/kube-octavia"), ".cache", "kube")
+			for _, release := range []string{"v1.97.1", "v1.98.2", "v1.98.10", "v1.98.9", "v1.98.11-rc.1", "v1.99.1", "v1.100.0-rc.1"} {
+				writeAssets(t, filepath.Join(cache, release), "")
+			}
+			writeAssets(t, filepath.Join(cache, "v1.97.2"), "kubectl")
+			t.Setenv(kube.AssetsVariable, "")
+			t.Setenv(kube.VersionVariable, test.requested)
+			if got, err := kube.AssetsDir(); err != nil || got != filepath.Join(cache, test.want) {
+				t.Errorf("got %s and %v, want %s", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestAVersionThatIsNotBuiltIsNamedWithTheCommandThatBuildsIt(t *testing.T) {
+	writeModule(t, "github.com/kube-octavia/kube-octavia")
+	t.Setenv(kube.AssetsVariable, "")
+	for _, requested := range []string{"1.28", "1.99"} {
+		t.Setenv(kube.VersionVariable, requested)
+		if dir, err := kube.AssetsDir(); err == nil || !strings.Contains(err.Error(), "run `make kube KUBE="+requested+"`") {
+			t.Errorf("%s: got %q and %v", requested, dir, err)
+		}
+	}
+}
+
+func TestADirectoryAndAVersionAreNotBothTaken(t *testing.T) {
+	dir := t.TempDir()
+	writeAssets(t, dir, "")
+	t.Setenv(kube.AssetsVariable, dir)
+	t.Setenv(kube.VersionVariable, "1.28")
+	if _, err := kube.AssetsDir(); err == nil || !strings.Contains(err.Error(), "both set") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -85,6 +134,7 @@ func TestMissingAssetsAreNamedWithTheWayToGetThem(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			writeModule(t, test.module)
 			t.Setenv(kube.AssetsVariable, test.variable)
+			t.Setenv(kube.VersionVariable, "")
 			dir, err := kube.AssetsDir()
 			if err == nil {
 				t.Fatalf("found %s", dir)
