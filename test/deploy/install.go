@@ -12,11 +12,14 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -74,9 +77,31 @@ func Install(ctx context.Context, cluster *kube.Cluster, dir string) error {
 }
 
 // InstallGates applies the manifests of deploy/readiness-gates, which is the
-// directory, and waits until the role is in force.
+// directory, and waits until the role is in force. On a Kubernetes that does not have the kind of the
+// policy, these are the rights alone, as the docs tell.
 func InstallGates(ctx context.Context, cluster *kube.Cluster, dir string) error {
-	return install(ctx, cluster, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, "-k", dir)
+	manifests := []string{"-k", dir}
+	has, err := hasKind(cluster, admissionv1.SchemeGroupVersion, "MutatingAdmissionPolicy")
+	if err != nil {
+		return err
+	}
+	if !has {
+		manifests = []string{"-f", filepath.Join(dir, "clusterrole.yaml")}
+	}
+	return install(ctx, cluster, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, manifests...)
+}
+
+// hasKind reports whether the API of the cluster has the kind in the version of its group.
+func hasKind(cluster *kube.Cluster, version schema.GroupVersion, kind string) (bool, error) {
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		return false, err
+	}
+	resources, err := client.Discovery().ServerResourcesForGroupVersion(version.String())
+	if err != nil {
+		return false, fmt.Errorf("list the kinds of %s: %w", version, err)
+	}
+	return slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind }), nil
 }
 
 // InstallDrain applies the Role of deploy/drain, which is the file, and waits until it is in force.

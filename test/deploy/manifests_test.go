@@ -322,6 +322,7 @@ func TestInstallationAndDrainAreAsTheDocsTell(t *testing.T) {
 const gates = "../../deploy/readiness-gates"
 
 func TestKubeAPIServerAcceptsTheManifestsForReadinessGatesWithoutAWarning(t *testing.T) {
+	kubetest.NeedsVersion(t, 36, "MutatingAdmissionPolicy in API version v1")
 	installed(t)
 	if err := deploy.InstallGates(t.Context(), kubetest.Cluster(t), gates); err != nil {
 		t.Fatal(err)

@@ -103,8 +103,8 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
 	object := web.now()
-	mode := corev1.LoadBalancerIPModeVIP
-	if d := cmp.Diff([]corev1.LoadBalancerIngress{{IP: address, IPMode: &mode}}, object.Status.LoadBalancer.Ingress); d != "" {
+	want := []corev1.LoadBalancerIngress{{IP: address, IPMode: s.keptIPMode(corev1.LoadBalancerIPModeVIP)}}
+	if d := cmp.Diff(want, object.Status.LoadBalancer.Ingress); d != "" {
 		t.Errorf("status.loadBalancer.ingress (-want +have): %s", d)
 	}
 	have := web.tree()

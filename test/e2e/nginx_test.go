@@ -51,9 +51,7 @@ func TestNginxSeesTheClientsAddressAsThePageSays(t *testing.T) {
 	w.requireClientSeen("through a node", w.addresses("a", "b")...)
 	w.requireHeaderOfClientIgnored()
 	w.requireNoAnswerWithoutHeader()
-	if mode := w.web.now().Status.LoadBalancer.Ingress[0].IPMode; ptr.Deref(mode, "") != corev1.LoadBalancerIPModeProxy {
-		t.Errorf("ipMode is %v", ptr.Deref(mode, ""))
-	}
+	w.web.requireIPMode(corev1.LoadBalancerIPModeProxy)
 
 	user := w.user()
 	w.kubectl(strings.Fields(w.page.block("kubectl annotate"))[1:]...)

@@ -81,9 +81,7 @@ func TestTogglingProxyProtocolOnALiveServiceFailsNoRequest(t *testing.T) {
 	s.waitForProxyHeader(address, 8080, true)
 	s.echoes(address, 5300)
 	web.waitUntilProgrammed()
-	if mode := web.now().Status.LoadBalancer.Ingress[0].IPMode; ptr.Deref(mode, "") != corev1.LoadBalancerIPModeProxy {
-		t.Errorf("ipMode is %v: Pods of the cluster that use the address would not pass the load balancer", ptr.Deref(mode, ""))
-	}
+	web.requireIPMode(corev1.LoadBalancerIPModeProxy) // or Pods of the cluster that use the address would not pass the load balancer
 
 	web.change(annotated(proxyKey, "v2"))
 	web.waitForTree(speaks("TCP/8080 TCP PROXYV2", "TCP/8081 TCP PROXYV2", "UDP/5300 UDP UDP"))

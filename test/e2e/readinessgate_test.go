@@ -78,9 +78,14 @@ func (s *stage) waitUntilReady(pod string) {
 	})
 }
 
-// awaitPolicy waits until kube-apiserver adds the gate of Service web to Pods of the namespace.
+// awaitPolicy waits until kube-apiserver adds the gate of Service web to Pods of the namespace. Where it has no such
+// policies, further Pods come with the gate, as if it were written into their template.
 func (s *stage) awaitPolicy() {
 	s.t.Helper()
+	if kubetest.MinorVersion(s.t) < 36 {
+		s.gates = []corev1.PodConditionType{readiness.Gate("web")}
+		return
+	}
 	probe := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{"app": "web"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},

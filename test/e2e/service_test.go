@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
 // What users write and read, spelled out here so that a change of it is seen.
@@ -250,6 +251,25 @@ func (v *service) address() string {
 		return nil
 	})
 	return address
+}
+
+// keptIPMode is what the API server keeps of the field ipMode.
+func (s *stage) keptIPMode(mode corev1.LoadBalancerIPMode) *corev1.LoadBalancerIPMode {
+	s.t.Helper()
+	if !kubetest.KeepsIPMode(s.t) {
+		return nil
+	}
+	return &mode
+}
+
+// requireIPMode fails the test unless the published address has the mode, as far as the API server keeps it.
+func (v *service) requireIPMode(want corev1.LoadBalancerIPMode) {
+	v.t.Helper()
+	for _, i := range v.now().Status.LoadBalancer.Ingress {
+		if kept := v.keptIPMode(want); ptr.Deref(i.IPMode, "") != ptr.Deref(kept, "") {
+			v.t.Fatalf("address %s has ipMode %q, want %q", i.IP, ptr.Deref(i.IPMode, ""), ptr.Deref(kept, ""))
+		}
+	}
 }
 
 // waitForOtherAddress waits until the Service is programmed at another address than the one given, and returns it. A

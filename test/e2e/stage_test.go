@@ -96,6 +96,8 @@ type stage struct {
 	// Secret that the controller is refused.
 	keys       []string
 	unreadable string
+	// gates are the readiness gates in the template of the Pods.
+	gates []corev1.PodConditionType
 	// withdrawn is a group to which the controller has no rights.
 	withdrawn string
 	// afterwards is done when the controller has ended for good.
@@ -197,6 +199,7 @@ func (s *stage) runPodFor(name, nodeSuffix string, graceSeconds int64) {
 	s.t.Helper()
 	_, err := s.nodes.RunPod(s.t.Context(), node.Pod{
 		Namespace: s.namespace, Name: name, Node: s.node(nodeSuffix), Labels: map[string]string{"app": "web"}, GraceSeconds: graceSeconds,
+		ReadinessGates: s.gates,
 		Ports: []corev1.ContainerPort{
 			{Name: "http", ContainerPort: int32(freePort(8080)), Protocol: corev1.ProtocolTCP},
 			{Name: "dns", ContainerPort: int32(freePort(5353)), Protocol: corev1.ProtocolUDP},

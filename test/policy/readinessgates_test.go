@@ -36,6 +36,7 @@ type podUser struct {
 // newPodUser is such a user. The policy is in force with these patches of an operator's kustomization.
 func newPodUser(t *testing.T, patches ...string) podUser {
 	t.Helper()
+	kubetest.NeedsVersion(t, 36, "MutatingAdmissionPolicy in API version v1")
 	u := podUser{kubetest.Client(t), kubetest.Namespace(t)}
 	dir := kustomization(t, gateManifests, patches)
 	kubectl(t, "apply", "-k", dir, "--validate=strict")

@@ -19,6 +19,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -98,6 +100,36 @@ func Client(t testing.TB) *kubernetes.Clientset {
 	t.Helper()
 	Cluster(t)
 	return shared.client
+}
+
+// MinorVersion returns the minor version of Kubernetes that the cluster has: 28 of 1.28.15.
+func MinorVersion(t testing.TB) int {
+	t.Helper()
+	info, err := Client(t).Discovery().ServerVersion()
+	if err != nil {
+		t.Fatalf("read the version of Kubernetes: %v", err)
+	}
+	minor, err := strconv.Atoi(strings.TrimSuffix(info.Minor, "+"))
+	if err != nil {
+		t.Fatalf("the version of Kubernetes is %+v: %v", info, err)
+	}
+	return minor
+}
+
+// NeedsVersion skips the test on a Kubernetes older than 1.minor. The reason is what only newer ones
+// have, as the object of a sentence.
+func NeedsVersion(t testing.TB, minor int, reason string) {
+	t.Helper()
+	if actual := MinorVersion(t); actual < minor {
+		t.Skipf("Kubernetes 1.%d does not have %s: that comes with 1.%d", actual, reason, minor)
+	}
+}
+
+// KeepsIPMode reports whether the API server keeps the field ipMode of addresses in the status of
+// Services. Older ones remove it from what is written.
+func KeepsIPMode(t testing.TB) bool {
+	t.Helper()
+	return MinorVersion(t) >= 30
 }
 
 // Namespace makes a namespace for the test and returns its name. When the test
