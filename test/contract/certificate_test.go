@@ -152,12 +152,18 @@ func TestCertificates(t *testing.T) {
 			token := quiet.use(quiet.newCredential(object{"roles": list{object{"name": "member"}, object{"name": "load-balancer_member"}}}))
 			c.as(k8s).with(token).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.legacy})).is(400)
 		}},
-		{"who comes with an application credential or a trust cannot name secrets, whatever the roles: Octavia gets no token in their name", func(c *try) {
+		{"who comes with an application credential or a trust cannot name secrets, whatever the roles: Octavia gets no token in their name", until(release2022, func(c *try) {
 			quiet := &try{T: c.T, cloud: c.cloud}
 			token := quiet.use(quiet.newCredential(nil))
 			c.as(k8s).with(token).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.legacy})).is(400)
 			c.as(k8s).with(token).keys("GET", strings.TrimPrefix(has.legacy, c.ref("")), nil).is(200)
-		}},
+		})},
+		{"who comes with an application credential may name secrets: Octavia uses the token it was called with", since(release2025, func(c *try) {
+			quiet := &try{T: c.T, cloud: c.cloud}
+			token := quiet.use(quiet.newCredential(nil))
+			c.as(k8s).with(token).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.legacy, "protocol_port": 8445})).is(201)
+			c.active(lb)
+		})},
 		{"a create with everything checks certificates too, and makes nothing when it refuses them", func(c *try) {
 			name := c.newName()
 			a := c.as(k8s).lb("POST", "/loadbalancers", object{"loadbalancer": object{"name": name, "vip_subnet_id": net.subnet, "listeners": list{
@@ -165,9 +171,13 @@ func TestCertificates(t *testing.T) {
 			c.must(strings.HasPrefix(a.text("faultstring"), missing(c.ref(noSecret))), "it says %s", a.Text)
 			c.must(len(c.as(k8s).lb("GET", "/loadbalancers?name="+name, nil).is(200).list("loadbalancers")) == 0, "the load balancer is there")
 		}},
-		{"a certificate whose subject has no common name is refused with 400", func(c *try) {
+		{"a certificate whose subject has no common name is refused with 400", until(release2022, func(c *try) {
 			refused(c, "Could not retrieve certificate: ", object{"default_tls_container_ref": has.nameless})
-		}},
+		})},
+		{"the subject of a certificate needs no common name", since(release2025, func(c *try) {
+			c.as(k8s).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.nameless, "protocol_port": 8446})).is(201)
+			c.active(lb)
+		})},
 		{"a bundle with more than one certificate is a certificate", func(c *try) {
 			c.as(k8s).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.chain, "protocol_port": 8444})).is(201)
 			c.active(lb)

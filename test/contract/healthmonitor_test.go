@@ -196,12 +196,16 @@ func monitorChanges(tree parts) []statement {
 				object{"max_retries": 11}, object{"delay": -1}, object{"http_method": "GET"}, object{"url_path": nil}, object{"domain_name": "example.org"})
 			c.refuse(400, "PUT", c.monitor(tree, "HTTP"), "healthmonitor", object{"http_version": 1.0})
 		}},
-		{"an update of a UDP pool's UDP-CONNECT monitor must name the delay: without it fails with 500", func(c *try) {
+		{"an update of a UDP pool's UDP-CONNECT monitor must name the delay: without it fails with 500", until(release2022, func(c *try) {
 			c.refuse(500, "PUT", c.monitor(tree, "UDP"), "healthmonitor", object{"timeout": 4})
 			c.refuse(400, "PUT", c.monitor(tree, "UDP"), "healthmonitor", object{"delay": 2})
 			a := put(c, "UDP", object{"delay": 10, "timeout": 4})
 			c.must(a.at("healthmonitor.delay") == 10.0 && a.at("healthmonitor.timeout") == 4.0, "not changed: %s", a.Text)
-		}},
+		})},
+		{"an update of a UDP pool's UDP-CONNECT monitor need not name the delay", since(release2025, func(c *try) {
+			a := put(c, "UDP", object{"timeout": 4})
+			c.must(a.at("healthmonitor.timeout") == 4.0, "not changed: %s", a.Text)
+		})},
 		{"a health monitor is deleted with 204, and its pool has no key healthmonitor_id any more", func(c *try) {
 			path := c.monitor(tree, "SCTP")
 			c.during(tree.lb, func() { c.as(k8s).lb("DELETE", path, nil).is(204) }, func() {

@@ -4,6 +4,7 @@
 package contract_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -290,16 +291,24 @@ func TestCatalogue(t *testing.T) {
 			c.as(k8s).with("").do("network", "GET", "/v2.0/", nil).is(401)
 			c.as(k8s).do("network", "GET", "/v2.0/", nil).is(200)
 		}},
-		{"Octavia lists all of its versions for everybody, 2.0 to 2.26, the last one CURRENT", func(c *try) {
+		{"Octavia lists all of its versions for everybody, from 2.0 on, the last one CURRENT", func(c *try) {
 			a := c.as(k8s).with("").do("load-balancer", "GET", "/", nil).is(200)
-			ids := a.texts("versions", "id")
-			c.must(len(ids) == 27 && ids[0] == "v2.0" && ids[9] == "v2.9" && ids[10] == "v2.10" && ids[26] == "v2.26", "they are %v", ids)
-			c.must(a.text("versions.26.status") == "CURRENT" && a.text("versions.25.status") == "SUPPORTED", "it has %s", a.Text)
+			for i, id := range a.texts("versions", "id") {
+				c.must(id == fmt.Sprintf("v2.%d", i), "number %d is %s", i, id)
+			}
+			last := len(a.list("versions")) - 1
+			c.must(a.text(fmt.Sprintf("versions.%d.status", last)) == "CURRENT" && a.text(fmt.Sprintf("versions.%d.status", last-1)) == "SUPPORTED", "it has %s", a.Text)
+			if want, known := newestVersions[c.cloud.release]; known {
+				c.must(a.text(fmt.Sprintf("versions.%d.id", last)) == want.octavia, "it has %s", a.Text)
+			}
 		}},
 		{"Nova lists its versions for everybody, also 2.0, which has no microversions", func(c *try) {
 			a := c.as(k8s).with("").do("compute", "GET", "/", nil).is(200)
 			c.must(slices.Equal(a.texts("versions", "id"), []string{"v2.0", "v2.1"}), "it has %s", a.Text)
-			c.must(a.text("versions.1.version") == "2.93" && a.text("versions.1.min_version") == "2.1", "it has %s", a.Text)
+			c.must(a.text("versions.1.min_version") == "2.1", "it has %s", a.Text)
+			if want, known := newestVersions[c.cloud.release]; known {
+				c.must(a.text("versions.1.version") == want.nova, "it has %s", a.Text)
+			}
 		}},
 		{"Nova's version 2.1 describes itself to everybody, and says which microversion that is", func(c *try) {
 			for _, path := range []string{"/v2.1", "/v2.1/"} {

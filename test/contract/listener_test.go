@@ -145,7 +145,7 @@ func TestListeners(t *testing.T) {
 			c.must(c.status("/loadbalancers/"+id, "loadbalancer") == "ACTIVE", "it is locked")
 		}},
 
-		{"a new listener is PENDING_CREATE in the answer and ACTIVE with its load balancer; TCP may share a port with UDP", func(c *try) {
+		{"a new listener is PENDING_CREATE in the answer and ACTIVE with its load balancer; TCP may share a port with UDP", except(release2025, func(c *try) {
 			c.active(id)
 			a := add(c, object{"name": "new", "protocol_port": 83, "default_pool_id": pools["tcp"], "allowed_cidrs": list{"192.0.2.7/24", "198.51.100.1", "192.0.2.0/24"}, "connection_limit": 0, "timeout_client_data": 0, "tags": list{"red"}}).is(201)
 			added = a.text("listener.id")
@@ -155,7 +155,22 @@ func TestListeners(t *testing.T) {
 			c.listenerActive(added)
 			a = show(c, "new")
 			c.must(a.text("listener.default_pool_id") == pools["tcp"], "it is %s", a.Text)
-		}},
+		})},
+		{"a new listener whose port another transport has is answered with 500 if it has a default pool, and gets the pool by an update", since(release2025, until(release2025, func(c *try) {
+			c.active(id)
+			wish := object{"name": "new", "protocol_port": 83, "allowed_cidrs": list{"192.0.2.7/24", "198.51.100.1", "192.0.2.0/24"}, "connection_limit": 0, "timeout_client_data": 0, "tags": list{"red"}}
+			add(c, with(wish, object{"default_pool_id": pools["tcp"]})).is(500)
+			c.active(id)
+			a := add(c, wish).is(201)
+			added = a.text("listener.id")
+			listeners["new"] = added
+			c.must(a.text("listener.provisioning_status") == "PENDING_CREATE", "it is %s", a.Text)
+			c.active(id)
+			c.listenerActive(added)
+			changed(c, "new", object{"default_pool_id": pools["tcp"]})
+			a = show(c, "new")
+			c.must(a.text("listener.default_pool_id") == pools["tcp"], "it is %s", a.Text)
+		}))},
 		{"source ranges lose the bits of hosts; what then comes twice is kept once; addresses become ranges of one", func(c *try) {
 			a := show(c, "new")
 			c.must(same(texts(a.list("listener.allowed_cidrs")), []string{"192.0.2.0/24", "198.51.100.1/32"}), "it has %v", a.at("listener.allowed_cidrs"))

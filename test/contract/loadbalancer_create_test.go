@@ -61,14 +61,22 @@ func TestLoadBalancerCreates(t *testing.T) {
 	}
 
 	state(t, []statement{
-		{"one create makes listeners, pools, members and monitors, and answers with them all but for the monitors, which are null", func(c *try) {
+		{"one create makes listeners, pools, members and monitors, and answers with them all but for the monitors, which are null", until(release2022, func(c *try) {
 			c.saw(first)
 			c.must(len(listeners) == 4 && len(pools) == 2, "it has %s", made.Text)
 			c.must(listeners["a"]["provisioning_status"] == "PENDING_CREATE", "the listener is %v", listeners["a"])
 			c.must(len(pools["p"]["members"].(list)) == 2, "the pool is %v", pools["p"])
 			hm, known := pools["p"]["healthmonitor"]
 			c.must(known && hm == nil, "the monitor is %v", hm)
-		}},
+		})},
+		{"one create makes listeners, pools, members and monitors, and answers with them all", since(release2025, func(c *try) {
+			c.saw(first)
+			c.must(len(listeners) == 4 && len(pools) == 2, "it has %s", made.Text)
+			c.must(listeners["a"]["provisioning_status"] == "PENDING_CREATE", "the listener is %v", listeners["a"])
+			c.must(len(pools["p"]["members"].(list)) == 2, "the pool is %v", pools["p"])
+			hm, _ := pools["p"]["healthmonitor"].(object)
+			c.must(hm["type"] == "HTTP", "the monitor is %v", hm)
+		})},
 		{"a name has up to 255 characters, of any script", func(c *try) {
 			c.must(made.text("loadbalancer.name") == longestName, "it is named %s", made.text("loadbalancer.name"))
 			refused(c, 400, object{"name": strings.Repeat("x", 256)})

@@ -169,11 +169,15 @@ func TestLoadBalancerLists(t *testing.T) {
 		{"a limit beyond the cloud's page size is taken for that", func(c *try) {
 			lists(c, "tags="+own+"&limit=100000&fields=id", a, b, twin)
 		}},
-		{"a limit of zero, below zero or infinite is answered with 500", func(c *try) {
+		{"a limit of zero, below zero or infinite is answered with 500", until(release2022, func(c *try) {
 			c.as(k8s).lb("GET", "/loadbalancers?limit=0&tags="+own, nil).is(500)
 			c.as(k8s).lb("GET", "/loadbalancers?limit=-1&tags="+own, nil).is(500)
 			c.as(k8s).lb("GET", "/loadbalancers?limit=infinite&tags="+own, nil).is(500)
-		}},
+		})},
+		{"a limit of zero or below is none", since(release2025, func(c *try) {
+			lists(c, "tags="+own+"&limit=0&fields=id", a, b, twin)
+			lists(c, "tags="+own+"&limit=-1&fields=id", a, b, twin)
+		})},
 		{"a limit that is no number is refused", func(c *try) { refused(c, "limit=many") }},
 		{"a marker that nothing has is refused", func(c *try) {
 			refused(c, "limit=1&marker="+unknown)

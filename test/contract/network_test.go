@@ -92,12 +92,19 @@ func TestNetworks(t *testing.T) {
 			c.hasQuota(project, object{"network": 0})
 			c.as(admin).net("POST", "/networks", object{"network": object{"project_id": project}}).refused(409, "OverQuota")
 		}},
-		{"the subnets of an external network are seen by who it is shared with, and by no other tenant", func(c *try) {
+		{"the subnets of an external network are seen by who it is shared with, and by no other tenant", until(release2022, func(c *try) {
 			a := c.as(k8s).net("GET", "/subnets?fields=id&network_id="+c.cloud.PublicNetwork, nil).is(200)
 			c.must(sameSet(a.texts("subnets", "id"), c.cloud.PublicSubnets...), "k8s sees %s", a.Text)
 			c.must(len(c.as(other).net("GET", "/subnets?fields=id&network_id="+c.cloud.PublicNetwork, nil).is(200).list("subnets")) == 0, "other sees some")
 			c.as(other).net("GET", "/subnets/"+c.cloud.PublicSubnets[0], nil).refused(404, "SubnetNotFound")
-		}},
+		})},
+		{"the subnets of an external network are seen by every tenant", since(release2025, func(c *try) {
+			for _, user := range []string{k8s, other} {
+				a := c.as(user).net("GET", "/subnets?fields=id&network_id="+c.cloud.PublicNetwork, nil).is(200)
+				c.must(sameSet(a.texts("subnets", "id"), c.cloud.PublicSubnets...), "%s sees %s", user, a.Text)
+				c.as(user).net("GET", "/subnets/"+c.cloud.PublicSubnets[0], nil).is(200)
+			}
+		})},
 		{"a subnet of the external network is found by its tag", func(c *try) {
 			a := c.as(k8s).net("GET", "/subnets?tags=lb-public&fields=id&network_id="+c.cloud.PublicNetwork, nil).is(200)
 			c.must(sameSet(a.texts("subnets", "id"), c.cloud.PublicSubnets[1]), "found %s", a.Text)
@@ -247,11 +254,17 @@ func TestSubnets(t *testing.T) {
 			c.hasQuota(project, object{"subnet": 0})
 			c.as(admin).net("POST", "/subnets", object{"subnet": object{"network_id": n, "ip_version": 4, "cidr": "10.77.56.0/24", "project_id": project}}).refused(409, "OverQuota")
 		}},
-		{"who a network is shared with may make a subnet in it, surprisingly; who only sees it may not: 403", func(c *try) {
+		{"who a network is shared with may make a subnet in it, surprisingly; who only sees it may not: 403", until(release2022, func(c *try) {
 			common := c.has(admin, "networks", object{"name": c.newName(), "shared": true})
 			c.as(other).make("subnets", object{"network_id": common, "ip_version": 4, "cidr": "10.77.59.0/28"})
 			c.as(other).net("POST", "/subnets", object{"subnet": object{"network_id": c.cloud.PublicNetwork, "ip_version": 4, "cidr": "10.77.59.0/28"}}).is(403)
-		}},
+		})},
+		{"who a network is shared with, or who only sees it, may make no subnet in it: 403", since(release2025, func(c *try) {
+			common := c.has(admin, "networks", object{"name": c.newName(), "shared": true})
+			for _, network := range []string{common, c.cloud.PublicNetwork} {
+				c.as(other).net("POST", "/subnets", object{"subnet": object{"network_id": network, "ip_version": 4, "cidr": "10.77.59.0/28"}}).is(403)
+			}
+		})},
 		{"several subnets can be made by one request", func(c *try) {
 			a := c.as(k8s).net("POST", "/subnets", object{"subnets": list{wish("10.77.57.0/24", nil), wish("10.77.58.0/24", nil)}}).is(201)
 			c.as(k8s).disposes("subnets", a.texts("subnets", "id")...)

@@ -148,13 +148,16 @@ func TestPortsOfNodes(t *testing.T) {
 			c.quietly(k8s).net("PUT", path+"/tags/ours", nil).is(201)
 			c.must(revision() == tagged, "the revision is %v and was %v", revision(), tagged)
 		}},
-		{"a tag of a port that is not there, or another project's, is answered 404", func(c *try) {
+		{"a tag of a port that is not there, or another project's, is answered 404", until(release2022, func(c *try) {
 			path := "/ports/" + newPort(c).text("port.id")
 			for _, method := range []string{"PUT", "DELETE"} {
 				c.as(k8s).net(method, "/ports/"+nowhere+"/tags/ours", nil).refused(404, "TagResourceNotFound")
 				c.as(other).net(method, path+"/tags/ours", nil).refused(404, "TagResourceNotFound")
 			}
-		}},
+		})},
+		{"a tag for a port that is not there is answered with 500", since(release2025, func(c *try) {
+			c.as(k8s).net("PUT", "/ports/"+nowhere+"/tags/ours", nil).is(500)
+		})},
 		{"a tag takes no revision to match: 500, whichever it is, and nothing is changed", func(c *try) {
 			p := newPort(c)
 			path := "/ports/" + p.text("port.id")

@@ -196,20 +196,25 @@ func poolPersistence(tree parts, onListener func(name, protocol string) object) 
 func poolChanges(tree parts) []statement {
 	path := func(name string) string { return "/pools/" + tree.pools[name] }
 	return []statement{
-		{"a pool of a full create that no listener uses stays PENDING_CREATE with its members, which cannot be changed", func(c *try) {
+		{"a pool of a full create that no listener uses stays PENDING_CREATE with its members, which cannot be changed", until(release2022, func(c *try) {
 			c.must(c.status(path("free"), "pool") == "PENDING_CREATE", "the pool is %s", c.status(path("free"), "pool"))
 			c.as(k8s).lb("PUT", tree.members("free"), object{"members": list{}}).is(409)
 			c.refuse(409, "POST", tree.members("free"), "member", at("10.1.0.2", 80, nil))
 			c.refuse(409, "POST", "/healthmonitors", "healthmonitor", tree.monitorOf("free", nil))
-		}},
-		{"such a pool becomes ACTIVE by an update, and its members by a batch PUT", func(c *try) {
+		})},
+		{"a pool of a full create that no listener uses is ACTIVE, and so are its members", since(release2025, func(c *try) {
+			c.must(c.status(path("free"), "pool") == "ACTIVE", "the pool is %s", c.status(path("free"), "pool"))
+			member := c.inPool(tree, "free")["10.1.0.1:80"]["provisioning_status"]
+			c.must(member == "ACTIVE", "the member is %v", member)
+		})},
+		{"such a pool becomes ACTIVE by an update, and its members by a batch PUT", until(release2022, func(c *try) {
 			c.change(tree.lb, "PUT", path("free"), object{"pool": object{"name": "free"}}, 200)
 			c.must(c.status(path("free"), "pool") == "ACTIVE", "the pool is %s", c.status(path("free"), "pool"))
 			member := func() any { return c.inPool(tree, "free")["10.1.0.1:80"]["provisioning_status"] }
 			c.must(member() == "PENDING_CREATE", "the member is %v", member())
 			c.change(tree.lb, "PUT", tree.members("free"), object{"members": list{at("10.1.0.1", 80, nil)}}, 202)
 			c.must(member() == "ACTIVE", "the member is %v", member())
-		}},
+		})},
 		{"name, description, algorithm, administrative state and tags of a pool can be changed", func(c *try) {
 			a := c.change(tree.lb, "PUT", path("free"), object{"pool": object{
 				"name": "renamed", "description": "new", "lb_algorithm": "SOURCE_IP", "admin_state_up": false, "tags": list{"two", "one"},

@@ -112,6 +112,7 @@ func TestACaseIsRunWhereItHolds(t *testing.T) {
 		{"since 2025.1", func(do func(*try)) func(*try) { return since(release2025, do) }, []release{release2025, newest}},
 		{"until 2022.2", func(do func(*try)) func(*try) { return until(release2022, do) }, []release{release2022}},
 		{"since 2025.1 until 2025.1", func(do func(*try)) func(*try) { return since(release2025, until(release2025, do)) }, []release{release2025}},
+		{"except 2025.1", func(do func(*try)) func(*try) { return except(release2025, do) }, []release{release2022, newest}},
 	} {
 		var runs []release
 		for _, r := range releases {

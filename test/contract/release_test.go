@@ -36,6 +36,13 @@ func (r release) before(other release) bool {
 // upTo lists the releases that are not newer than r, the oldest first.
 func (r release) upTo() []release { return releases[:slices.Index(releases, r)+1] }
 
+// newestVersions are the newest API versions of Octavia and Nova by release. What Debian has
+// newest changes from month to month, so that is not stated.
+var newestVersions = map[release]struct{ octavia, nova string }{
+	release2022: {"v2.26", "2.93"},
+	release2025: {"v2.30", "2.100"},
+}
+
 // since is for a case that holds from the release on; in older ones it is skipped.
 func since(first release, do func(*try)) func(*try) {
 	return func(c *try) {
@@ -53,6 +60,17 @@ func until(last release, do func(*try)) func(*try) {
 		c.Helper()
 		if last.before(c.cloud.release) {
 			c.Skipf("this holds up to release %s, and the cloud is of %s", last, c.cloud.release)
+		}
+		do(c)
+	}
+}
+
+// except is for a case that holds in all releases but one.
+func except(r release, do func(*try)) func(*try) {
+	return func(c *try) {
+		c.Helper()
+		if c.cloud.release == r {
+			c.Skipf("this does not hold in release %s, of which the cloud is", r)
 		}
 		do(c)
 	}

@@ -223,11 +223,14 @@ func TestSecurityGroupRules(t *testing.T) {
 				c.as(k8s).net("POST", "/security-group-rules", object{"security_group_rule": wish(object{"remote_group_id": id})}).refused(404, "SecurityGroupNotFound")
 			}
 		}},
-		{"a rule for a group that is not there is refused with 404, and so is one for another project's", func(c *try) {
+		{"a rule for a group that is not there is refused with 404, and so is one for another project's", until(release2022, func(c *try) {
 			for _, id := range []string{nowhere, foreign} {
 				c.as(k8s).net("POST", "/security-group-rules", object{"security_group_rule": wish(object{"security_group_id": id})}).refused(404, "SecurityGroupNotFound")
 			}
-		}},
+		})},
+		{"a rule for another project's group is refused with 403", since(release2025, func(c *try) {
+			c.as(k8s).net("POST", "/security-group-rules", object{"security_group_rule": wish(object{"security_group_id": foreign})}).refused(403, "PolicyNotAuthorized")
+		})},
 		{"ports without a protocol are refused with 400", func(c *try) {
 			refused(c, object{"port_range_min": 80, "port_range_max": 80}, "SecurityGroupProtocolRequiredWithPorts")
 		}},
