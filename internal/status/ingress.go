@@ -34,6 +34,33 @@ func Published(service *corev1.Service) string {
 // another Service. Published addresses stay if the pass could not read the current ones, and while a load balancer is
 // created again behind a floating IP that stays.
 func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngress {
+	return Kept(old, p.ingress(old))
+}
+
+// Kept returns the wanted addresses as the API server that has the old ones keeps them. API servers before Kubernetes 1.30
+// do not have the field ipMode, unless a feature gate is on: they remove it from what is written, so that it would be
+// written again in each pass. Newer ones set it on each address that they return, so addresses without it show what
+// the API server is, also after an update of Kubernetes.
+func Kept(old, wanted []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	isAddress := func(i corev1.LoadBalancerIngress) bool { return i.IP != "" }
+	hasMode := func(i corev1.LoadBalancerIngress) bool { return i.IPMode != nil }
+	if !slices.ContainsFunc(old, isAddress) || slices.ContainsFunc(old, hasMode) {
+		return wanted
+	}
+	return WithoutIPMode(wanted)
+}
+
+// WithoutIPMode returns the addresses as an API server that does not have the field ipMode keeps them.
+func WithoutIPMode(ingress []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	ingress = slices.Clone(ingress)
+	for i := range ingress {
+		ingress[i].IPMode = nil
+	}
+	return ingress
+}
+
+// ingress returns the addresses to publish on an API server that has the field ipMode.
+func (p Pass) ingress(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
 	if p.FailedReason == ReasonAddressInUse && p.Err != nil {
 		return nil

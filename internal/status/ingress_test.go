@@ -4,6 +4,7 @@
 package status
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,6 +144,52 @@ func TestTrafficToAPublishedAddressGoesThroughTheLoadBalancer(t *testing.T) {
 	got := Ingress(nil, done())
 	if len(got) != 1 || got[0].IPMode == nil || *got[0].IPMode != corev1.LoadBalancerIPModeVIP || got[0].Hostname != "" {
 		t.Errorf("got %+v, want one address with ipMode VIP", got)
+	}
+}
+
+// moded returns addresses with the mode; "" for none.
+func moded(mode corev1.LoadBalancerIPMode, ips ...string) (all []corev1.LoadBalancerIngress) {
+	for _, ip := range ips {
+		i := corev1.LoadBalancerIngress{IP: ip}
+		if mode != "" {
+			i.IPMode = &mode
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+func TestAFieldThatTheAPIServerDoesNotKeepIsNotWrittenAgain(t *testing.T) {
+	const asVIP, asProxy = corev1.LoadBalancerIPModeVIP, corev1.LoadBalancerIPModeProxy
+	through := done()
+	through.ThroughLoadBalancer = true
+	both := dual(corev1.IPv4Protocol, corev1.IPv6Protocol)
+	failed := done()
+	failed.Err, failed.Own = silence, []string{floating}
+	for name, test := range map[string]struct {
+		pass      Pass
+		old, want []corev1.LoadBalancerIngress
+	}{
+		"nothing was published: nobody knows yet":             {done(), nil, moded(asVIP, floating)},
+		"a host name was published: nobody knows yet":         {done(), []corev1.LoadBalancerIngress{{Hostname: "shop.example.com"}}, moded(asVIP, floating)},
+		"the mode was kept":                                   {done(), moded(asVIP, floating), moded(asVIP, floating)},
+		"the mode was not kept":                               {done(), moded("", floating), moded("", floating)},
+		"mode Proxy was not kept":                             {through, moded("", floating), moded("", floating)},
+		"mode Proxy was not kept before Kubernetes was newer": {through, moded(asVIP, floating), moded(asProxy, floating)},
+		"the mode of another address was not kept":            {done(), moded("", "198.51.100.1"), moded("", floating)},
+		"the mode was not kept, and an address comes":         {both, moded("", floating), moded("", floating, vip6)},
+		"one of two modes was kept: another client wrote one": {both, append(moded("", floating), moded(asVIP, vip6)...), moded(asVIP, floating, vip6)},
+		"the mode was not kept, and a pass fails":             {failed, moded("", floating, "198.51.100.1"), moded("", floating)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := slices.Clone(test.old)
+			if diff := cmp.Diff(test.want, Ingress(test.old, test.pass)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, test.old); diff != "" {
+				t.Errorf("the old addresses were changed (-before +after):\n%s", diff)
+			}
+		})
 	}
 }
 
