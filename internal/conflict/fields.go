@@ -60,8 +60,10 @@ func allOwnFields() []field {
 // IsOwn reports whether only the controller writes the annotation.
 func IsOwn(annotationKey string) bool { return slices.Contains(ownAnnotations, annotationKey) }
 
-// ChangedFields returns the names of the own fields that differ between two states of a Service.
+// ChangedFields returns the names of the own fields that differ between two states of a Service. That one of
+// them is from an API server that does not have the field ipMode is no difference: Kubernetes is being updated.
 func ChangedFields(before, after *corev1.Service) (names []string) {
+	before, after = asKeptBy(after, before), asKeptBy(before, after)
 	for _, f := range ownFields {
 		if !equality.Semantic.DeepEqual(f.value(before), f.value(after)) {
 			names = append(names, f.name)
@@ -69,6 +71,13 @@ func ChangedFields(before, after *corev1.Service) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// asKeptBy returns the Service with its addresses as the API server that has the other Service keeps them.
+func asKeptBy(other, service *corev1.Service) *corev1.Service {
+	kept := *service
+	kept.Status.LoadBalancer.Ingress = status.Kept(other.Status.LoadBalancer.Ingress, service.Status.LoadBalancer.Ingress)
+	return &kept
 }
 
 // values returns the values of all own fields.

@@ -51,6 +51,28 @@ func TestChangedFieldsAreThoseThatOnlyTheControllerWrites(t *testing.T) {
 	}
 }
 
+func TestAFieldThatOneOfTwoAPIServersDoesNotHaveIsNoChange(t *testing.T) {
+	moved := publishing("")
+	moved.Status.LoadBalancer.Ingress[0].IP = "192.0.2.2"
+	for name, test := range map[string]struct {
+		before, after *corev1.Service
+		same          bool
+	}{
+		"a newer API server serves the address":            {publishing(""), publishing(corev1.LoadBalancerIPModeVIP), true},
+		"an older API server wrote it":                     {publishing(corev1.LoadBalancerIPModeProxy), publishing(""), true},
+		"another client changed the mode":                  {publishing(corev1.LoadBalancerIPModeProxy), publishing(corev1.LoadBalancerIPModeVIP), false},
+		"an older API server wrote another address":        {publishing(corev1.LoadBalancerIPModeVIP), moved, false},
+		"another client removed the address":               {publishing(""), withReason("Programmed"), false},
+		"a newer API server serves what publishes nothing": {withReason("Programmed"), withReason("Programmed"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := len(ChangedFields(test.before, test.after)) == 0; got != test.same {
+				t.Errorf("no own field changed: %v, want %v", got, test.same)
+			}
+		})
+	}
+}
+
 func TestChangedFieldsAreNamed(t *testing.T) {
 	after := withReason("Creating")
 	after.Annotations = map[string]string{annotation.LoadBalancerAddress: "192.0.2.1", "example.com/x": "1"}

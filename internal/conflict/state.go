@@ -43,9 +43,8 @@ type State struct {
 	Reported bool
 
 	uid types.UID
-	// pending are the values of the own fields after each own write that has not come back as an
-	// event yet, the oldest first.
-	pending []string
+	// pending are the own writes that have not come back as an event yet, the oldest first.
+	pending []ownWrite
 	// writes are those of other clients within the window since work last resumed, the oldest
 	// first.
 	writes []Write

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -39,6 +40,16 @@ func New(o Options) *Tracker {
 	return &Tracker{Options: o, states: map[types.NamespacedName]State{}}
 }
 
+// ownWrite has the values of the own fields after a write of the controller: as they were sent, and as an API
+// server that does not have the field ipMode keeps them.
+type ownWrite struct{ sent, withoutIPMode string }
+
+func newOwnWrite(service *corev1.Service) ownWrite {
+	kept := *service
+	kept.Status.LoadBalancer.Ingress = status.WithoutIPMode(service.Status.LoadBalancer.Ingress)
+	return ownWrite{values(service), values(&kept)}
+}
+
 // mostPending limits the pending writes of a Service: a write that changes nothing never comes
 // back.
 const mostPending = 8
@@ -50,7 +61,7 @@ func (t *Tracker) Track(object client.Object, write func() error) error {
 	if !ok {
 		return write()
 	}
-	written := values(service)
+	written := newOwnWrite(service)
 	t.update(service, func(s *State) {
 		s.pending = append(slices.Clone(s.pending[max(len(s.pending)-mostPending+1, 0):]), written)
 	})
@@ -68,9 +79,9 @@ func (t *Tracker) Track(object client.Object, write func() error) error {
 // Made reports whether the controller made the write after which the Service has its present own
 // fields. Events arrive in the order of the writes, so earlier writes are no longer pending.
 func (t *Tracker) Made(service *corev1.Service) (made bool) {
-	written := values(service)
+	now := values(service)
 	t.update(service, func(s *State) {
-		i := slices.Index(s.pending, written)
+		i := slices.IndexFunc(s.pending, func(w ownWrite) bool { return w.sent == now || w.withoutIPMode == now })
 		made, s.pending = i >= 0, s.pending[i+1:]
 	})
 	return made

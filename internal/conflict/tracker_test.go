@@ -31,6 +31,16 @@ func newTracker(t *testing.T) *Tracker {
 	return New(Options{Timing: delays, Now: func() time.Time { return noon }, Metrics: m, Logger: logr.Discard()})
 }
 
+// publishing returns a Service that publishes an address with the mode.
+func publishing(mode corev1.LoadBalancerIPMode) *corev1.Service {
+	v := withReason("Programmed")
+	v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
+	if mode != "" {
+		v.Status.LoadBalancer.Ingress[0].IPMode = &mode
+	}
+	return v
+}
+
 func TestOwnWritesAreRecognised(t *testing.T) {
 	written := func() error { return nil }
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "web", errors.New("changed"))
@@ -59,6 +69,19 @@ func TestOwnWritesAreRecognised(t *testing.T) {
 		"our write was rejected": {
 			write:  func(tr *Tracker) { _ = tr.Track(withReason("Creating"), func() error { return conflict }) },
 			events: []*corev1.Service{withReason("Creating")}, ours: []bool{false},
+		},
+		"an API server without ipMode kept the rest": {
+			write: func(tr *Tracker) { _ = tr.Track(publishing(corev1.LoadBalancerIPModeVIP), written) }, events: []*corev1.Service{publishing("")}, ours: []bool{true},
+		},
+		"another client changed ipMode": {
+			write:  func(tr *Tracker) { _ = tr.Track(publishing(corev1.LoadBalancerIPModeProxy), written) },
+			events: []*corev1.Service{publishing(corev1.LoadBalancerIPModeVIP)}, ours: []bool{false},
+		},
+		"an API server without ipMode rejected our write": {
+			write: func(tr *Tracker) {
+				_ = tr.Track(publishing(corev1.LoadBalancerIPModeVIP), func() error { return conflict })
+			},
+			events: []*corev1.Service{publishing("")}, ours: []bool{false},
 		},
 		"the answer was lost": {
 			write: func(tr *Tracker) {

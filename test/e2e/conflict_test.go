@@ -214,6 +214,41 @@ func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
 	})
 }
 
+// An API server without the field ipMode keeps less than the controller writes.
+func TestWhatTheAPIServerDoesNotKeepIsNeitherWrittenAgainNorTakenForAConflict(t *testing.T) {
+	skipOnRealOpenStack(t, "the cloud has no part in it")
+	s := newStage(t, settings{program: yielding(time.Hour)})
+	web := s.service("web", tcp(8080))
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
+	before := web.patches()
+	for i := range 3 {
+		s.waitForPassAfter(func() { web.change(touched(fmt.Sprint(i))) })
+	}
+	s.stop()
+	s.start()
+	s.waitUntilIdle()
+	if n := web.patches() - before; n > 0 {
+		t.Errorf("%d writes to a Service that has not changed", n)
+	}
+
+	// As often as another controller may write before it is left the Service.
+	for _, internal := range []string{"true", "false", "true", "false"} {
+		address := web.address()
+		web.change(annotated(internalKey, internal))
+		web.waitForOtherAddress(address)
+		s.waitUntilIdle()
+	}
+	for _, reason := range []string{"ConflictingWrite", contestedReason} {
+		if told := web.eventTexts(reason); len(told) > 0 {
+			t.Errorf("the controller's own writes are taken for those of another one: %v", told)
+		}
+	}
+	if counted := s.gauge(contestedServices); counted > 0 {
+		t.Errorf("%v Services are contested", counted)
+	}
+}
+
 func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
