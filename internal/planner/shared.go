@@ -125,9 +125,9 @@ func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer,
 	// Service's own ports there prove that it joined.
 	tree, err := s.balancers.Observe(ctx, l)
 	switch {
-	case err != nil:
+	case err != nil && openstack.Classify(err) != openstack.Gone: // a child may go while it is read; the load balancer is there
 		return nil, err
-	case s.owner.TraceOn(tree) == lb.TraceOfUID:
+	case err == nil && s.owner.TraceOn(tree) == lb.TraceOfUID:
 		return &l, nil
 	case l.Name == s.owner.LoadBalancerName() || l.Name == s.owner.LegacyName():
 		why = s.owner.Claims(l).Reason + "; " + why

@@ -219,8 +219,8 @@ func withProgrammed(old []metav1.Condition, generation int64, p Pass) []metav1.C
 		accepted := p.accepted()
 		accepted.ObservedGeneration = generation
 		meta.SetStatusCondition(&next, accepted)
-	case openstack.Classify(p.Err) == openstack.Foreign && meta.IsStatusConditionFalse(old, Accepted):
-		// It was refused because of a load balancer that it may not use any more, such as for a port that another Service has there.
+	case openstack.Classify(p.Err) == openstack.Foreign && saysPortInUse(old):
+		// That is a port of a load balancer that the Service may not use any more.
 		meta.RemoveStatusCondition(&next, Accepted)
 	}
 	was := meta.IsStatusConditionTrue(old, Programmed)
@@ -240,6 +240,12 @@ func withProgrammed(old []metav1.Condition, generation int64, p Pass) []metav1.C
 	}
 	meta.SetStatusCondition(&next, programmed)
 	return next
+}
+
+// saysPortInUse reports whether the Service was refused because another Service has one of its ports.
+func saysPortInUse(conditions []metav1.Condition) bool {
+	accepted := meta.FindStatusCondition(conditions, Accepted)
+	return accepted != nil && accepted.Reason == diff.ReasonPortInUse
 }
 
 // callNotes match what differs between failures of the same kind: request id and Retry-After.
