@@ -234,16 +234,16 @@ func (p Pass) addresses() []string {
 	return all
 }
 
-// addressesOf returns the addresses to publish for a VIP and its floating IP, if it has one.
+// addressesOf returns the addresses to publish for a VIP and its floating IP, if it has one. That of another Service, whose
+// load balancer this one shares, counts as well.
 func (p Pass) addressesOf(vip lb.VIP) []string {
 	floating := p.Address()
-	if p.Observed.LoadBalancer.Has(floating) {
-		floating = vip.Address // there is none
-	}
 	switch {
-	case p.External && p.Addresses == annotation.StatusVIP:
+	case p.Observed.LoadBalancer.Has(floating): // there is none
 		return []string{vip.Address}
-	case p.External && p.Addresses == annotation.StatusBoth:
+	case p.Addresses == annotation.StatusVIP:
+		return []string{vip.Address}
+	case p.Addresses == annotation.StatusBoth:
 		return []string{floating, vip.Address}
 	default:
 		return []string{floating}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -39,11 +40,18 @@ func sharing(listeners ...lb.Listener) Pass {
 
 func TestTheAddressOfASharedLoadBalancerIsPublishedForServedPortsOnly(t *testing.T) {
 	own, theirs := listenerFor(webOwner, webOwner, 8080), listenerFor(apiOwner, apiOwner, 8081)
+	publishing := func(addresses annotation.StatusAddresses) Pass {
+		// A sharer does not request a floating IP: it has that of the load balancer.
+		return with(sharing(own, theirs), func(p *Pass) { p.External, p.Addresses, p.Done = false, addresses, true })
+	}
 	inUse := []diff.Refusal{{Reason: diff.ReasonPortInUse}}
 	for name, test := range map[string]struct {
 		pass      Pass
 		old, want []string
 	}{
+		"it wants the floating IP":                  {publishing(annotation.StatusFloating), nil, []string{floating}},
+		"it wants the VIP":                          {publishing(annotation.StatusVIP), nil, []string{vip}},
+		"it wants both addresses":                   {publishing(annotation.StatusBoth), []string{floating}, []string{floating, vip}},
 		"all ports refused":                         {with(sharing(theirs), func(p *Pass) { p.Refused = inUse }), nil, nil},
 		"all ports refused now":                     {with(sharing(theirs), func(p *Pass) { p.Refused = inUse }), []string{floating}, nil},
 		"one of two ports refused":                  {with(sharing(own, theirs), func(p *Pass) { p.Refused = inUse }), nil, []string{floating}},
