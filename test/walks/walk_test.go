@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -213,14 +214,19 @@ func (s *stage) giveUpAddresses() error {
 }
 
 // waitForOthers are the Services that request an address or a port that they cannot have: another Service requests it, too, or has
-// it. A Service that has an address keeps it, also if it does not request it any more.
+// it. A Service that has an address keeps it, also if it does not request it any more, and so does a Service that shares the load
+// balancer of one that was deleted.
 func (s *stage) waitForOthers() (waiting []string, _ error) {
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	services.Items = slices.DeleteFunc(services.Items, func(v corev1.Service) bool { return v.DeletionTimestamp != nil })
-	has, taken := map[string]string{}, map[string]bool{}
+	has := map[string]string{}
+	taken, err := s.attachedAddresses()
+	if err != nil {
+		return nil, err
+	}
 	for _, v := range services.Items {
 		on := v.Namespace + "/" + v.Name
 		b, err := s.find(on)
@@ -228,7 +234,6 @@ func (s *stage) waitForOthers() (waiting []string, _ error) {
 			return nil, err
 		}
 		has[on] = strings.TrimSuffix(s.symbolic(b.floatingIP), "-id")
-		taken[has[on]] = true
 	}
 	for _, v := range services.Items {
 		on := v.Namespace + "/" + v.Name
@@ -244,6 +249,26 @@ func (s *stage) waitForOthers() (waiting []string, _ error) {
 		}
 	}
 	return waiting, nil
+}
+
+// attachedAddresses are the symbols of the floating IPs that something has.
+func (s *stage) attachedAddresses() (map[string]bool, error) {
+	var list struct {
+		FloatingIPs []struct {
+			ID   string
+			Port string `json:"port_id"`
+		}
+	}
+	if err := s.neutron(http.MethodGet, "floatingips", nil, &list); err != nil {
+		return nil, err
+	}
+	attached := map[string]bool{}
+	for _, f := range list.FloatingIPs {
+		if f.Port != "" {
+			attached[strings.TrimSuffix(s.symbolic(f.ID), "-id")] = true
+		}
+	}
+	return attached, nil
 }
 
 // alone is the picture of a new stage in memory with nothing but these requests.
