@@ -32,6 +32,9 @@ func TestAServiceIsDueOncePerRequestedTime(t *testing.T) {
 	d.at(web, noon.Add(time.Minute))
 	d.forget(web)
 	expect(time.Hour, false, 0)
+	d.at(web, time.Time{}) // another Service of the name was created while the pass over this one ended
+	d.forget(web)
+	expect(time.Hour, true, 0)
 }
 
 func TestAServiceThatWaitsUnderAQueueKeyIsNotLostWhenItGetsAnother(t *testing.T) {
