@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
@@ -183,6 +184,28 @@ func TestAServiceThatItsGroupRefusesIsServedWhenTheOtherOneLeavesIt(t *testing.T
 	if of, paid := web.tree().ID, pay.tree().ID; of == paid {
 		t.Errorf("the internal Service is on load balancer %s, which has a floating IP", of)
 	}
+}
+
+// Whoever runs "kubectl replace --force" creates a Service of the same name before the pass over the deleted one has ended. The new
+// one must not wait until something else of its group changes.
+func TestAServiceOfAGroupThatIsCreatedAgainAtOnceIsSeen(t *testing.T) {
+	skipOnRealOpenStack(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	s.service("api", tcp(8080), grouped("shop")).waitUntilProgrammed()
+	edits := []edit{tcp(8081), grouped("shop"), annotated(internalKey, "true")}
+	web := s.service("web", edits...)
+	for range 10 {
+		web.waitForCondition(accepted, conditionFalse, "SharingRefused")
+		web.delete()
+		err := web.create(edits...)
+		for apierrors.IsAlreadyExists(err) {
+			err = web.create(edits...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	web.waitForCondition(accepted, conditionFalse, "SharingRefused")
 }
 
 // Octavia refuses an address that is not in the subnet, whenever it is asked. A Service cannot tell that by itself.
