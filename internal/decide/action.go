@@ -41,15 +41,14 @@ const (
 	LeaveFailed Action = "leave failed"
 	// FailOver: let Octavia fail it over.
 	FailOver Action = "fail over"
-	// AwaitRecovery: wait before the next attempt.
+	// AwaitRecovery: wait before the next attempt. After several in a row that failed that is long, because the cause is
+	// elsewhere; but it never ends, because nobody should have to touch each Service when the cloud works again.
 	AwaitRecovery Action = "await recovery"
 	// ReplaceFailed: create a replacement, which takes over the floating IP. The failed load
 	// balancer stays until then: it may still carry traffic.
 	ReplaceFailed Action = "replace failed"
 	// ReplaceInPlace: delete it, and create a replacement with its VIP address.
 	ReplaceInPlace Action = "replace in place"
-	// GiveUp: stop after too many attempts; a person has to help.
-	GiveUp Action = "give up"
 )
 
 // replacementFacts is what the replacement of a load balancer that is not in ERROR depends on.
@@ -82,37 +81,34 @@ func (r replacementFacts) action() Action {
 	return Replace
 }
 
-// maxReplacements is how many replacements in a row may be created for a failed load
-// balancer. If none of them serves, the cause is elsewhere, and a person has to help.
-const maxReplacements = 3
+// quickReplacements is how many replacements in a row are created soon one after the other for a failed load balancer. If
+// none of them serves, the cause is elsewhere, and further attempts are rare.
+const quickReplacements = 3
 
 // recoveryFacts is what the recovery of a load balancer depends on that served and is in
 // ERROR.
 type recoveryFacts struct {
-	// canFailOver reports whether a failover is possible and was not tried yet.
-	canFailOver bool
+	// canFailOver reports whether a failover is possible, and failedOver whether it was tried.
+	canFailOver, failedOver bool
 	// replaceable reports whether the load balancer may be deleted and a replacement can be
 	// created.
 	replaceable bool
 	// movable reports whether the address can move to another load balancer.
 	movable bool
-	// attempts counts the replacements that were created since a load balancer of the Service last served. A deletion that
-	// fails creates nothing, so it is tried again for as long as it takes.
-	attempts int
-	// waits reports whether it is too early for the next attempt.
+	// waits reports whether it is too early for the next replacement, or for another failover where nothing else is possible.
 	waits bool
 }
 
 func (r recoveryFacts) action() Action {
 	switch {
-	case r.canFailOver:
+	case r.canFailOver && !r.failedOver:
 		return FailOver
-	case !r.replaceable:
+	case !r.canFailOver && !r.replaceable:
 		return LeaveFailed
-	case r.attempts >= maxReplacements:
-		return GiveUp
 	case r.waits:
 		return AwaitRecovery
+	case !r.replaceable:
+		return FailOver
 	case r.movable:
 		return ReplaceFailed
 	}

@@ -59,21 +59,22 @@ func TestOnlyANecessaryReplacementReplacesAServingLoadBalancer(t *testing.T) {
 	})
 }
 
-func TestFailedLoadBalancerIsFailedOverThenReplacedThenLeftToAPerson(t *testing.T) {
+func TestAFailedLoadBalancerIsFailedOverThenReplacedForAsLongAsItTakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts recoveryFacts
 		want  Action
 	}{
-		"failover comes first":                     {recoveryFacts{canFailOver: true, replaceable: true, movable: true}, FailOver},
-		"failover of one that is not replaceable":  {recoveryFacts{canFailOver: true}, FailOver},
-		"failover after the last replacement":      {recoveryFacts{canFailOver: true, replaceable: true, attempts: maxReplacements}, FailOver},
-		"neither failover nor replacement":         {recoveryFacts{movable: true}, LeaveFailed},
-		"replacement with a floating IP":           {recoveryFacts{replaceable: true, movable: true}, ReplaceFailed},
-		"replacement of an internal load balancer": {recoveryFacts{replaceable: true}, ReplaceInPlace},
-		"too early for the second attempt":         {recoveryFacts{replaceable: true, movable: true, attempts: 1, waits: true}, AwaitRecovery},
-		"second attempt":                           {recoveryFacts{replaceable: true, movable: true, attempts: 1}, ReplaceFailed},
-		"last attempt":                             {recoveryFacts{replaceable: true, attempts: maxReplacements - 1}, ReplaceInPlace},
-		"no attempt left":                          {recoveryFacts{replaceable: true, movable: true, attempts: maxReplacements}, GiveUp},
+		"failover comes first":                       {recoveryFacts{canFailOver: true, replaceable: true, movable: true}, FailOver},
+		"failover of one that is not replaceable":    {recoveryFacts{canFailOver: true}, FailOver},
+		"failover of another one while waiting":      {recoveryFacts{canFailOver: true, replaceable: true, waits: true}, FailOver},
+		"neither failover nor replacement":           {recoveryFacts{movable: true}, LeaveFailed},
+		"neither of them for one that failed over":   {recoveryFacts{failedOver: true, movable: true}, LeaveFailed},
+		"replacement with a floating IP":             {recoveryFacts{replaceable: true, movable: true}, ReplaceFailed},
+		"replacement of an internal load balancer":   {recoveryFacts{replaceable: true}, ReplaceInPlace},
+		"replacement after a failover":               {recoveryFacts{canFailOver: true, failedOver: true, replaceable: true, movable: true}, ReplaceFailed},
+		"too early for another replacement":          {recoveryFacts{replaceable: true, movable: true, waits: true}, AwaitRecovery},
+		"too early for another failover":             {recoveryFacts{canFailOver: true, failedOver: true, waits: true}, AwaitRecovery},
+		"another failover where nothing else can be": {recoveryFacts{canFailOver: true, failedOver: true}, FailOver},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.facts.action(); got != c.want {
@@ -83,13 +84,13 @@ func TestFailedLoadBalancerIsFailedOverThenReplacedThenLeftToAPerson(t *testing.
 	}
 }
 
-func TestConditionAfterTheLastAttemptNamesAllAttempts(t *testing.T) {
+func TestConditionAfterSeveralAttemptsNamesThemAndWhenTheNextOneIsMade(t *testing.T) {
 	tried := memory.Recovery{Replacements: timing.Tries{Count: 3}, Built: []string{"lb-2", "lb-3", "lb-4"}, RequestID: "req-9", FailoverRefused: "fail over load balancer lb-1: 403: Policy"}
-	progress := recoveryProgress(memory.Progress{}, tried, GiveUp, lb.LoadBalancer{ID: "lb-1"})
+	progress := recoveryProgress(memory.Progress{}, tried, AwaitRecovery, true, lb.LoadBalancer{ID: "lb-1"})
 	if progress.Reason != status.ReasonReplacementFailed {
 		t.Errorf("reason %s", progress.Reason)
 	}
-	for _, text := range []string{"lb-1", "lb-2", "lb-3", "lb-4", "3 of 3", "req-9", "403"} {
+	for _, text := range []string{"lb-1", "lb-2", "lb-3", "lb-4", "every hour", "req-9", "403"} {
 		if !strings.Contains(progress.Trouble, text) {
 			t.Errorf("%q does not contain %q", progress.Trouble, text)
 		}

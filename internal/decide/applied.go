@@ -6,6 +6,7 @@ package decide
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -61,7 +62,7 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	case diff.DeleteLoadBalancer:
 		return afterDelete(f, d, r, op)
 	case diff.FailoverLoadBalancer:
-		r.Recovery.FailedOver, r.Recovery.FailoverRefused = op.ID, ""
+		r.Recovery = failedOver(f, r.Recovery, op.ID)
 		r.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	}
 	r.Cloud.Observed = diff.After(r.Cloud.Observed, op, made)
@@ -149,12 +150,13 @@ func afterCreate(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalance
 		}
 		c.ChangeTo, c.Changes = d.Goal.Wanted.Fingerprint(), c.Changes.Again(f.Now, f.Timing.Replacement)
 	case d.Action == ReplaceFailed:
-		c.Replacements, c.RequestID = c.Replacements.Again(f.Now, f.Timing.Replacement), f.RequestID
+		c.Replacements, c.RequestID = f.replacedAgain(*c), f.RequestID
 	case c.Replacements.Count == 0:
 		r.Progress.Reason, r.Progress.Trouble = "", ""
 	}
 	if c.Replacements.Count > 0 {
-		c.Built = append(c.Built[:len(c.Built):len(c.Built)], made.ID)
+		built := append(slices.Clone(c.Built), made.ID)
+		c.Built = built[max(0, len(built)-quickReplacements):]
 		if r.Progress.Reason == status.ReasonAddressInUse {
 			r.Progress.Reason, r.Progress.Trouble = status.ReasonReplacing, fmt.Sprintf("load balancer %s is created with the address of the failed one", made.ID)
 		}
@@ -172,7 +174,7 @@ func afterDelete(f Facts, d Decision, r memory.Record, op diff.DeleteLoadBalance
 		return r
 	}
 	if d.Action == ReplaceInPlace {
-		c.Replacements, c.RequestID = c.Replacements.Again(f.Now, f.Timing.Replacement), f.RequestID
+		c.Replacements, c.RequestID = f.replacedAgain(*c), f.RequestID
 	} else {
 		c.Deletions = c.Deletions.Again(f.Now, f.Timing.Deletion)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -105,6 +106,9 @@ func TestDecideOnFailure(t *testing.T) {
 	plain, served := factsOf(web(), "10.0.0.11"), factsOf(web(publishing), "10.0.0.11")
 	internal := factsOf(web(publishing, annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")), "10.0.0.11")
 	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
+	abandoned := shared
+	abandoned.Tags = []string{lb.ClusterTag(owner.ClusterUID), "kube_service_kubernetes_default_api", "kube_service_kubernetes_default_web"}
+	other := factsOf(web(publishing, requesting("203.0.113.99")), "10.0.0.11").Desired.Wanted
 	checkDecisions(t, map[string]decision{
 		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
 		"failed with its ports":              {facts: createdWithPorts(plain.with(failed(have))), action: Rebuild, check: createsWithPorts},
@@ -116,7 +120,14 @@ func TestDecideOnFailure(t *testing.T) {
 		"failed, failover refused, internal": {facts: noFailover(internal.with(failed(have))), action: ReplaceInPlace, ops: []string{"DeleteLoadBalancer"}},
 		"failed, failover refused, shared":   {facts: noFailover(served.with(failed(shared))), action: LeaveFailed},
 		"its deletion failed three times":    {facts: deletedInVain(noFailover(served.with(failed(have))), 3), action: AwaitRecovery},
-		"failed three times":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: GiveUp, check: gaveUp},
+		"failed three times":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: AwaitRecovery, check: lasts},
+		"failed three times, later":          {facts: later(replacedTimes(noFailover(served.with(failed(have))), 3)), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
+		"failed three times, then changed":   {facts: lastingFor(other, replacedTimes(noFailover(served.with(failed(have))), 3)), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
+		"failed, shared":                     {facts: served.with(failed(shared)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed, of another Service":         {facts: sharing(served.with(failed(shared))), action: LeaveFailed, check: namesItsOwner},
+		"failed, its owner has left":         {facts: sharing(served.with(failed(abandoned))), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed over in vain, shared":        {facts: failedOverInVain(served.with(failed(shared))), action: AwaitRecovery, check: waits},
+		"failed over in vain, shared, later": {facts: later(failedOverInVain(served.with(failed(shared)))), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
 		"failed again just now":              {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
 	})
 }
@@ -229,11 +240,44 @@ func waits(t *testing.T, d Decision) {
 	}
 }
 
-func gaveUp(t *testing.T, d Decision) {
+// lasts checks that attempts are rare until the Service is changed.
+func lasts(t *testing.T, d Decision) {
 	t.Helper()
-	if d.Record.Recovery.GaveUp.None() || len(d.Plan.Ops) > 0 {
-		t.Errorf("given up for %v, ops %v", d.Record.Recovery.GaveUp, kinds(d.Plan.Ops))
+	waits(t, d)
+	if d.Record.Recovery.LastingFor.None() || d.Record.Progress.Reason != status.ReasonReplacementFailed {
+		t.Errorf("lasts for %v, reason %s", d.Record.Recovery.LastingFor, d.Record.Progress.Reason)
 	}
+}
+
+// later returns the facts when the next attempt is due.
+func later(f Facts) Facts {
+	f.Now = f.Now.Add(2 * time.Hour)
+	return f
+}
+
+// lastingFor returns the facts when replacements of another desired state have failed.
+func lastingFor(other lb.Wanted, f Facts) Facts {
+	f.Record.Recovery.LastingFor = other.Fingerprint()
+	return f
+}
+
+// sharing returns the facts when another Service owns the load balancer.
+func sharing(f Facts) Facts {
+	f.Record.Cloud.Observed.Sharer = true
+	return f
+}
+
+func namesItsOwner(t *testing.T, d Decision) {
+	t.Helper()
+	if text := d.Record.Progress.Trouble; !strings.Contains(text, "default/api") || strings.Contains(text, "default/web") {
+		t.Errorf("%q does not name the owner only", text)
+	}
+}
+
+// failedOverInVain returns the facts when a failover was requested, and the load balancer is in ERROR again.
+func failedOverInVain(f Facts) Facts {
+	f.Record.Recovery = failedOver(f, f.Record.Recovery, f.loadBalancer().ID)
+	return f
 }
 
 // changed returns the facts after another client has removed the members.

@@ -13,6 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // A load balancer in ERROR that never served is deleted and created again. One that served is
@@ -64,7 +65,7 @@ func (f Facts) rebuildDelay() time.Duration {
 // recoverFailed does what is possible for a load balancer that served and is in ERROR.
 func recoverFailed(f Facts, d Decision) Decision {
 	l, r := *f.loadBalancer(), f.Record.Recovery
-	if !r.GaveUp.None() && !d.Goal.MembersOnly && !r.GaveUp.EqualExceptMembers(d.Goal.Wanted.Fingerprint()) {
+	if !r.LastingFor.None() && !d.Goal.MembersOnly && !r.LastingFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()) {
 		// The Service was changed: start again.
 		r = memory.Recovery{Deletions: r.Deletions, Discards: r.Discards, Changes: r.Changes, ChangeTo: r.ChangeTo, HandedOver: r.HandedOver}
 	}
@@ -72,8 +73,15 @@ func recoverFailed(f Facts, d Decision) Decision {
 		r.FailoverRefused = f.FailoverRefused
 	}
 	f.Record.Recovery, d.Record.Recovery = r, r
-	action := f.recoveryFacts(d.Goal, l).action()
-	d.Action, d.Record.Progress = action, recoveryProgress(d.Record.Progress, r, action, l)
+	if len(r.Built) >= quickReplacements && !d.Goal.MembersOnly {
+		d.Record.Recovery.LastingFor = d.Goal.Wanted.Fingerprint()
+	}
+	facts := f.recoveryFacts(d.Goal, l)
+	action := facts.action()
+	d.Action, d.Record.Progress = action, recoveryProgress(d.Record.Progress, r, action, facts.replaceable, l)
+	if f.leavesToOwner(l) {
+		d.Record.Progress.Trouble = ownerRecovers(f, l)
+	}
 	switch action {
 	case FailOver:
 		d.Plan.Ops = []diff.Op{diff.FailoverLoadBalancer{ID: l.ID}}
@@ -84,11 +92,9 @@ func recoverFailed(f Facts, d Decision) Decision {
 	case ReplaceInPlace:
 		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
 		return d
-	case GiveUp:
-		d.Record.Recovery.GaveUp = d.Goal.Wanted.Fingerprint()
 	}
 	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 {
-		d.Delay = r.Replacements.Wait(f.Now)
+		d.Delay = f.recoveryWait(facts.replaceable)
 	}
 	return d
 }
@@ -96,17 +102,47 @@ func recoverFailed(f Facts, d Decision) Decision {
 // recoveryFacts returns what the recovery of the load balancer depends on.
 func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 	r := f.Record.Recovery
-	if f.observed().Sharer {
-		return recoveryFacts{} // the Service that owns it recovers it
+	if f.leavesToOwner(l) {
+		return recoveryFacts{}
 	}
 	mayWrite := !f.leavesDrift(g)
+	replaceable := mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil
 	return recoveryFacts{
-		canFailOver: mayWrite && f.FailoverRefused == "" && r.FailedOver != l.ID,
-		replaceable: mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil,
+		canFailOver: mayWrite && f.FailoverRefused == "",
+		failedOver:  r.FailedOver == l.ID,
+		replaceable: replaceable,
 		movable:     g.Wanted.FloatingIP != nil && !usesGivenPort(g.Wanted) && !takesVIP(g.Wanted, l) && f.Capabilities.Has(lb.FeatureTags),
-		attempts:    len(r.Built),
-		waits:       r.Replacements.Wait(f.Now) > 0,
+		waits:       f.recoveryWait(replaceable) > 0,
 	}
+}
+
+// leavesToOwner reports whether another Service owns the load balancer and recovers it. Where the owner has left, each Service
+// that still shares it may request a failover.
+func (f Facts) leavesToOwner(l lb.LoadBalancer) bool {
+	return f.observed().Sharer && !f.Owner().Abandoned(l)
+}
+
+// recoveryWait returns how long to wait before the next replacement, or before another failover.
+func (f Facts) recoveryWait(replaceable bool) time.Duration {
+	if replaceable {
+		return f.Record.Recovery.Replacements.Wait(f.Now)
+	}
+	return f.Record.Recovery.Failovers.Wait(f.Now)
+}
+
+// replacedAgain returns the attempts to replace the failed load balancer after another one.
+func (f Facts) replacedAgain(r memory.Recovery) timing.Tries {
+	if len(r.Built) < quickReplacements-1 {
+		return r.Replacements.Again(f.Now, f.Timing.Replacement)
+	}
+	return r.Replacements.Again(f.Now, timing.Backoff{First: f.Timing.LastingFailure, Last: f.Timing.LastingFailure})
+}
+
+// failedOver returns the record after a failover of the load balancer was requested.
+func failedOver(f Facts, r memory.Recovery, id string) memory.Recovery {
+	r.FailedOver, r.FailoverRefused = id, ""
+	r.Failovers = r.Failovers.Again(f.Now, timing.Backoff{First: f.Timing.LastingFailure, Last: f.Timing.LastingFailure})
+	return r
 }
 
 // takesVIP reports whether the desired load balancer has the VIP address of the existing one, such as a ClusterIP. Only
@@ -115,31 +151,50 @@ func takesVIP(w lb.Wanted, l lb.LoadBalancer) bool {
 	return w.LoadBalancer != nil && w.LoadBalancer.VIP.Address != "" && w.LoadBalancer.VIP.Address == l.VIP.Address
 }
 
+// ownerRecovers says for the condition of a Service that shares the failed load balancer who does something about it.
+func ownerRecovers(f Facts, l lb.LoadBalancer) string {
+	var others []string
+	for _, tag := range lb.NameTags(l) {
+		name := f.Owner().ServiceNamed([]string{tag})
+		if name != "" && name != f.Service.Namespace+"/"+f.Service.Name {
+			others = append(others, name)
+		}
+	}
+	if len(others) == 0 {
+		return fmt.Sprintf("load balancer %s went into ERROR; ask the cloud operator for the reason", l.ID)
+	}
+	return fmt.Sprintf("load balancer %s, which is shared with Service %s, went into ERROR; condition Programmed of the Service that owns it says what is done about it",
+		l.ID, strings.Join(others, ", "))
+}
+
 // recoveryProgress says for the Service's condition what is done about the load balancer.
-func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, l lb.LoadBalancer) memory.Progress {
+func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, replaceable bool, l lb.LoadBalancer) memory.Progress {
 	trouble := fmt.Sprintf("load balancer %s went into ERROR", l.ID)
 	if len(r.Built) > 0 && action != FailOver {
-		trouble += fmt.Sprintf(", after %d of %d attempts to replace it (load balancers created for that: %s)", len(r.Built), maxReplacements, strings.Join(r.Built, ", "))
+		trouble += fmt.Sprintf(", after attempts to replace it (load balancers created last for that: %s)", strings.Join(r.Built, ", "))
 	}
 	if r.FailoverRefused != "" && action != FailOver {
 		trouble += "; it cannot be failed over: " + r.FailoverRefused
 	}
 	p.Reason = status.ReasonFailed
-	switch action {
-	case FailOver:
+	lasting := len(r.Built) >= quickReplacements
+	switch {
+	case action == FailOver:
 		trouble += "; Octavia fails it over"
-	case AwaitRecovery:
+	case action == AwaitRecovery && !replaceable:
+		trouble += "; a failover was requested and has not helped, and another one is requested every hour. Ask the cloud operator why load balancers fail"
+	case action == AwaitRecovery && lasting:
+		p.Reason = status.ReasonReplacementFailed
+		trouble += fmt.Sprintf("; the last attempt was request %s, and another one is made every hour. Ask the cloud operator why load balancers fail. "+
+			"Work continues at once when load balancer %s is ACTIVE or deleted, or the Service is changed", r.RequestID, l.ID)
+	case action == AwaitRecovery:
 		trouble += "; a replacement is created soon"
-	case ReplaceFailed:
+	case action == ReplaceFailed:
 		p.Reason = status.ReasonReplacing
 		trouble += "; a replacement is created and takes over its address"
-	case ReplaceInPlace:
+	case action == ReplaceInPlace:
 		p.Reason = status.ReasonReplacing
 		trouble += "; it is deleted, and a replacement is created with its address " + l.VIP.Address
-	case GiveUp:
-		p.Reason = status.ReasonReplacementFailed
-		trouble += fmt.Sprintf("; the last attempt was request %s. No other attempt is made: ask the cloud operator why load balancers fail. "+
-			"Work continues when load balancer %s is ACTIVE or deleted, or the Service is changed", r.RequestID, l.ID)
 	default:
 		trouble += "; ask the cloud operator for the reason, or delete the Service and create it again"
 	}
@@ -149,10 +204,10 @@ func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, l lb.
 
 // FailoverRefused returns the decision after Octavia refused a failover: the next pass, which
 // follows at once, does something else.
-func FailoverRefused(d Decision, l lb.LoadBalancer, why string) Decision {
-	r := &d.Record.Recovery
-	r.FailedOver, r.FailoverRefused = l.ID, why
-	d.Record.Progress = recoveryProgress(d.Record.Progress, *r, AwaitRecovery, l)
+func FailoverRefused(f Facts, d Decision, l lb.LoadBalancer, why string) Decision {
+	d.Record.Recovery = failedOver(f, d.Record.Recovery, l.ID)
+	d.Record.Recovery.FailoverRefused = why
+	d.Record.Progress = recoveryProgress(d.Record.Progress, d.Record.Recovery, AwaitRecovery, true, l)
 	d.Plan.Ops = nil
 	return d
 }

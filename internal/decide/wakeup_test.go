@@ -82,7 +82,6 @@ func TestEveryWaitEnds(t *testing.T) {
 		"predecessor being changed":                {d: of(in(lb.Active, ours...), func(d *Decision) { d.Record.Cloud.Observed.Predecessor = in(lb.PendingUpdate, ours...) }), want: byWatcher},
 		"in ERROR":                                 {d: of(in(lb.Error, ours...), unknown), want: bySweep},
 		"in ERROR, without our tags":               {d: of(in(lb.Error), unknown), want: bySweep},
-		"in ERROR, no more replacements":           {d: of(in(lb.Error, ours...), unknown, func(d *Decision) { d.Record.Recovery.GaveUp = lb.Wanted{}.Fingerprint() }), want: bySweep},
 		"in ERROR, before the next attempt":        {d: of(in(lb.Error, ours...), unknown, delayed), want: byTimer},
 		"predecessor in ERROR":                     {d: of(in(lb.Error, ours...), unknown, func(d *Decision) { d.Record.Cloud.Observed.Predecessor = in(lb.Error, ours...) }), want: bySweep},
 		"drifted":                                  {d: of(in(lb.Active, ours...), func(d *Decision) { d.Held = []diff.Op{diff.DeletePool{}} }), want: bySweep},

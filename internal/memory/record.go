@@ -112,15 +112,17 @@ type Recovery struct {
 	// counts deletions of load balancers that were replaced.
 	Deletions, Discards timing.Tries
 	// Replacements counts the attempts to replace failed load balancers since one last served, with deletions that failed.
-	// Built are the ids of the load balancers that were created. RequestID is the request id of the last attempt.
+	// Built are the ids of the load balancers that were created last. RequestID is the request id of the last attempt.
 	Replacements timing.Tries
 	Built        []string
 	RequestID    string
 	// FailedOver is the load balancer for which a failover was requested. FailoverRefused is
-	// the error if Octavia rejected it.
+	// the error if Octavia rejected it. Failovers counts the requests.
 	FailedOver, FailoverRefused string
-	// GaveUp identifies the desired state for which no more attempts are made.
-	GaveUp lb.Fingerprint
+	Failovers                   timing.Tries
+	// LastingFor identifies the desired state whose replacements failed several times in a row, so that attempts are rare.
+	// Another one is tried at once.
+	LastingFor lb.Fingerprint
 	// Changes counts the load balancers that were created because Octavia cannot change the
 	// existing one into what ChangeTo identifies.
 	Changes  timing.Tries

@@ -158,7 +158,7 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		}
 	}
 	if err := errors.Join(failures...); d.Action == decide.FailOver && err != nil {
-		d, err = r.failoverRefused(ctx, d, err)
+		d, err = r.failoverRefused(ctx, f, d, err)
 		return d, wrote, err
 	}
 	return d, wrote, errors.Join(failures...)

@@ -33,7 +33,7 @@ func (f *refusedFailovers) of(l *lb.LoadBalancer) string {
 
 // failoverRefused notes that Octavia refuses to fail over the load balancer; the next pass,
 // which follows at once, recovers it in another way. Other errors are returned.
-func (r *Reconciler) failoverRefused(ctx context.Context, d decide.Decision, err error) (decide.Decision, error) {
+func (r *Reconciler) failoverRefused(ctx context.Context, f decide.Facts, d decide.Decision, err error) (decide.Decision, error) {
 	var cloud *openstack.Error
 	if !errors.As(err, &cloud) || !refusesFailover(cloud) {
 		return d, err
@@ -43,7 +43,7 @@ func (r *Reconciler) failoverRefused(ctx context.Context, d decide.Decision, err
 		r.refusedFailovers.reasons.Store(l.Provider, why)
 		ctrl.LoggerFrom(ctx).Info("the cloud refuses failovers; load balancers that fail are replaced", "provider", l.Provider, "error", why)
 	}
-	d = decide.FailoverRefused(d, l, why)
+	d = decide.FailoverRefused(f, d, l, why)
 	d.Delay = timing.StaleRetry
 	return d, nil
 }

@@ -98,6 +98,10 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			Pass{Observed: observed(lb.Error, 1)}, ok,
 			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again"),
 		},
+		"ERROR of a shared one of another Service": {
+			Pass{Observed: shared(observed(lb.Error, 1))}, ok,
+			no(ReasonFailed, "load balancer lb-1, which is shared, is in ERROR; condition Programmed of the Service that owns it says what is done about it"),
+		},
 		"failed, and about to be made anew": {
 			Pass{Health: Health{Failed: "load balancer lb-0 went into ERROR; another one is made"}}, ok,
 			no(ReasonFailed, "load balancer lb-0 went into ERROR; another one is made"),
@@ -408,4 +412,10 @@ func TestWhyAServiceIsNotProgrammed(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+}
+
+// shared returns the observed state when another Service owns the load balancer.
+func shared(o lb.Observed) lb.Observed {
+	o.Sharer = true
+	return o
 }

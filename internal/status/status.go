@@ -314,6 +314,10 @@ func (p Pass) programmed() metav1.Condition {
 		}
 	case p.Failed != "" && !p.unfinished():
 		c.Reason, c.Message = cmp.Or(p.FailedReason, ReasonFailed), p.Failed
+	case l != nil && l.ProvisioningStatus == lb.Error && p.Observed.Sharer:
+		// To create this Service again would not help: it would share the same load balancer.
+		c.Reason = ReasonFailed
+		c.Message = fmt.Sprintf("load balancer %s, which is shared, is in ERROR; condition Programmed of the Service that owns it says what is done about it", l.ID)
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
 		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again", l.ID)

@@ -22,8 +22,10 @@ type Delays struct {
 	// QuotaRetry is the wait after a refusal although something was just deleted: Octavia lowers its count a little
 	// later.
 	QuotaRetry time.Duration
-	// Replacement is the wait between attempts to replace a load balancer.
-	Replacement Backoff
+	// Replacement is the wait between attempts to replace a load balancer, and LastingFailure that after several in a row
+	// that failed. An hour costs the cloud little, and is the longest that a Service waits when the cloud works again.
+	Replacement    Backoff
+	LastingFailure time.Duration
 	// Drain is how long a working load balancer stays after its replacement has taken over: Neutron's agents, DNS
 	// resolvers and requests in progress need a while.
 	Drain time.Duration
@@ -74,6 +76,7 @@ func Default() Delays {
 		QuotaRetry:      2 * time.Second,
 		AnswerLimit:     time.Minute,
 		Replacement:     Backoff{10 * time.Second, 5 * time.Minute},
+		LastingFailure:  time.Hour,
 		Drain:           30 * time.Second,
 		DuplicateRetry:  2 * time.Second,
 		ChildrenRetry:   10 * time.Second,

@@ -42,6 +42,7 @@ func delaysTimes(by time.Duration) timing.Delays {
 		MemberRetry:    by * 200 * time.Millisecond,
 		Deletion:       timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
 		Replacement:    timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
+		LastingFailure: by * time.Second,
 		Drain:          by * 100 * time.Millisecond,
 		QuotaRetry:     by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
 		Unfinished: timing.Backoff{First: by * 300 * time.Millisecond, Last: by * 2 * time.Second},

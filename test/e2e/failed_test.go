@@ -288,7 +288,7 @@ func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
 	}
 }
 
-func TestEnoughAttemptsAreEnough(t *testing.T) {
+func TestAfterThreeFailedReplacementsTheServiceWaits(t *testing.T) {
 	simulatorOnly(t, "a real cloud lets one load balancer fail, not all")
 	for name, c := range map[string]struct {
 		edits []edit
@@ -316,7 +316,7 @@ func TestEnoughAttemptsAreEnough(t *testing.T) {
 			if made := s.callCount(http.MethodPost, balancersRoute); made != 3 {
 				t.Errorf("%d load balancers were built", made)
 			}
-			for _, text := range []string{"3 of 3", "req-", "ask the cloud operator"} {
+			for _, text := range []string{"every hour", "req-", "Ask the cloud operator"} {
 				if !strings.Contains(condition.Message, text) {
 					t.Errorf("the message lacks %q", text)
 				}
@@ -346,6 +346,23 @@ func TestEnoughAttemptsAreEnough(t *testing.T) {
 			s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 		})
 	}
+}
+
+func TestAServiceRecoversWithoutHelpWhenTheCloudWorksAgain(t *testing.T) {
+	simulatorOnly(t, "a real cloud lets one load balancer fail, not all")
+	program := impatient()
+	program.Timing.LastingFailure = time.Second
+	s := newStage(t, settings{flags: sweeping, program: program})
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: balancersRoute, Kind: wire.FaultErrorState})
+	s.cloud.fail(web.tree().ID)
+	web.waitForCondition(programmed, conditionFalse, "ReplacementFailed")
+	s.cloud.Faults().Clear()
+	if got := web.waitUntilProgrammed(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }
 
 func TestReplacementSurvivesAControllerThatIsKilled(t *testing.T) {

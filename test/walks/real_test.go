@@ -45,7 +45,8 @@ func delays() timing.Delays {
 	return timing.Delays{
 		FirstBackoff: 50 * unit, LastBackoff: time.Second, SlowRetry: 500 * unit, AnswerLimit: 1500 * unit, DuplicateRetry: 200 * unit, ChildrenRetry: 200 * unit,
 		MemberRetry: 200 * unit, Deletion: timing.Backoff{First: 100 * unit, Last: time.Second}, Replacement: timing.Backoff{First: 100 * unit, Last: time.Second},
-		Drain: 100 * unit, QuotaRetry: 100 * unit, LastQuotaRetry: time.Second, Unfinished: timing.Backoff{First: 300 * unit, Last: 2 * time.Second},
+		LastingFailure: time.Second,
+		Drain:          100 * unit, QuotaRetry: 100 * unit, LastQuotaRetry: time.Second, Unfinished: timing.Backoff{First: 300 * unit, Last: 2 * time.Second},
 		Repeat:     timing.Backoff{First: 100 * unit, Last: time.Second},
 		ServerList: 50 * unit, NodePeriod: 100 * unit, KubernetesLimit: time.Second, SecretInterval: 200 * unit, CloudConfigInterval: 500 * unit,
 		ConflictLimit: 5, ConflictWindow: 2 * time.Second, ConflictWait: timing.Backoff{First: 20 * unit, Last: 200 * unit},

@@ -83,7 +83,8 @@ func (s *stage) judgeShared(behind tamperer) error {
 }
 
 // failOverShared fails over the load balancers in ERROR, as a person does: one that is shared, or that another Service requests by
-// its id, is not replaced while its owner is refused, and the user of the controller may not fail it over.
+// its id, is not replaced while its owner is refused, and the user of the controller may not fail it over. The same is true of one
+// that other Services of the group want to join, where its owner requests what cannot be built.
 func (s *stage) failOverShared() error {
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -92,6 +93,14 @@ func (s *stage) failOverShared() error {
 	requested := func(id string) bool {
 		return slices.ContainsFunc(services.Items, func(v corev1.Service) bool {
 			return s.requestedIDs[v.Namespace+"/"+v.Name] == id && v.Annotations[annotation.LoadBalancerID] == id
+		})
+	}
+	joined := func(id string) bool {
+		return slices.ContainsFunc(services.Items, func(owner corev1.Service) bool {
+			return owner.Annotations[annotation.LoadBalancerID] == id && slices.ContainsFunc(services.Items, func(v corev1.Service) bool {
+				name := v.Annotations[annotation.LoadBalancerGroup]
+				return v.UID != owner.UID && name != "" && name == owner.Annotations[annotation.LoadBalancerGroup]
+			})
 		})
 	}
 	var list struct {
@@ -106,7 +115,7 @@ func (s *stage) failOverShared() error {
 	}
 	for _, l := range list.LoadBalancers {
 		names := slices.DeleteFunc(l.Tags, func(tag string) bool { return !strings.HasPrefix(tag, "kube_service_") })
-		if l.Status != "ERROR" || len(names) < 2 && !requested(l.ID) {
+		if l.Status != "ERROR" || len(names) < 2 && !requested(l.ID) && !joined(l.ID) {
 			continue
 		}
 		fmt.Fprintf(s.process, "--- failed over: %s of %v\n", l.ID, names)
