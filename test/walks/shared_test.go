@@ -143,14 +143,17 @@ func (s *stage) apart() (picture, error) {
 	return want, nil
 }
 
-// separate creates Services again, without sharing.
+// separate creates Services again, without sharing. The load balancer that they shared stays for the others, with the port that one
+// of them may have given for it.
 func (s *stage) separate(services []string) error {
 	if len(services) > 0 {
 		fmt.Fprintf(s.process, "--- created again without sharing: %v\n", services)
 	}
 	for _, on := range services {
-		if err := edit(annotate)(s, action{On: on, Key: annotation.LoadBalancerGroup, Value: absent}); err != nil {
-			return err
+		for _, key := range []string{annotation.LoadBalancerGroup, annotation.PortID} {
+			if err := edit(annotate)(s, action{On: on, Key: key, Value: absent}); err != nil {
+				return err
+			}
 		}
 		if err := s.recreate(action{On: on}); err != nil {
 			return err
