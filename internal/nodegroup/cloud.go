@@ -62,7 +62,6 @@ const mostRounds = 6
 // apply brings the cloud to the desired state, as far as possible.
 func (r *Reconciler) apply(ctx context.Context, wanted securitygroup.Wanted) (*attempt, error) {
 	a := &attempt{refused: map[string]bool{}, servers: map[string]string{}, missing: map[string]securitygroup.AddRules{}}
-	defer func() { r.requirements.waitForPools(securitygroup.Draining(wanted, r.cloud.Observed)) }()
 	for range mostRounds {
 		if err := r.observe(ctx, wanted); err != nil {
 			return a, err

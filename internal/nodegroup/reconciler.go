@@ -95,6 +95,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	}
 	wanted := want(f)
 	tried, err := r.apply(ctx, wanted)
+	awaits := slices.ContainsFunc(slices.Collect(maps.Values(f.services)), f.awaitsMembers)
+	r.requirements.waitForPools(awaits || securitygroup.Draining(wanted, r.cloud.Observed))
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil
 	}

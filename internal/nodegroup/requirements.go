@@ -21,7 +21,8 @@ type Requirements struct {
 	of map[types.NamespacedName]need
 	// changed requests a pass over the groups.
 	changed func()
-	// leaving is whether a group stays on a node only until pools drop the node.
+	// leaving is whether a group stays on a node only until pools drop the node, or until it is
+	// known which nodes they have.
 	leaving bool
 	// groups are the uids of the Services that have their own security group, or nil while
 	// that is not known.

@@ -103,27 +103,127 @@ func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
 	}
 }
 
-func TestTheGroupOfTheClusterStaysWhileItIsNotKnownWhatAServiceSelects(t *testing.T) {
-	s := newStage(t)
+// on returns the nodes whose ports have the group of the purpose.
+func (s *stage) on(purpose string) string {
+	var nodes []string
+	for _, p := range s.neutron.ports {
+		if slices.ContainsFunc(s.neutron.groups, func(g securitygroup.Group) bool { return g.For == purpose && slices.Contains(p.Groups, g.ID) }) {
+			nodes = append(nodes, strings.TrimPrefix(p.ID, "port-"))
+		}
+	}
+	slices.Sort(nodes)
+	return strings.Join(nodes, " ")
+}
+
+// newRefusedStage returns a stage that has just changed to one group for each Service. Service shop does not tell which nodes
+// it selects, and it is not known which members its load balancer has.
+func newRefusedStage(t *testing.T) (s *stage, shop types.NamespacedName) {
+	t.Helper()
+	s = newStage(t)
 	s.pass()
 	s.restart()
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	s.cluster.services[1].Annotations = map[string]string{annotation.NodeSelector: "=="}
 	s.setNeed("web")
-	s.setNeed("shop")
-	s.pass()
-	if names, on := s.names(), s.attachedNodes(); len(names) != 2 || on != "a b" {
-		t.Errorf("groups %v, on nodes %q", names, on)
+	shop = s.setNeed("shop")
+	s.memory.Forget(shop)
+	return s, shop
+}
+
+// TestARefusedServiceHasItsOwnGroupOnTheNodesOfItsLoadBalancer is from a random walk: the class of a Service was unknown, the mode
+// of security groups changed, and the group of the former mode stayed for ever, with the rules for all Services.
+func TestARefusedServiceHasItsOwnGroupOnTheNodesOfItsLoadBalancer(t *testing.T) {
+	for what, annotations := range map[string]map[string]string{
+		"a selector that cannot be read": {annotation.NodeSelector: "=="},
+		"an unknown class":               {annotation.ClassKey: "unknown"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, shop := newRefusedStage(t)
+			s.cluster.services[1].Annotations = annotations
+			s.pass()
+			if names, on := s.names(), s.on(securitygroup.OfNodes); len(names) != 2 || on != "a b" {
+				t.Errorf("while its members are not known, there are groups %v, and the cluster's is on nodes %q", names, on)
+			}
+			s.remember(shop, uidOf("shop"), "10.0.0.97") // which is a's address
+			s.pass()
+			if names := s.names(); len(names) != 2 || s.on(securitygroup.OfNodes) != "" {
+				t.Errorf("when they are known, there are groups %v", names)
+			}
+			if web, own := s.on(string(uidOf("web"))), s.on(string(uidOf("shop"))); web != "a b" || own != "a" {
+				t.Errorf("the groups are on nodes %q and %q", web, own)
+			}
+			s.cluster.services[1].Annotations = nil
+			s.pass()
+			s.cluster.services[1].Annotations = annotations
+			requireCalls(t, "another refusal", s.pass())
+			if own := s.on(string(uidOf("shop"))); own != "a b" {
+				t.Errorf("a refused Service keeps what it has, and its group is on nodes %q", own)
+			}
+		})
 	}
-	for _, p := range s.neutron.ports {
-		if !slices.Contains(p.Groups, s.neutron.groups[0].ID) {
-			t.Errorf("the cluster's group is not on %s, which has %v", p.ID, p.Groups)
+}
+
+func TestWhatTheMembersOfARefusedServiceAreIsAwaited(t *testing.T) {
+	s, shop := newRefusedStage(t)
+	passes := 0
+	s.requirements.changed = func() { passes++ }
+	s.pass()
+	s.remember(shop, uidOf("shop"), "10.0.0.97")
+	if s.requirements.Passed(); passes != 1 {
+		t.Errorf("after the pass over the Service there are %d passes over the groups", passes)
+	}
+	s.pass()
+	if s.requirements.Passed(); passes != 1 {
+		t.Error("each pass over a Service leads to one over the groups, for ever")
+	}
+}
+
+func TestTheGroupOfTheClusterStaysWhilePacketsToPodsMayEnterThroughAnyNode(t *testing.T) {
+	for podPorts, want := range map[bool]string{true: "a b", false: ""} {
+		s, shop := newRefusedStage(t)
+		s.Config.SecurityGroupPodPorts = podPorts
+		s.remember(shop, uidOf("shop"), "10.0.0.97", "10.244.0.7")
+		s.pass()
+		if on := s.on(securitygroup.OfNodes); on != want {
+			t.Errorf("with the ports of Pods %v, the cluster's group is on nodes %q", podPorts, on)
 		}
 	}
-	s.cluster.services[1].Annotations = nil
+}
+
+// TestTheGroupOfTheClusterStaysOnlyForServicesWhoseNeedsAreNotKnown is about a Service that is refused because the subnet of its
+// members does not exist, as after another random walk.
+func TestTheGroupOfTheClusterStaysOnlyForServicesWhoseNeedsAreNotKnown(t *testing.T) {
+	s := newStage(t)
 	s.pass()
-	if names := s.names(); len(names) != 2 || s.neutron.groups[0].For == securitygroup.OfNodes {
-		t.Errorf("when it is known: %+v", s.neutron.groups)
+	s.restart()
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	former := func() (ports []int) {
+		for _, g := range s.neutron.groups {
+			for _, r := range g.Rules {
+				if g.For == securitygroup.OfNodes {
+					ports = append(ports, r.Port)
+				}
+			}
+		}
+		return ports
+	}
+	s.setNeed("web")
+	s.pass()
+	if ports := former(); !slices.Equal(ports, []int{30080, 30443}) {
+		t.Errorf("before the pass over a Service it lets in %v", ports)
+	}
+	shop := s.setNeed("shop")
+	s.requirements.Set(shop, uidOf("shop"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30443}}, FromSubnets: true,
+		MemberSubnetIDs: []string{"gone"}}, false)
+	s.cluster.services[1].Spec.Ports[0].NodePort = 30444 // its load balancer keeps sending to the former one
+	s.pass()
+	s.addNode("c")
+	s.pass()
+	if ports, on := former(), s.on(securitygroup.OfNodes); !slices.Equal(ports, []int{30443}) || on != "a b" {
+		t.Errorf("it lets in %v on nodes %q", ports, on)
+	}
+	if web := s.on(string(uidOf("web"))); web != "a b c" {
+		t.Errorf("the group of the other Service is on nodes %q", web)
 	}
 }
 
@@ -315,6 +415,7 @@ func TestAServiceThatIsRefusedAndHasNothingDoesNotKeepTheGroupOfTheCluster(t *te
 	s.setNeed("web")
 	s.setNeed("shop")
 	s.setNeed("refused")
+	s.memory.Forget(refused)
 	s.pass()
 	if names := s.names(); !slices.Contains(names, "group-1") {
 		t.Errorf("it is not known which nodes a load balancer uses, and the groups are %v", names)

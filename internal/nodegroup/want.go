@@ -44,9 +44,11 @@ type service struct {
 	// released is whether the Service has nothing but a security group in the cloud.
 	released bool
 	// only are the nodes that the Service selects, nil for all. invalidSelector is whether
-	// its node selector cannot be parsed.
+	// it is not known which these are.
 	only            []string
 	invalidSelector bool
+	// podPorts is whether the nodes let in what is sent to Pods.
+	podPorts bool
 	// keep are ports whose rules in the Service's own group are left as they are.
 	keep []securitygroup.PortKey
 	// held are the members of its load balancer; unsure is whether there may be others.
@@ -59,7 +61,7 @@ type service struct {
 func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.Policy, c config.LoadBalancer) service {
 	c = policy.ConfigOf(s, c)
 	claimed := securitygroup.Claim{Ports: build.ServicePorts(s), OtherPorts: build.PodTargets(s, c)}
-	one := service{Claim: claimed, owner: policy.Owner(s)}
+	one := service{Claim: claimed, owner: policy.Owner(s), podPorts: c.SecurityGroupPodPorts}
 	if known.uid == types.UID(one.owner.ServiceUID) {
 		one.Need, one.released = &known.Need, known.released
 	}
@@ -83,11 +85,8 @@ func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.
 // want returns the desired security groups.
 func want(f facts) securitygroup.Wanted {
 	keys := slices.SortedFunc(maps.Keys(f.services), compareKeys)
-	main, sure := wantOfNodes(f, keys)
-	w := securitygroup.Wanted{Nodes: nodesOf(f, main.Held)}
-	if !main.Delete || sure {
-		w.Groups = append(w.Groups, main)
-	}
+	main := wantOfNodes(f, keys)
+	w := securitygroup.Wanted{Nodes: nodesOf(f, main.Held), Groups: []securitygroup.WantedGroup{main}}
 	for _, key := range keys {
 		if own, known := wantOfService(f, f.services[key]); known {
 			w.Groups = append(w.Groups, own)
@@ -96,28 +95,48 @@ func want(f facts) securitygroup.Wanted {
 	return w
 }
 
-// wantOfNodes returns the desired group of the cluster. Sure is whether the needs of all
-// Services are known.
-func wantOfNodes(f facts, keys []types.NamespacedName) (w securitygroup.WantedGroup, sure bool) {
+// wantOfNodes returns the desired group of the cluster.
+func wantOfNodes(f facts, keys []types.NamespacedName) securitygroup.WantedGroup {
 	group := identity(f.policy)
-	w = securitygroup.WantedGroup{For: securitygroup.OfNodes, Name: group.Name(), Description: group.Description()}
-	claims := make([]securitygroup.Claim, 0, len(keys))
-	sure = true
+	w := securitygroup.WantedGroup{For: securitygroup.OfNodes, Name: group.Name(), Description: group.Description()}
+	claims, unsure := make([]securitygroup.Claim, 0, len(keys)), []service{}
 	for _, key := range keys {
 		s := f.services[key]
 		claims = append(claims, s.Claim)
-		sure = sure && f.sure(s)
+		if !f.sure(s) {
+			unsure = append(unsure, s)
+		}
 		w.Held, w.Unsure = append(w.Held, s.held...), w.Unsure || s.unsure
 	}
 	slices.SortFunc(w.Held, netip.Addr.Compare)
 	w.Held = slices.Compact(w.Held)
-	if f.perService {
+	switch {
+	case !f.perService:
+		w.Rules, w.Keep, w.KeepAll = securitygroup.Claimed(claims, f.subnets)
+	case len(unsure) > 0:
+		return f.remainder(w, unsure)
+	default:
 		// The groups of the Services allow what it allows.
 		w.Delete, w.Replaced = true, true
-	} else {
-		w.Rules, w.Keep, w.KeepAll = securitygroup.Claimed(claims, f.subnets)
 	}
-	return w, sure
+	return w
+}
+
+// remainder returns what stays of the group of the cluster beside the groups of the Services, for
+// those whose needs are not known: it is where it was, with the rules that it had for them.
+func (f facts) remainder(w securitygroup.WantedGroup, unsure []service) securitygroup.WantedGroup {
+	w.Replaced, w.Stays, w.Only = true, true, []string{}
+	for _, s := range unsure {
+		w.Keep = append(w.Keep, s.Ports...)
+		if s.Need == nil || f.awaitsMembers(s) {
+			w.KeepAll = true // the group may go soon
+			continue
+		}
+		w.Keep = append(w.Keep, s.Need.Ports...)
+	}
+	slices.SortFunc(w.Keep, securitygroup.ComparePorts)
+	w.Keep = slices.Compact(w.Keep)
+	return w
 }
 
 // wantOfService returns the desired group of one Service. If known is false, the group is
@@ -137,16 +156,47 @@ func wantOfService(f facts, s service) (w securitygroup.WantedGroup, known bool)
 	}
 	w.Rules, _ = s.Need.Rules(f.subnets)
 	w.Keep, w.Only = s.keep, s.only
+	if s.invalidSelector {
+		w.Only, w.Stays = f.having(s.held), true
+	}
 	return w, true
 }
 
 // sure reports whether the Service's needs are known, and, if it has its own group, the nodes
-// that it selects. They do not matter for a Service that needs nothing.
+// that need it.
 func (f facts) sure(s service) bool {
-	if !s.Sure(f.subnets) {
+	if !s.Sure(f.subnets) || f.awaitsMembers(s) {
 		return false
 	}
-	return !f.perService || !s.invalidSelector || len(s.Need.Ports) == 0
+	// Packets to Pods may enter through any node.
+	return !s.podPorts || !f.needsMembers(s) || f.onNodes(s.held)
+}
+
+// needsMembers reports whether only the members of the Service's load balancer tell which nodes
+// need its own group. A Service that does not tell which nodes it selects is refused: its load
+// balancer keeps its members, and gets no others.
+func (f facts) needsMembers(s service) bool {
+	return f.perService && s.invalidSelector && s.Need != nil && len(s.Need.Ports) > 0
+}
+
+// awaitsMembers reports whether these members are not known yet.
+func (f facts) awaitsMembers(s service) bool { return s.unsure && f.needsMembers(s) }
+
+// having returns the names of the nodes that have one of the addresses.
+func (f facts) having(addresses []netip.Addr) []string {
+	names := []string{}
+	for i := range f.nodes {
+		if slices.ContainsFunc(target.Addresses(&f.nodes[i]), func(a netip.Addr) bool { return slices.Contains(addresses, a) }) {
+			names = append(names, f.nodes[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// onNodes reports whether each of the addresses is that of a node.
+func (f facts) onNodes(addresses []netip.Addr) bool {
+	return !slices.ContainsFunc(addresses, func(a netip.Addr) bool { return len(f.having([]netip.Addr{a})) == 0 })
 }
 
 // groupOf returns the use of the group that has the Service's rules.

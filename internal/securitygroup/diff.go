@@ -18,7 +18,7 @@ import (
 //
 // Each port is written once, however many groups it gains or loses.
 func Diff(wanted Wanted, observed Observed) []Op {
-	var allows, denies []Op
+	var allows []Op
 	for _, w := range wanted.Groups {
 		group, exists := observed.Main(w.For)
 		switch {
@@ -29,15 +29,30 @@ func Diff(wanted Wanted, observed Observed) []Op {
 			if missing := missingRules(w.Rules, group); len(missing) > 0 {
 				allows = append(allows, AddRules{GroupID: group.ID, Rules: missing})
 			}
-			for _, r := range group.Rules {
-				if r.Foreign || !slices.Contains(w.Rules, r.Rule) && !w.KeepAll && !slices.Contains(w.Keep, r.PortKey) {
-					denies = append(denies, RemoveRule{GroupID: group.ID, Rule: r})
-				}
+		}
+	}
+	ports := nodePorts(wanted, observed, len(allows) == 0)
+	joins, leaves := portChanges(wanted, observed, ports)
+	return slices.Concat(allows, joins, denials(wanted, observed, ports), leaves, deletions(wanted, observed))
+}
+
+// denials removes rules that are not wanted. Rules that other groups replace stay until that is true of each port.
+func denials(wanted Wanted, observed Observed, ports []nodePort) (ops []Op) {
+	for _, w := range wanted.Groups {
+		group, exists := observed.Main(w.For)
+		if !exists || w.Delete {
+			continue
+		}
+		keepAll := w.KeepAll || w.Replaced && slices.ContainsFunc(ports, func(at nodePort) bool {
+			return slices.Contains(at.port.Groups, group.ID) && !at.replaces(w)
+		})
+		for _, r := range group.Rules {
+			if r.Foreign || !slices.Contains(w.Rules, r.Rule) && !keepAll && !slices.Contains(w.Keep, r.PortKey) {
+				ops = append(ops, RemoveRule{GroupID: group.ID, Rule: r})
 			}
 		}
 	}
-	joins, leaves := portChanges(wanted, observed, len(allows) == 0)
-	return slices.Concat(allows, joins, denies, leaves, deletions(wanted, observed))
+	return ops
 }
 
 // missingRules returns the wanted rules that the group lacks.
@@ -70,9 +85,8 @@ func deletions(wanted Wanted, observed Observed) (ops []Op) {
 	return ops
 }
 
-// portChanges adds groups to the ports of the nodes, in place of duplicates, and removes them from other ports.
-// complete is whether the groups have all their rules.
-func portChanges(wanted Wanted, observed Observed, complete bool) (joins, leaves []Op) {
+// nodePorts returns the ports whose groups matter. Complete is whether the groups have all their rules.
+func nodePorts(wanted Wanted, observed Observed, complete bool) (all []nodePort) {
 	roles, mains := rolesOf(wanted, observed)
 	byAddress := wanted.byAddress()
 	for _, p := range observed.Ports {
@@ -83,17 +97,26 @@ func portChanges(wanted Wanted, observed Observed, complete bool) (joins, leaves
 		for _, a := range p.Addresses {
 			at.nodes = append(at.nodes, byAddress[a]...)
 		}
-		missing := at.missing(wanted, mains, roles)
-		at.covered = complete && len(missing) == 0
-		next := slices.DeleteFunc(slices.Clone(p.Groups), func(id string) bool {
+		at.lacks = at.missing(wanted, mains, roles)
+		at.covered = complete && len(at.lacks) == 0
+		all = append(all, at)
+	}
+	return all
+}
+
+// portChanges adds groups to the ports of the nodes, in place of duplicates, and removes them from other ports.
+func portChanges(wanted Wanted, observed Observed, ports []nodePort) (joins, leaves []Op) {
+	roles, _ := rolesOf(wanted, observed)
+	for _, at := range ports {
+		next := slices.DeleteFunc(slices.Clone(at.port.Groups), func(id string) bool {
 			r, known := roles[id]
 			return known && !at.keeps(r)
 		})
 		switch {
-		case len(missing) > 0:
-			joins = append(joins, SetGroups{Port: p, Groups: append(next, missing...)})
-		case len(next) < len(p.Groups):
-			leaves = append(leaves, SetGroups{Port: p, Groups: next})
+		case len(at.lacks) > 0:
+			joins = append(joins, SetGroups{Port: at.port, Groups: append(next, at.lacks...)})
+		case len(next) < len(at.port.Groups):
+			leaves = append(leaves, SetGroups{Port: at.port, Groups: next})
 		}
 	}
 	return joins, leaves
@@ -131,7 +154,8 @@ type nodePort struct {
 	port    Port
 	nodes   []Node // those with an address of the port
 	noNodes bool   // the cluster has no nodes
-	covered bool   // the port has all its groups, and these are complete
+	lacks   []string
+	covered bool // the port lacks no group, and all are complete
 }
 
 // missing returns the groups that the port lacks.
@@ -159,17 +183,24 @@ func (at nodePort) serves(w WantedGroup) bool {
 
 // keeps reports whether the port keeps a group that it has.
 func (at nodePort) keeps(r role) bool {
-	held := r.Unsure || at.port.has(r.Held)
 	switch {
 	case r.Delete && r.Replaced:
-		ours := slices.ContainsFunc(at.nodes, func(n Node) bool { return n.ServerID == at.port.ServerID })
-		// A node with an unknown server may have the port, too. That the cluster has no nodes is no reason to keep the
-		// group: no pool has a member at the port then, and nodes that come back get the groups that replace it.
-		return !at.covered || !ours && (held || len(at.nodes) > 0)
+		return !at.replaces(*r.WantedGroup)
 	case r.Delete, r.duplicate:
 		return false
 	}
-	return held || at.noNodes || slices.ContainsFunc(at.nodes, r.takes)
+	return at.holds(*r.WantedGroup) || r.Stays || at.noNodes || slices.ContainsFunc(at.nodes, r.takes)
+}
+
+// holds reports whether the port has, or may have, an address that is a pool member although no node has it any more.
+func (at nodePort) holds(w WantedGroup) bool { return w.Unsure || at.port.has(w.Held) }
+
+// replaces reports whether other groups of the port allow what a replaced group allows there.
+func (at nodePort) replaces(w WantedGroup) bool {
+	ours := slices.ContainsFunc(at.nodes, func(n Node) bool { return n.ServerID == at.port.ServerID })
+	// A node with an unknown server may have the port, too. That the cluster has no nodes is no reason to keep the
+	// group: no pool has a member at the port then, and nodes that come back get the groups that replace it.
+	return at.covered && (ours || !at.holds(w) && len(at.nodes) == 0)
 }
 
 // byAddress returns the nodes by address.

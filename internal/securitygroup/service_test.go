@@ -73,6 +73,17 @@ func TestEachPortIsWrittenOnceWhateverTheNumberOfServices(t *testing.T) {
 	}
 }
 
+func TestAGroupThatStaysIsKeptByThePortsThatHaveIt(t *testing.T) {
+	wanted := Wanted{Nodes: []Node{node("a"), node("b"), node("c")}, Groups: []WantedGroup{wantedOwn("web", tcp(1))}}
+	wanted.Groups[0].Only, wanted.Groups[0].Stays = []string{"a"}, true
+	o := Observed{Groups: []Group{groupFor("web", tcp(1), tcp(2))}, Ports: []Port{port("a"), port("b", "g-web"), port("c"), port("d", "g-web")}}
+	plans(t, "a node that is to have it, two that have it, and one that has not", wanted, o,
+		"put the security group on port port-a of server server-a", "do not let in TCP/2 from 10.0.0.0/24")
+	if Draining(wanted, o) {
+		t.Error("it waits for pools to drop nodes")
+	}
+}
+
 func TestReplacedGroupsAreRemovedAfterTheOtherIsCompleteAndOnThePort(t *testing.T) {
 	old := groupFor("web", tcp(1))
 	full := []Port{port("a", "default", "g-web"), port("b", "default", "g-web")}
@@ -88,6 +99,28 @@ func TestReplacedGroupsAreRemovedAfterTheOtherIsCompleteAndOnThePort(t *testing.
 	plans(t, "in the end", inCluster(deleted("web", true)),
 		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}},
 		"delete security group lb-sg-web (g-web)")
+}
+
+// TestRulesThatOtherGroupsReplaceGoWhenTheseAreOnEachPort is about the group of a former mode that stays for one Service.
+func TestRulesThatOtherGroupsReplaceGoWhenTheseAreOnEachPort(t *testing.T) {
+	former := groupWith(rule(tcp(1), nodeNet), rule(tcp(2), nodeNet))
+	rest := WantedGroup{For: OfNodes, Replaced: true, Stays: true, Only: []string{}, Keep: []PortKey{tcp(2)}}
+	plansFor := func(what string, edit func(*WantedGroup), groups []Group, ports []Port, want ...string) {
+		t.Helper()
+		rest := rest
+		edit(&rest)
+		plans(t, what, Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{rest, wantedOwn("web", tcp(1))}}, Observed{Groups: groups, Ports: ports}, want...)
+	}
+	as := func(*WantedGroup) {}
+	both := []Group{former, groupFor("web", tcp(1))}
+	on := []Port{port("a", "g", "g-web"), port("b", "g", "g-web")}
+	plansFor("before there is one", as, both[:1], []Port{port("a", "g"), port("b", "g")}, "create security group lb-sg-web")
+	plansFor("before it is filled", as, []Group{former, groupFor("web")}, on, "let in TCP/1 from 10.0.0.0/24")
+	plansFor("before it is on each port", as, both, []Port{on[0], port("b", "g")}, "put the security group on port port-b of server server-b")
+	held := func(w *WantedGroup) { w.Held = []netip.Addr{addressOf("c")} }
+	plansFor("while a node that left is a member", held, both, append(on[:2:2], port("c", "g")))
+	plansFor("when it is", as, both, on, "do not let in TCP/1 from 10.0.0.0/24")
+	plansFor("in the end", as, []Group{groupWith(rule(tcp(2), nodeNet)), both[1]}, on)
 }
 
 func TestReplacedGroupsStayWhereTheOtherCannotBe(t *testing.T) {
@@ -132,7 +165,7 @@ func TestTheGroupOfADeletedServiceDoesNotWaitForOthers(t *testing.T) {
 }
 
 // TestTheChangeBetweenModesNeverCutsOffAService completes the change from groups of Services to that of the cluster, or
-// back, from any state in between.
+// back, from any state in between. Of the way back, the needs of a Service may not be known.
 func TestTheChangeBetweenModesNeverCutsOffAService(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names, services := []string{"a", "b", "c"}, map[string]PortKey{"web": tcp(1), "shop": tcp(2)}
@@ -141,7 +174,8 @@ func TestTheChangeBetweenModesNeverCutsOffAService(t *testing.T) {
 		for _, name := range names {
 			wanted.Nodes = append(wanted.Nodes, node(name))
 		}
-		main := WantedGroup{For: OfNodes, Name: "ours", Delete: !cluster, Replaced: !cluster}
+		unknown := !cluster && rapid.Bool().Draw(t, "the needs of shop are not known")
+		main := WantedGroup{For: OfNodes, Name: "ours", Delete: !cluster && !unknown, Replaced: !cluster}
 		var s fakeNeutron
 		s.Groups = []Group{groupWith(), groupFor("web", tcp(1)), groupFor("shop", tcp(2))}
 		for _, uid := range []string{"shop", "web"} {
@@ -149,13 +183,18 @@ func TestTheChangeBetweenModesNeverCutsOffAService(t *testing.T) {
 			if main.Rules = append(main.Rules, own.Rules...); cluster {
 				own = deleted(uid, true)
 			}
-			wanted.Groups = append(wanted.Groups, own)
+			if !unknown || uid != "shop" {
+				wanted.Groups = append(wanted.Groups, own)
+			}
 		}
 		if slices.SortFunc(main.Rules, compareRules); cluster {
 			s.Groups[0].Rules = groupWith(rapid.SliceOfDistinct(rapid.SampledFrom(main.Rules), func(r Rule) Rule { return r }).Draw(t, "rules")...).Rules
 		} else {
 			s.Groups[0].Rules = groupWith(main.Rules...).Rules
 			s.Groups[1].Rules = s.Groups[1].Rules[:rapid.IntRange(0, 1).Draw(t, "rules")]
+		}
+		if unknown {
+			main.Rules, main.Keep, main.Stays, main.Only = nil, []PortKey{services["shop"]}, true, []string{}
 		}
 		wanted.Groups = append(wanted.Groups, main)
 		for _, name := range names {
@@ -185,7 +224,14 @@ func TestTheChangeBetweenModesNeverCutsOffAService(t *testing.T) {
 				}
 			}
 		}
-		if ops := Diff(wanted, s.Observed); len(ops) > 0 || len(s.Groups) != map[bool]int{true: 1, false: 2}[cluster] {
+		groups := 2
+		switch {
+		case cluster:
+			groups = 1
+		case unknown:
+			groups = 3
+		}
+		if ops := Diff(wanted, s.Observed); len(ops) > 0 || len(s.Groups) != groups || unknown && len(s.Groups[0].Rules) != 1 {
 			t.Fatalf("in the end there are %+v, and left to do is %v", s.Groups, texts(ops))
 		}
 	})

@@ -64,8 +64,11 @@ type WantedGroup struct {
 	// Unsure means that there may be more.
 	Held   []netip.Addr `json:"held,omitempty"`
 	Unsure bool         `json:"unsure,omitempty"`
+	// Stays leaves the group on all ports that have it, because it is not known which other nodes need it.
+	Stays bool `json:"stays,omitempty"`
 	// Delete removes the group from all ports and deletes it. Replaced means that other groups allow the same: the
-	// group leaves a port once these are complete and on the port.
+	// group leaves a port once these are complete and on the port. If it is not deleted, because some rules are kept,
+	// the others go once that is true of all its ports.
 	Delete   bool `json:"delete,omitempty"`
 	Replaced bool `json:"replaced,omitempty"`
 }
