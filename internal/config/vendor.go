@@ -13,7 +13,7 @@ import (
 const vendorSection = "LoadBalancerProvider"
 
 var vendorKeys = section(vendorSection, Used,
-	Key{Name: "like", allowed: []string{"amphora", lb.ProviderOVN},
+	Key{Name: "like", allowed: []string{lb.ProviderAmphora, lb.ProviderOVN},
 		Doc: "The known provider that it resembles. ovn: it forwards packets with the clients' addresses and balances only by SOURCE_IP_PORT. Default: ovn for provider ovn, else amphora."},
 	Key{Name: "lacks", check: featureNames,
 		Doc: "Features that the provider lacks, separated by commas, independent of the Octavia API version: " + strings.Join(lb.FeatureNames(), ", ") + "."},

@@ -17,7 +17,7 @@ import (
 // awaitChildren gives PENDING children of an ACTIVE load balancer time, because writes to them
 // may be rejected. When one of them becomes ACTIVE, Octavia is still working on them, and the
 // others get the same time again. Otherwise Octavia has left them unfinished permanently, and
-// they are repaired.
+// they are repaired. A provider that finishes late gets more time, and is looked at meanwhile.
 func awaitChildren(f Facts, d Decision) Decision {
 	l, was := f.loadBalancer(), f.Record.Unfinished
 	switch {
@@ -28,6 +28,9 @@ func awaitChildren(f Facts, d Decision) Decision {
 		return d
 	case was.LeftBehind:
 		return d // the repair continues
+	}
+	if f.Capabilities.FinishesLate(l.Provider) && !was.Since.IsZero() && !f.provided(NeedStatusTree) {
+		return d.needs(NeedStatusTree)
 	}
 	next, waits := startWaiting(f, d)
 	if !waits {
@@ -57,13 +60,23 @@ func startWaiting(f Facts, d Decision) (_ Decision, waits bool) {
 	if u.Since.IsZero() {
 		u = memory.Unfinished{Since: f.Now, IDs: diff.UnfinishedIDs(l, f.Owner()), LeftBehind: u.LeftBehind, Repairs: u.Repairs}
 	}
-	left := f.Timing.Unfinished.After(u.Repairs+1) - f.Now.Sub(u.Since)
 	d.Record.Unfinished = u
-	if left <= 0 {
+	delay := f.childrenDelay(l.Provider, u)
+	if delay <= 0 {
 		return d, false
 	}
-	d.Unready, d.Delay = unready(l, f.Owner()), left
+	d.Unready, d.Delay = unready(l, f.Owner()), delay
 	return d, true
+}
+
+// childrenDelay returns how long to wait before unfinished children are looked at again, or 0 or less if their time is over. A
+// provider that finishes late is looked at after 1, 2, 4 s and so on: few looks, and none much later than it has finished.
+func (f Facts) childrenDelay(provider string, u memory.Unfinished) time.Duration {
+	waited, patience := f.Now.Sub(u.Since), f.Timing.Unfinished.After(u.Repairs+1)
+	if !f.Capabilities.FinishesLate(provider) {
+		return patience - waited
+	}
+	return min(max(patience, f.Timing.Late)-waited, max(waited, f.Timing.Late/60))
 }
 
 // unready names a child of ours of the ACTIVE load balancer that is not ACTIVE, says what may not be in force because of

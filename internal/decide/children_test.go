@@ -69,6 +69,49 @@ func TestPendingChildrenGetTimeToBecomeActive(t *testing.T) {
 	}
 }
 
+func TestChildrenOfAProviderThatFinishesLateAreLookedAtForAMinute(t *testing.T) {
+	for name, test := range map[string]struct {
+		provider string
+		version  lb.Version
+		waited   time.Duration
+		read     bool
+		action   Action
+		need     Need
+		delay    time.Duration
+	}{
+		"first seen":             {provider: lb.ProviderOVN, version: lb.Version{2, 30}, action: AwaitChildren, delay: time.Second},
+		"before a look":          {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 2 * time.Second, need: NeedStatusTree},
+		"after 2 s":              {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 2 * time.Second, read: true, action: AwaitChildren, delay: 2 * time.Second},
+		"after 12 s":             {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 12 * time.Second, read: true, action: AwaitChildren, delay: 12 * time.Second},
+		"shortly before the end": {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 58 * time.Second, read: true, action: AwaitChildren, delay: 2 * time.Second},
+		"after a minute":         {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: time.Minute, read: true, action: Converge},
+		"an old ovn after 12 s":  {provider: lb.ProviderOVN, version: lb.Version{2, 26}, waited: 12 * time.Second, read: true, action: Converge},
+		"amphora after 12 s":     {provider: lb.ProviderAmphora, version: lb.Version{2, 30}, waited: 12 * time.Second, read: true, action: Converge},
+		"a third after 12 s":     {provider: "vendor", version: lb.Version{2, 30}, waited: 12 * time.Second, read: true, action: AwaitChildren, delay: 12 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := withListener(lb.Active, lb.PendingCreate)
+			o.LoadBalancer.Provider = test.provider
+			r := memory.Record{Cloud: memory.Cloud{Known: true, Observed: o}}
+			if test.waited > 0 {
+				r.Unfinished = memory.Unfinished{Since: noon.Add(-test.waited), IDs: diff.UnfinishedIDs(*o.LoadBalancer, owner)}
+			}
+			f, d := deciding(r)
+			f.Capabilities.APIVersion = test.version
+			if test.read {
+				f.Provided = []Need{NeedStatusTree}
+			}
+			d = awaitChildren(f, d)
+			if d.Action != test.action || d.Need != test.need || d.Delay != test.delay {
+				t.Errorf("%q, need %q, delay %v", d.Action, d.Need, d.Delay)
+			}
+			if leftBehind := test.action == Converge && test.need == ""; d.LeftBehind != leftBehind {
+				t.Errorf("left behind: %t", d.LeftBehind)
+			}
+		})
+	}
+}
+
 func TestChildrenAreLeftBehindIfNoneBecomesActiveInTime(t *testing.T) {
 	unfinished := func(listener, pool lb.ProvisioningStatus) lb.Observed {
 		o := withListener(lb.Active, listener)

@@ -30,6 +30,12 @@ func release(f Facts) Decision {
 			return d
 		}
 	}
+	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Active && f.Capabilities.FinishesLate(l.Provider) && !f.Preview {
+		// The provider may be deleting it, although it shows it as ACTIVE.
+		if d.Delay = f.Record.Recovery.Deletions.Wait(f.Now); d.Delay > 0 {
+			return d
+		}
+	}
 	d.Goal.Wanted.Addresses.Requested = f.RequestedAddresses
 	d.Plan, _ = planFor(f, d)
 	switch {

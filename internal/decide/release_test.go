@@ -65,6 +65,28 @@ func TestNothingIsDeletedWhenTheCloudCouldNotBeRead(t *testing.T) {
 	}
 }
 
+func TestALoadBalancerThatIsActiveAgainIsNotDeletedTwiceWhileItsProviderMayFinishLate(t *testing.T) {
+	for name, test := range map[string]struct {
+		provider string
+		delay    time.Duration
+	}{
+		"ovn":     {lb.ProviderOVN, time.Second},
+		"amphora": {lb.ProviderAmphora, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := deleted(factsOf(web(), "10.0.0.11"))
+			f.Capabilities.APIVersion = lb.Version{2, 30}
+			l := f.built("lb-1")
+			l.Provider = test.provider
+			f = f.with(l)
+			f.Record.Recovery.Deletions = timing.Tries{Count: 1, Next: noon.Add(time.Second)}
+			if d := Decide(f); d.Delay != test.delay || (len(d.Plan.Ops) == 0) != (test.delay > 0) {
+				t.Errorf("delay %v, ops %v", d.Delay, kinds(d.Plan.Ops))
+			}
+		})
+	}
+}
+
 func TestFailedDeletionIsRetriedLater(t *testing.T) {
 	f := deleted(factsOf(web(), "10.0.0.11"))
 	f = f.with(failed(f.built("lb-1")))

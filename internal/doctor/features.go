@@ -108,7 +108,7 @@ func aboutFeatures(reason string) bool {
 
 // otherCloud says what has the feature that these load balancers lack.
 func otherCloud(can lb.Capabilities, feature lb.Feature) string {
-	if (lb.Capabilities{APIVersion: can.APIVersion, Provider: "amphora"}).Has(feature) {
+	if (lb.Capabilities{APIVersion: can.APIVersion, Provider: lb.ProviderAmphora}).Has(feature) {
 		return "a provider that has it: `openstack loadbalancer provider list`"
 	}
 	return "a cloud with a newer Octavia"

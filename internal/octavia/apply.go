@@ -113,7 +113,7 @@ func (c *Client) create(ctx context.Context, what, path, key string, object fiel
 func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadBalancer) (diff.Created, error) {
 	object := fields{"name": l.Name, "description": l.Description, "admin_state_up": !l.AdminDown}
 	c.setTags(object, l.Tags)
-	if c.can.APIVersion.AtLeast(providerVersion) || l.Provider != "amphora" {
+	if c.can.APIVersion.AtLeast(providerVersion) || l.Provider != lb.ProviderAmphora {
 		setText(object, "provider", l.Provider)
 	}
 	setText(object, "flavor_id", l.FlavorID)

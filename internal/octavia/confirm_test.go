@@ -192,6 +192,48 @@ func TestADifferentTreeIsNotConfirmedAndTheErrorSaysWhy(t *testing.T) {
 	}
 }
 
+func TestWhatOctaviaIsStillDeletingIsNoDifferenceUnlessItWasPredicted(t *testing.T) {
+	for name, remove := range map[string]func(l *lb.LoadBalancer){
+		"a listener": func(l *lb.LoadBalancer) { l.Listeners = l.Listeners[:1] },
+		"a monitor":  func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Monitor = nil },
+		"a member":   func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Members = l.Listeners[0].Pool.Members[:1] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			predicted, there := small(), small()
+			remove(&predicted)
+			for i := range there.Listeners[1:] {
+				there.Listeners[1+i].ProvisioningStatus = lb.PendingDelete
+			}
+			pool := there.Listeners[0].Pool
+			pool.Monitor.ProvisioningStatus, pool.Members[1].ProvisioningStatus = lb.PendingDelete, lb.PendingDelete
+			confirmed, err := octavia.Confirm(predicted, treeOf(t, shown(there)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(statuses(confirmed), lb.ProvisioningStatus.Pending) {
+				t.Error("what was predicted and is being deleted is not PENDING")
+			}
+		})
+	}
+}
+
+// statuses returns the statuses of all parts.
+func statuses(l lb.LoadBalancer) (all []lb.ProvisioningStatus) {
+	for _, listener := range l.Listeners {
+		all = append(all, listener.ProvisioningStatus)
+		if p := listener.Pool; p != nil {
+			all = append(all, p.ProvisioningStatus)
+			if p.Monitor != nil {
+				all = append(all, p.Monitor.ProvisioningStatus)
+			}
+			for _, m := range p.Members {
+				all = append(all, m.ProvisioningStatus)
+			}
+		}
+	}
+	return all
+}
+
 func TestAMonitorThatWasNotPredictedIsADifference(t *testing.T) {
 	predicted := small()
 	predicted.Listeners[0].Pool.Monitor = nil

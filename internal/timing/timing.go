@@ -43,6 +43,8 @@ type Delays struct {
 	// Unfinished is how long parts of an ACTIVE load balancer may take to become ACTIVE: some providers do not
 	// complete all at once.
 	Unfinished Backoff
+	// Late is the same for providers that finish their work after the load balancer is ACTIVE.
+	Late time.Duration
 	// Repeat is the wait before a change is repeated whose child is in ERROR.
 	Repeat Backoff
 	// ServerList is for how long after its read a list of servers is used for Nodes that are not ready, which Kubernetes
@@ -83,6 +85,7 @@ func Default() Delays {
 		MemberRetry:     2 * time.Second,
 		Deletion:        Backoff{5 * time.Second, 5 * time.Minute},
 		Unfinished:      Backoff{5 * time.Second, 5 * time.Minute},
+		Late:            time.Minute,
 		Repeat:          Backoff{5 * time.Second, 5 * time.Minute},
 		ServerList:      15 * time.Second,
 		KubernetesLimit: 30 * time.Second,

@@ -32,7 +32,9 @@ type Change struct {
 	admits        bool // it changes who may connect to which port
 	due           bool // its time is over, but the load balancer is held
 	stuck         bool // it never ends
-	timer         *time.Timer
+	// takes is how long an amphora takes for it.
+	takes time.Duration
+	timer *time.Timer
 }
 
 // SetTimes sets how long changes take that begin from now on.
@@ -83,6 +85,7 @@ func (c *Change) aboutListener(l *model.Listener) {
 
 // touch puts an object that the change is about into a PENDING state.
 func (c *Change) touch(o *model.Object, to model.ProvisioningStatus) {
+	delete(c.state.late, o)
 	c.state.mark(o, to)
 	c.touched = append(c.touched, o)
 }
@@ -128,10 +131,11 @@ func (c *Change) Start() {
 	case model.PendingDelete:
 		d = s.times.delete
 	}
-	d = provider.ChangeTime(c.lb, d)
 	if s.options.Vary != nil {
 		d = s.options.Vary(d)
 	}
+	c.takes = d
+	d = provider.ChangeTime(c.lb, d)
 	s.running.Add(1)
 	c.timer = time.AfterFunc(d, func() {
 		defer s.running.Done()
@@ -202,16 +206,25 @@ func (c *Change) settle() {
 		s.mark(&lb.Object, model.InError)
 		return
 	}
-	for _, o := range append(c.touched, provider.ActiveBesides(lb, c.touched)...) {
-		s.mark(o, model.Active)
-	}
-	if c.remove != nil {
-		c.remove()
+	if s.options.LateChildren && lb.Provider == provider.OVN {
+		c.settleLate()
+	} else {
+		c.settleParts()
 	}
 	delete(s.inForce, lb)
 	lb.Built = true
 	s.mark(&lb.Object, model.Active)
 	s.rollUp(lb)
+}
+
+// settleParts reports what the change was about as done.
+func (c *Change) settleParts() {
+	for _, o := range append(c.touched, provider.ActiveBesides(c.lb, c.touched)...) {
+		c.state.mark(o, model.Active)
+	}
+	if c.remove != nil {
+		c.remove()
+	}
 }
 
 // settleFailedChildren ends a change at which the worker failed: the load balancer works as before, and what the API shows

@@ -17,7 +17,9 @@ import (
 type Options struct {
 	DefaultQuota                  map[string]int // by resource
 	StuckChildren, MonitorsReport bool
-	Now                           func() time.Time
+	// LateChildren is whether provider ovn reports what a change was about only after its load balancer is ACTIVE.
+	LateChildren bool
+	Now          func() time.Time
 	// Vary makes times of changes differ; nil leaves them as they are.
 	Vary func(time.Duration) time.Duration
 	// ReleaseVIP lets a load balancer's port go. It is called without the lock.
@@ -64,6 +66,7 @@ type Catalogue struct {
 type changing struct {
 	byPort  map[string]*model.LoadBalancer
 	changes map[*model.LoadBalancer]*Change // those under way
+	late    map[*model.Object]*Change       // what is reported later than the load balancer, by the change that it was last in
 	times   changeTimes
 	// inForce is what the worker has last carried out, for load balancers of which it failed at a change since.
 	inForce map[*model.LoadBalancer]dataplane.LoadBalancer
@@ -90,7 +93,7 @@ func New(o Options) *State {
 			Flavors: newIndex[*model.Offer](), FlavorProfiles: newIndex[*model.Profile](),
 			Zones: newIndex[*model.Offer](), ZoneProfiles: newIndex[*model.Profile](),
 		},
-		changing: changing{byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{},
+		changing: changing{byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{}, late: map[*model.Object]*Change{},
 			inForce: map[*model.LoadBalancer]dataplane.LoadBalancer{}, admitted: map[*model.LoadBalancer][]neutron.VIPRule{}},
 	}
 }
@@ -105,6 +108,7 @@ func (s *State) Close() {
 			s.running.Done()
 		}
 	}
+	s.stopLate()
 	s.Unlock()
 	s.running.Wait()
 }
