@@ -159,8 +159,8 @@ func (c *Client) ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (s
 	case securitygroup.RemoveRule:
 		return securitygroup.Made{}, c.removeRule(ctx, what, op)
 	case securitygroup.DeleteGroup:
-		_, err := c.remove(ctx, what, "security-groups", op.ID)
-		return securitygroup.Made{}, err
+		missing, err := c.remove(ctx, what, "security-groups", op.ID)
+		return securitygroup.Made{Missing: missing}, err
 	case securitygroup.SetGroups:
 		return c.setGroups(ctx, what, op)
 	}

@@ -74,9 +74,9 @@ func TestASecurityGroupIsCreatedFilledReadAndDeleted(t *testing.T) {
 		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r})
 		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r}) // the second time, it does not exist
 	}
-	c.apply(securitygroup.DeleteGroup{ID: group.ID})
-	if groups, err := c.SecurityGroups(t.Context(), group.ID); err != nil || len(groups) > 0 {
-		t.Errorf("after the deletion: %+v, %v", groups, err)
+	missing := []bool{c.apply(securitygroup.DeleteGroup{ID: group.ID}).Missing, c.apply(securitygroup.DeleteGroup{ID: group.ID}).Missing}
+	if groups, err := c.SecurityGroups(t.Context(), group.ID); err != nil || len(groups) > 0 || !slices.Equal(missing, []bool{false, true}) {
+		t.Errorf("after the deletion: %+v, %v, missing at the first and the second attempt %v", groups, err, missing)
 	}
 }
 

@@ -213,6 +213,11 @@ func (r *Reconciler) write(ctx context.Context, a *attempt, op securitygroup.Op)
 	}
 	log.Info(op.String())
 	r.cloud.Observed = r.cloud.After(op, made)
+	if made.Missing {
+		// Another client deleted it, or something in between answered. A group that is still there would never be read
+		// again: only known groups are.
+		r.cloud.known = false
+	}
 	if _, deleted := op.(securitygroup.DeleteGroup); deleted {
 		// There may be quota now for operations that were refused.
 		clear(a.refused)

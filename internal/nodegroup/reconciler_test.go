@@ -62,6 +62,8 @@ type fakeNeutron struct {
 	before func(op securitygroup.Op)
 	fails  map[string]error
 	made   int
+	// denied is how many deletions are answered as if there was no such group.
+	denied int
 }
 
 func (s *fakeNeutron) SecurityGroups(_ context.Context, ids ...string) ([]securitygroup.Group, error) {
@@ -100,6 +102,10 @@ func (s *fakeNeutron) ApplySecurityGroup(_ context.Context, op securitygroup.Op)
 	var lost *openstack.Error
 	if failure != nil && !(errors.As(failure, &lost) && lost.Unanswered) {
 		return made, failure
+	}
+	if _, deletes := op.(securitygroup.DeleteGroup); deletes && s.denied > 0 {
+		s.denied--
+		return securitygroup.Made{Missing: true}, nil
 	}
 	s.made++
 	switch op := op.(type) {

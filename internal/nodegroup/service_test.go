@@ -405,6 +405,23 @@ func TestGroupOfTheClusterIsDeletedWhenEachServiceHasItsOwn(t *testing.T) {
 	}
 }
 
+// TestAGroupThatNeutronDoesNotFindIsLookedFor is from a random walk: a deletion was answered with 404, and the group stayed.
+func TestAGroupThatNeutronDoesNotFindIsLookedFor(t *testing.T) {
+	s := newStage(t)
+	s.pass()
+	s.restart()
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.setNeed("web")
+	s.setNeed("shop")
+	s.neutron.denied = 2
+	_, _ = s.tryPass() // it may end early, and is repeated then
+	s.pass()
+	if names := s.names(); len(names) != 2 || slices.Contains(names, "group-1") {
+		t.Errorf("in the end there are groups %v", names)
+	}
+	requireCalls(t, "nothing new", s.pass())
+}
+
 func TestAServiceThatIsRefusedAndHasNothingDoesNotKeepTheGroupOfTheCluster(t *testing.T) {
 	s := newStage(t)
 	refused := s.addService("refused", 30500)

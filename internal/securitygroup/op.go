@@ -118,6 +118,8 @@ type Made struct {
 	Rules []FoundRule
 	// Port is a port after the change.
 	Port Port
+	// Missing is whether Neutron answered that the group to be deleted does not exist.
+	Missing bool
 }
 
 // After returns the state of the cloud after the op. It does not change o.
