@@ -17,7 +17,7 @@ import (
 type due struct {
 	mu    sync.Mutex
 	times map[types.NamespacedName]time.Time
-	// waiting are the Services that wait for their times under a queue key.
+	// waiting are the Services that wait for a pass under a queue key.
 	waiting map[types.NamespacedName][]types.NamespacedName
 }
 
@@ -46,14 +46,16 @@ func (d *due) take(key types.NamespacedName, now time.Time) (is bool, left time.
 	return true, 0
 }
 
-// noteWaiting notes that the Service waits for its time under the queue key.
+// noteWaiting notes that the Service waits for a pass under the queue key.
 func (d *due) noteWaiting(queueKey, key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waiting == nil {
 		d.waiting = map[types.NamespacedName][]types.NamespacedName{}
 	}
-	d.waiting[queueKey] = append(d.waiting[queueKey], key)
+	if !slices.Contains(d.waiting[queueKey], key) {
+		d.waiting[queueKey] = append(d.waiting[queueKey], key)
+	}
 }
 
 // movedAway returns, once, the Services that waited under the queue key and are not among its members any more.

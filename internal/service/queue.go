@@ -128,6 +128,9 @@ func (r *Reconciler) ask(ctx context.Context, service *corev1.Service) reconcile
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
 		all = []types.NamespacedName{keyOf(service)}
 	}
+	// It may get another key before that pass, such as a Service that is created again while the one of its name, which shared a
+	// load balancer, is still remembered.
+	r.due.noteWaiting(all[0], keyOf(service))
 	return reconcile.Request{NamespacedName: all[0]}
 }
 

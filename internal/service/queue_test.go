@@ -201,3 +201,35 @@ func TestAServiceThatFailsIsTriedAgainUnderItsNewQueueKey(t *testing.T) {
 		t.Errorf("the queue gets (-want +got):\n%s", d)
 	}
 }
+
+// TestAServiceThatIsCreatedAgainIsNotLostUnderTheQueueKeyOfTheDeletedOne is from a random walk: a Service that shared a load balancer
+// was deleted and created again at once, while the deleted one was still remembered. Its pass was requested under the key of the
+// load balancer, which it did not have, and never made.
+func TestAServiceThatIsCreatedAgainIsNotLostUnderTheQueueKeyOfTheDeletedOne(t *testing.T) {
+	service := func(name, balancer string, age time.Duration) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+			Annotations: map[string]string{annotation.LoadBalancerID: balancer}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	}
+	owner, again := service("owner", "lb-1", time.Hour), service("again", "", time.Second)
+	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
+	policy.Reader = &cached{services: []*corev1.Service{owner, service("third", "lb-1", time.Minute), again}, group: policy.GroupOf}
+	counted, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var enqueued []string
+	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon },
+		Enqueue: func(key types.NamespacedName) { enqueued = append(enqueued, key.Name) }})
+	deleted := memory.Record{Cloud: memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}}}
+	r.Memory.Put(keyOf(again), deleted)
+	request := r.ask(t.Context(), again)
+	r.Memory.Forget(keyOf(again)) // at the end of the pass over the deleted one
+	for range 2 {
+		if _, err := r.Reconcile(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff([]string{"again"}, enqueued); d != "" {
+		t.Errorf("the queue gets (-want +got):\n%s", d)
+	}
+}
