@@ -76,6 +76,10 @@ const (
 	TLSSecret = Prefix + "tls-secret"
 	// SNIContainers holds further certificates.
 	SNIContainers = OwnPrefix + "sni-container-refs"
+	// HSTSMaxAge adds header Strict-Transport-Security to answers, which the next two extend.
+	HSTSMaxAge            = OwnPrefix + "hsts-max-age"
+	HSTSIncludeSubdomains = OwnPrefix + "hsts-include-subdomains"
+	HSTSPreload           = OwnPrefix + "hsts-preload"
 	// TimeoutPrefix is what the keys of the four timeouts begin with.
 	TimeoutPrefix = Prefix + "timeout-"
 	// Method is how pools choose a member.
@@ -190,6 +194,8 @@ type Options struct {
 	TLSSecret string
 	// SNIContainers are further certificates for ports that end TLS.
 	SNIContainers []string
+	// HSTS is the header that ports which end TLS add to answers.
+	HSTS HSTS
 	// Hostname is published in place of the address, unless it is empty.
 	Hostname string
 	// StatusAddresses says which addresses are published.
@@ -216,6 +222,16 @@ const (
 	// StatusBoth publishes the floating IP and then the VIP.
 	StatusBoth StatusAddresses = "both"
 )
+
+// HSTS is what annotations say of header Strict-Transport-Security.
+type HSTS struct {
+	// MaxAge is in seconds, NoHSTS for no header.
+	MaxAge                     int
+	IncludeSubdomains, Preload bool
+}
+
+// NoHSTS is a MaxAge for no header.
+const NoHSTS = -1
 
 // NoLimit is a ConnectionLimit for any number of connections.
 const NoLimit = -1
@@ -313,6 +329,7 @@ func over(defaults config.LoadBalancer) Options {
 		MonitorMaxRetries:     defaults.MonitorMaxRetries,
 		MonitorMaxRetriesDown: defaults.MonitorMaxRetriesDown,
 		ConnectionLimit:       NoLimit,
+		HSTS:                  HSTS{MaxAge: NoHSTS},
 		Timeouts:              lb.DefaultTimeouts,
 		SubnetID:              defaults.SubnetID,
 		NetworkID:             defaults.NetworkID,

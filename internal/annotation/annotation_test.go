@@ -55,7 +55,7 @@ var defaults = config.LoadBalancer{
 }
 
 func defaultOptions() Options {
-	return Options{NodeSelector: setting.NodeSelector{}, Drift: DriftRepair, StatusAddresses: StatusFloating, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+	return Options{HSTS: HSTS{MaxAge: NoHSTS}, NodeSelector: setting.NodeSelector{}, Drift: DriftRepair, StatusAddresses: StatusFloating, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 		ConnectionLimit: -1, Timeouts: lb.Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}}
 }
 
@@ -64,7 +64,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, MaxMembers, TargetType, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, HSTSMaxAge, HSTSIncludeSubdomains, HSTSPreload, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, MaxMembers, TargetType, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -95,7 +95,7 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
 	all.NodeSelector, all.MaxMembers, all.Tags = "zone=a", 6, "cost=7, prod"
-	want := Options{NodeSelector: setting.NodeSelector{"zone": "a"}, MaxMembers: 6, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+	want := Options{HSTS: HSTS{MaxAge: NoHSTS}, NodeSelector: setting.NodeSelector{"zone": "a"}, MaxMembers: 6, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts, Tags: []string{"cost=7", "prod"}}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
@@ -196,6 +196,11 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 			o.SNIContainers = []string{someRef, strings.ReplaceAll(someRef, "containers", "secrets")}
 		}},
 		{SNIContainers, "", func(*Options) {}},
+		{HSTSMaxAge, " 31536000", func(o *Options) { o.HSTS.MaxAge = 31536000 }},
+		{HSTSMaxAge, "0", func(o *Options) { o.HSTS.MaxAge = 0 }},
+		{HSTSMaxAge, "", func(*Options) {}},
+		{HSTSIncludeSubdomains, "true", func(o *Options) { o.HSTS.IncludeSubdomains = true }},
+		{HSTSPreload, "true", func(o *Options) { o.HSTS.Preload = true }},
 		{ProtocolsKey, " 80=HTTP, web = TERMINATED_HTTPS,, 53=UDP,", func(o *Options) {
 			o.Protocols.Ports = []NamedPort{{"80", PortHTTP}, {"web", PortTerminatedHTTPS}, {"53", PortUDP}}
 		}},
@@ -277,6 +282,8 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	bad[TLSContainer] = []string{"my-certificate", someRef + "/payload", "https://barbican.example.com/v1/orders/" + someID, someRef + strings.Repeat("x", 250)}
 	bad[TLSSecret] = []string{"Web", "shop/web-tls", "web tls", strings.Repeat("w", 254)}
 	bad[SNIContainers] = []string{"a," + someRef, someRef + ";" + someRef}
+	bad[HSTSMaxAge] = []string{"-1", "1y", "31536000s", "1.5", "2147483648"}
+	bad[HSTSIncludeSubdomains], bad[HSTSPreload] = []string{"yes"}, []string{"1"}
 	bad[ProtocolsKey] = []string{"HTTP", "80", "80=", "=HTTP", "80=http", "80=HTTP;81=HTTP", "80=HTTP=HTTP", "appprotocol", "80:HTTP", "80=PROMETHEUS"}
 	for key, values := range bad {
 		for _, value := range values {

@@ -233,4 +233,25 @@ var protocolLines = []Annotation{
 		Doc:      "Additional certificates for ports that terminate TLS, selected by the host name that the client requests (SNI).",
 		Needs:    []lb.Feature{lb.FeatureTLS},
 	}),
+	set(hstsAge, func(o *Options) *int { return &o.HSTS.MaxAge }, Annotation{
+		Key:       HSTSMaxAge,
+		Default:   "none, no header",
+		Doc:       "Ports that terminate TLS add header Strict-Transport-Security to each answer, so that browsers use only TLS for the host, for this time ([HSTS](../service-authors.md#hsts)). 0: browsers forget it. Other ports are not affected; a Service without a port that terminates TLS is refused.",
+		Needs:     []lb.Feature{lb.FeatureHSTS},
+		WithoutIt: true,
+	}),
+	set(boolean, func(o *Options) *bool { return &o.HSTS.IncludeSubdomains }, Annotation{
+		Key:       HSTSIncludeSubdomains,
+		Default:   "false",
+		Doc:       "true: the header of hsts-max-age is for all subdomains of the host, too.",
+		Needs:     []lb.Feature{lb.FeatureHSTS},
+		WithoutIt: true,
+	}),
+	set(boolean, func(o *Options) *bool { return &o.HSTS.Preload }, Annotation{
+		Key:       HSTSPreload,
+		Default:   "false",
+		Doc:       "true: the header of hsts-max-age allows to build the host into browsers.",
+		Needs:     []lb.Feature{lb.FeatureHSTS},
+		WithoutIt: true,
+	}),
 }

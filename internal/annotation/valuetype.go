@@ -87,6 +87,13 @@ var connections = number(NoLimit, math.MaxInt32, "connections")
 // members is how many nodes become members, or 0 for all.
 var members = number(0, math.MaxInt32, "nodes")
 
+// hstsAge is how long browsers remember the header, 0 to forget it.
+var hstsAge = func() valueType[int] {
+	age := number(0, math.MaxInt32, "seconds")
+	age.values, age.rule.Kind = "seconds, 0 or more", "HSTS age"
+	return age
+}()
+
 var retries = number(1, 10, "health checks")
 
 var secondsOfADay = number(1, 24*60*60, "seconds")

@@ -180,6 +180,8 @@ const (
 	ReasonSessionAffinityUnsupported = "SessionAffinityUnsupported"
 	// ReasonTimeoutsUnsupported: the cloud has no timeouts that can be set.
 	ReasonTimeoutsUnsupported = "TimeoutsUnsupported"
+	// ReasonHSTSUnsupported: the cloud cannot add header Strict-Transport-Security.
+	ReasonHSTSUnsupported = "HSTSUnsupported"
 	// ReasonConnectionLimitUnsupported: the provider accepts a connection limit without effect.
 	ReasonConnectionLimitUnsupported = "ConnectionLimitUnsupported"
 	// ReasonFlavorUnsupported and ReasonAvailabilityZoneUnsupported: the cloud has none.

@@ -33,8 +33,17 @@ func (in Input) listener(i int, port corev1.ServicePort, options annotation.Opti
 		Timeouts:        in.timeouts(options),
 		InsertHeaders:   speaks.headers,
 		TLS:             speaks.tls,
+		HSTS:            in.hsts(options, speaks),
 		Pool:            in.pool(i, port, options, speaks.pool),
 	}
+}
+
+// hsts returns the header of a port that terminates TLS: browsers ignore it elsewhere, and Octavia refuses it.
+func (in Input) hsts(options annotation.Options, speaks protocol) lb.HSTS {
+	if options.HSTS.MaxAge == annotation.NoHSTS || speaks.listener != lb.ListenerTerminatedHTTPS || !in.Capabilities.Has(lb.FeatureHSTS) {
+		return lb.HSTS{}
+	}
+	return lb.HSTS{Enabled: true, MaxAgeSeconds: options.HSTS.MaxAge, IncludeSubdomains: options.HSTS.IncludeSubdomains, Preload: options.HSTS.Preload}
 }
 
 func (in Input) timeouts(options annotation.Options) *lb.Timeouts {

@@ -51,7 +51,24 @@ func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 			"annotation %s lists certificates but no port terminates TLS; set a port to %s in annotation %s, set annotation %s, or remove this one",
 			in.key(annotation.SNIContainers), annotation.PortTerminatedHTTPS, in.key(annotation.ProtocolsKey), in.key(annotation.TLSContainer))
 	}
+	if err := in.checkHSTS(o, terminates); err != nil {
+		return nil, err
+	}
 	return all, nil
+}
+
+// checkHSTS refuses annotations about header Strict-Transport-Security that say nothing together: nobody would get the header.
+func (in Input) checkHSTS(o annotation.Options, terminates bool) error {
+	switch {
+	case o.HSTS.MaxAge == annotation.NoHSTS && (o.HSTS.IncludeSubdomains || o.HSTS.Preload):
+		return invalid(ReasonInvalidAnnotation, "annotation %s extends the header of annotation %s, which is not set; set that, or remove this one",
+			strings.Join(in.annotated(annotation.HSTSIncludeSubdomains, annotation.HSTSPreload), " and "), annotation.HSTSMaxAge)
+	case o.HSTS.MaxAge != annotation.NoHSTS && !terminates:
+		return invalid(ReasonInvalidAnnotation,
+			"annotation %s is for ports that terminate TLS, and no port does; set a port to %s in annotation %s, set annotation %s, or remove this one",
+			in.key(annotation.HSTSMaxAge), annotation.PortTerminatedHTTPS, in.key(annotation.ProtocolsKey), in.key(annotation.TLSSecret))
+	}
+	return nil
 }
 
 // namedPorts returns the protocol that the annotation sets for each port of the Service, or "". An entry applies to

@@ -28,6 +28,9 @@ var (
 	certificate = annotate(annotation.TLSContainer, refA)
 	hosts       = annotate(annotation.SNIContainers, refB)
 	secret      = annotate(annotation.TLSSecret, "web-tls")
+	hsts        = annotate(annotation.HSTSMaxAge, "31536000")
+	subdomains  = annotate(annotation.HSTSIncludeSubdomains, "true")
+	preload     = annotate(annotation.HSTSPreload, "true")
 )
 
 // stored is the reference to the certificate of the Secret.
@@ -57,6 +60,9 @@ func TestProtocolsOfPorts(t *testing.T) {
 		"a_certificate_with_x_forwarded_for":                 input(certificate, forwarded),
 		"a_certificate_with_proxy_protocol":                  input(certificate, proxyV1),
 		"certificates_for_hosts":                             input(certificate, hosts),
+		"hsts_is_for_ports_that_terminate_tls":               input(asked("80=HTTP,443=TERMINATED_HTTPS"), certificate, ports(port(tcp, 80, 30080), port(tcp, 443, 30443), port(udp, 443, 30444)), hsts, subdomains, preload, apiVersion(27)),
+		"an_hsts_age_of_0_is_sent":                           input(certificate, annotate(annotation.HSTSMaxAge, "0"), apiVersion(27)),
+		"no_hsts_before_2_27":                                input(certificate, hsts, preload, apiVersion(26)),
 		"the_certificate_of_cloud_conf":                      input(func(in *Input) { in.Config.TLSContainer = refA }),
 		"the_certificate_of_a_secret":                        input(secret, certificate, stored),
 		"the_certificate_of_a_secret_that_is_not_stored_yet": input(secret, asked("443=TERMINATED_HTTPS,80=TCP"), hosts, quic, ports(port(tcp, 443, 30443), port(tcp, 80, 30080)), func(in *Input) { in.Certificate.Name = "name-of-it" }),
@@ -118,6 +124,8 @@ func TestPortsWithAnUnsupportedProtocolAreRefused(t *testing.T) {
 		"a port named twice":                 {input(asked("80=HTTP,web=PROXY"), both), ReasonInvalidAnnotation, []string{"web=PROXY", "already set to HTTP"}},
 		"a port that ends TLS without":       {input(asked("80=TERMINATED_HTTPS")), ReasonInvalidAnnotation, []string{"port 80", "no certificate", annotation.TLSContainer}},
 		"certificates that nobody shows":     {input(hosts), ReasonInvalidAnnotation, []string{annotation.SNIContainers, "no port terminates TLS"}},
+		"HSTS without TLS":                   {input(hsts, apiVersion(27)), ReasonInvalidAnnotation, []string{annotation.HSTSMaxAge, "no port does", annotation.TLSSecret}},
+		"HSTS of subdomains without an age":  {input(certificate, subdomains, preload, apiVersion(27)), ReasonInvalidAnnotation, []string{annotation.HSTSIncludeSubdomains, annotation.HSTSPreload, annotation.HSTSMaxAge, "not set"}},
 		"both ways to tell of the client":    {input(forwarded, proxyV1), ReasonInvalidAnnotation, []string{annotation.XForwardedFor, annotation.ProxyProtocol}},
 		"a reference to nothing in Barbican": {input(annotate(annotation.TLSContainer, "my-certificate")), ReasonInvalidAnnotation, []string{"my-certificate", "/v1/containers/"}},
 		"PROXY version 2 below 2.22":         {input(proxyV2, apiVersion(21)), ReasonUnsupported, []string{"port 80", "2.22", "2.21"}},

@@ -48,6 +48,10 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 		add(ReasonTimeoutsUnsupported, "timeouts need %s. The Service is served without them; to accept that, remove annotation %s",
 			in.needs(lb.FeatureTimeouts), strings.Join(in.annotated(annotation.Timeouts...), " and "))
 	}
+	if options.HSTS.MaxAge != annotation.NoHSTS && lacks(lb.FeatureHSTS) {
+		add(ReasonHSTSUnsupported, "HTTP Strict Transport Security needs %s. The Service is served without that header; to accept that, remove annotation %s",
+			in.needs(lb.FeatureHSTS), strings.Join(in.annotated(annotation.HSTSMaxAge, annotation.HSTSIncludeSubdomains, annotation.HSTSPreload), " and "))
+	}
 	if options.ConnectionLimit != annotation.NoLimit && lacks(lb.FeatureConnectionLimit) {
 		add(ReasonConnectionLimitUnsupported, "a connection limit needs %s. The Service is served without a limit; to accept that, remove annotation %s",
 			in.needs(lb.FeatureConnectionLimit), in.key(annotation.ConnectionLimit))

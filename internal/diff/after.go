@@ -108,6 +108,7 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 	set(&listener.AllowedCIDRs, op.AllowedCIDRs)
 	set(&listener.AdminDown, op.AdminDown)
 	set(&listener.InsertHeaders, op.InsertHeaders)
+	set(&listener.HSTS, op.HSTS)
 	if op.Timeouts != nil {
 		listener.Timeouts = op.Timeouts
 	}

@@ -80,7 +80,7 @@ func (c *cloud) updateListener(op UpdateListener) error {
 	if !there || row.Key() != op.Key {
 		return fmt.Errorf("no listener %s with %v", op.ID, op.Key)
 	}
-	if op.ConnectionLimit == nil && op.AllowedCIDRs == nil && op.Timeouts == nil && op.InsertHeaders == nil && op.TLS == nil && op.PoolID == nil && op.AdminDown == nil {
+	if op.ConnectionLimit == nil && op.AllowedCIDRs == nil && op.Timeouts == nil && op.InsertHeaders == nil && op.TLS == nil && op.HSTS == nil && op.PoolID == nil && op.AdminDown == nil {
 		return fmt.Errorf("an update of %s with nothing in it", op.ID)
 	}
 	if op.ConnectionLimit != nil {
@@ -109,6 +109,9 @@ func (c *cloud) updateListener(op UpdateListener) error {
 	}
 	if op.TLS != nil {
 		row.TLS = &lb.TLS{Certificate: op.TLS.Certificate, SNI: slices.Clone(op.TLS.SNI)}
+	}
+	if op.HSTS != nil {
+		row.HSTS = *op.HSTS
 	}
 	if err := reads(row.Listener); err != nil {
 		return err
@@ -143,6 +146,8 @@ func (c *cloud) setTags(op SetTags) error {
 func reads(l lb.Listener) error {
 	ends := l.Protocol == lb.ListenerTerminatedHTTPS
 	switch {
+	case l.HSTS.Enabled && !ends:
+		return fmt.Errorf("a %s listener cannot have HSTS %+v", l.Protocol, l.HSTS)
 	case len(l.InsertHeaders) > 0 && l.Protocol != lb.ListenerHTTP && !ends:
 		return fmt.Errorf("a %s listener cannot add headers %v", l.Protocol, l.InsertHeaders)
 	case ends != (l.TLS != nil && len(l.TLS.Refs()) > 0):

@@ -273,6 +273,9 @@ func (t *changes) update(want, have lb.Listener) {
 	if want.TLS != nil && !sameTLS(want.TLS, have.TLS) {
 		op.TLS = want.TLS
 	}
+	if want.HSTS != have.HSTS {
+		op.HSTS = &want.HSTS
+	}
 	if want.AdminDown != have.AdminDown {
 		op.AdminDown = &want.AdminDown
 	}

@@ -78,6 +78,9 @@ func repeated(op UpdateListener, want, have lb.Listener) UpdateListener {
 	if len(want.InsertHeaders) > 0 {
 		op.InsertHeaders = &want.InsertHeaders
 	}
+	if want.HSTS.Enabled {
+		op.HSTS = &want.HSTS
+	}
 	if have.Pool != nil {
 		op.PoolID = &have.Pool.ID
 	}

@@ -78,6 +78,11 @@ func terminated(certificate string, sni ...string) func(*lb.Listener) {
 	}
 }
 
+// strict lets a port that ends TLS add header Strict-Transport-Security.
+func strict(maxAge int) func(*lb.Listener) {
+	return func(l *lb.Listener) { l.HSTS = lb.HSTS{Enabled: true, MaxAgeSeconds: maxAge, IncludeSubdomains: true} }
+}
+
 // speak sets the protocol of one port.
 func speak(number int, do func(*lb.Listener)) edit {
 	return each(func(l *lb.Listener) {

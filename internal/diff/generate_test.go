@@ -53,6 +53,9 @@ func anyPort(t *rapid.T) lb.Listener {
 	if l.Protocol == lb.ListenerTCP {
 		rapid.SampledFrom([]func(*lb.Listener){plain, plain, http, proxy, proxyV2, terminated("a"), terminated("b", "c")}).Draw(t, "speaks")(&l)
 	}
+	if l.TLS != nil {
+		rapid.SampledFrom([]func(*lb.Listener){plain, strict(0), strict(60)}).Draw(t, "hsts")(&l)
+	}
 	l.AllowedCIDRs = rapid.SampledFrom([][]string{nil, {"0.0.0.0/0"}, {"10.0.0.0/8"}, {"10.0.0.0/8", "192.0.2.0/24"}}).Draw(t, "sources")
 	l.Pool.Algorithm = rapid.SampledFrom([]lb.Algorithm{lb.RoundRobin, lb.SourceIPPort}).Draw(t, "algorithm")
 	l.Pool.Members = nil
@@ -193,6 +196,11 @@ var drifts = []drift{
 	{"headers added", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) {
 		if l.Protocol == lb.ListenerHTTP || l.Protocol == lb.ListenerTerminatedHTTPS {
 			l.InsertHeaders = []string{lb.HeaderForwardedFor, "X-Forwarded-Port"}
+		}
+	})},
+	{"HSTS changed", onListener(func(t *rapid.T, _ *cloud, l *listenerRow) {
+		if l.Protocol == lb.ListenerTerminatedHTTPS {
+			l.HSTS = rapid.SampledFrom([]lb.HSTS{{}, {Enabled: true, MaxAgeSeconds: 7, Preload: true}}).Draw(t, "hsts")
 		}
 	})},
 	{"certificate exchanged", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) {

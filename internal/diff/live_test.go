@@ -81,6 +81,9 @@ func TestLiveChangesOfPortsAndPools(t *testing.T) {
 		"headers_off_under_tls_are_an_update_of_the_listener": {before: []edit{speak(443, terminated("cert-a")), speak(443, func(l *lb.Listener) {
 			l.InsertHeaders = []string{lb.HeaderForwardedFor}
 		})}, after: []edit{speak(443, terminated("cert-a"))}},
+		"hsts_is_an_update_of_the_listener":            {before: []edit{speak(443, terminated("cert-a"))}, after: []edit{speak(443, terminated("cert-a")), speak(443, strict(31536000))}},
+		"another_age_of_hsts":                          {before: []edit{speak(443, terminated("cert-a")), speak(443, strict(60))}, after: []edit{speak(443, terminated("cert-a")), speak(443, strict(0))}},
+		"hsts_off":                                     {before: []edit{speak(443, terminated("cert-a")), speak(443, strict(60))}, after: []edit{speak(443, terminated("cert-a"))}},
 		"metrics_are_opened_after_all_else":            {after: []edit{ports(append(two(), port(lb.UDP, 53, 30053))...), nodes("11", "12", "13"), metrics(9100, "10.0.0.0/8")}},
 		"metrics_are_restricted_first":                 {before: []edit{metrics(9100, "0.0.0.0/0")}, after: []edit{nodes("11"), metrics(9100, "10.0.0.0/8")}},
 		"metrics_at_another_port":                      {before: []edit{metrics(9100, "10.0.0.0/8")}, after: []edit{metrics(9101, "10.0.0.0/8")}},

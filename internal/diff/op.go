@@ -68,6 +68,7 @@ type UpdateListener struct {
 	// InsertHeaders set to an empty list removes all headers.
 	InsertHeaders *[]string `json:"insertHeaders,omitempty"`
 	TLS           *lb.TLS   `json:"tls,omitempty"`
+	HSTS          *lb.HSTS  `json:"hsts,omitempty"`
 	PoolID        *string   `json:"poolID,omitempty"`
 	AdminDown     *bool     `json:"adminDown,omitempty"`
 	// LeftBehind means that Octavia left the listener, or its old pool, PENDING.

@@ -42,7 +42,7 @@ func (op CreateListener) String() string {
 func (op UpdateListener) String() string {
 	return fmt.Sprintf("update port %s: %s", portText(op.Key), fields(
 		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs), change("timeouts", op.Timeouts),
-		change("headers added", op.InsertHeaders), change("TLS", op.TLS), change("pool", op.PoolID), change("admin down", op.AdminDown))) + unfinished(op.LeftBehind) + repeats(op.Failed)
+		change("headers added", op.InsertHeaders), change("TLS", op.TLS), change("HSTS", op.HSTS), change("pool", op.PoolID), change("admin down", op.AdminDown))) + unfinished(op.LeftBehind) + repeats(op.Failed)
 }
 
 func (op DeleteListener) String() string {

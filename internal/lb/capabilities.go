@@ -80,6 +80,8 @@ const (
 	FeatureAdditionalVIPs
 	// FeaturePrometheus: listeners that export metrics of the load balancer to Prometheus. 2.25, not ovn.
 	FeaturePrometheus
+	// FeatureHSTS: header Strict-Transport-Security of listeners that terminate TLS. 2.27, not ovn.
+	FeatureHSTS
 )
 
 var features = map[Feature]struct {
@@ -114,6 +116,7 @@ var features = map[Feature]struct {
 	FeatureSCTPMonitor:          {name: "sctp-monitor", doc: "health monitors of SCTP ports", since: Version{2, 23}, notOVN: true},
 	FeatureAdditionalVIPs:       {name: "additional-vips", doc: "two IP families on one load balancer (dual-stack)", since: Version{2, 26}, notOVN: true},
 	FeaturePrometheus:           {name: "metrics", doc: "metrics of the load balancer for Prometheus", since: Version{2, 25}, notOVN: true},
+	FeatureHSTS:                 {name: "hsts", doc: "HTTP Strict Transport Security (HSTS) of TLS ports", since: Version{2, 27}, notOVN: true},
 }
 
 // ProviderOVN is the provider that uses OVN's own load balancing. It supports fewer features than the others.

@@ -94,7 +94,9 @@ type Listener struct {
 	// sorted.
 	InsertHeaders []string `json:"insertHeaders,omitempty"`
 	// TLS is set for TERMINATED_HTTPS listeners.
-	TLS       *TLS `json:"tls,omitempty"`
+	TLS *TLS `json:"tls,omitempty"`
+	// HSTS is the header that a TERMINATED_HTTPS listener adds to each answer.
+	HSTS      HSTS `json:"hsts,omitzero"`
 	AdminDown bool `json:"adminDown,omitempty"`
 	// Pool is the default pool. A wanted PROMETHEUS listener has none; an observed listener may have none.
 	Pool *Pool `json:"pool,omitempty"`

@@ -16,6 +16,18 @@ type TLS struct {
 	SNI []string `json:"sni,omitempty"`
 }
 
+// HSTS is header Strict-Transport-Security (RFC 6797), by which browsers use a host with TLS only. The zero value is no
+// header.
+type HSTS struct {
+	// Enabled adds the header. With a MaxAgeSeconds of 0 it tells browsers to forget what an earlier one said.
+	Enabled bool `json:"enabled"`
+	// MaxAgeSeconds is how long browsers remember it.
+	MaxAgeSeconds int `json:"maxAgeSeconds"`
+	// IncludeSubdomains extends it to all subdomains of the host, and Preload lets the host be built into browsers.
+	IncludeSubdomains bool `json:"includeSubdomains,omitempty"`
+	Preload           bool `json:"preload,omitempty"`
+}
+
 // Refs returns all references, sorted, without duplicates.
 func (t TLS) Refs() []string {
 	refs := slices.Clone(t.SNI)

@@ -55,6 +55,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 			setText(set, "default_tls_container_ref", op.TLS.Certificate)
 			set["sni_container_refs"] = append([]string{}, op.TLS.SNI...)
 		}
+		setHSTS(set, op.HSTS)
 		setIf(set, "default_pool_id", op.PoolID)
 		setAdminState(set, op.AdminDown)
 		return diff.Created{}, c.put(ctx, what, "listeners/"+op.ID, fields{"listener": set})
@@ -186,6 +187,9 @@ func (c *Client) listener(l lb.Listener) fields {
 			object["sni_container_refs"] = l.TLS.SNI
 		}
 	}
+	if l.HSTS.Enabled { // some clouds do not know the fields
+		setHSTS(object, &l.HSTS)
+	}
 	return object
 }
 
@@ -196,6 +200,17 @@ func headers(names []string) map[string]string {
 		on[name] = "true"
 	}
 	return on
+}
+
+// setHSTS sets all fields together: Octavia refuses the others without an age.
+func setHSTS(object fields, h *lb.HSTS) {
+	if h == nil {
+		return
+	}
+	object["hsts_max_age"], object["hsts_include_subdomains"], object["hsts_preload"] = nil, h.IncludeSubdomains, h.Preload
+	if h.Enabled {
+		object["hsts_max_age"] = h.MaxAgeSeconds
+	}
 }
 
 func setTimeouts(object fields, t *lb.Timeouts) {

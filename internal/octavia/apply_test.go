@@ -132,6 +132,25 @@ var requests = map[string]struct {
 		method: "PUT", path: "listeners/l1",
 		body: `{"listener": {"allowed_cidrs": ["192.0.2.0/24"], "connection_limit": -1, "default_pool_id": "p2", "admin_state_up": true}}`,
 	},
+	"a listener's HSTS": {
+		op:     diff.UpdateListener{ID: "l1", HSTS: &lb.HSTS{Enabled: true, Preload: true}},
+		method: "PUT", path: "listeners/l1",
+		body: `{"listener": {"hsts_max_age": 0, "hsts_include_subdomains": false, "hsts_preload": true}}`,
+	},
+	"the end of HSTS": {
+		op:     diff.UpdateListener{ID: "l1", HSTS: &lb.HSTS{}},
+		method: "PUT", path: "listeners/l1",
+		body: `{"listener": {"hsts_max_age": null, "hsts_include_subdomains": false, "hsts_preload": false}}`,
+	},
+	"a listener that ends TLS, with HSTS": {
+		op: diff.CreateListener{LoadBalancerID: "lb1", PoolID: "p1", Listener: lb.Listener{
+			Name: "listener", Protocol: lb.ListenerTerminatedHTTPS, Port: 443, ConnectionLimit: -1, TLS: &lb.TLS{Certificate: "a"},
+			HSTS: lb.HSTS{Enabled: true, MaxAgeSeconds: 60, IncludeSubdomains: true}}},
+		method: "POST", path: "listeners",
+		body: `{"listener": {"name": "listener", "protocol": "TERMINATED_HTTPS", "protocol_port": 443, "connection_limit": -1,
+			"default_tls_container_ref": "a", "hsts_max_age": 60, "hsts_include_subdomains": true, "hsts_preload": false,
+			"loadbalancer_id": "lb1", "default_pool_id": "p1", "admin_state_up": true}}`,
+	},
 	"a listener's limit alone": {
 		op:     diff.UpdateListener{ID: "l1", ConnectionLimit: &limit},
 		method: "PUT", path: "listeners/l1", body: `{"listener": {"connection_limit": 100}}`,

@@ -90,6 +90,9 @@ type listenerDocument struct {
 	InsertHeaders   map[string]any      `json:"insert_headers"`
 	Certificate     *string             `json:"default_tls_container_ref"`
 	SNI             []string            `json:"sni_container_refs"`
+	HSTSMaxAge      *int                `json:"hsts_max_age"`
+	HSTSSubdomains  bool                `json:"hsts_include_subdomains"`
+	HSTSPreload     bool                `json:"hsts_preload"`
 	DefaultPoolID   *string             `json:"default_pool_id"`
 }
 
@@ -97,7 +100,7 @@ func (d listenerDocument) model() lb.Listener {
 	return lb.Listener{
 		ID: d.ID, Name: d.Name, Tags: d.Tags, Protocol: d.Protocol, Port: d.ProtocolPort,
 		ConnectionLimit: d.ConnectionLimit, AllowedCIDRs: d.AllowedCIDRs, AdminDown: !d.AdminStateUp,
-		Timeouts: d.timeouts(), InsertHeaders: d.headers(), TLS: d.tls(), ProvisioningStatus: d.ProvisioningStatus,
+		Timeouts: d.timeouts(), InsertHeaders: d.headers(), TLS: d.tls(), HSTS: d.hsts(), ProvisioningStatus: d.ProvisioningStatus,
 	}
 }
 
@@ -118,6 +121,14 @@ func (d listenerDocument) tls() *lb.TLS {
 		return nil
 	}
 	return &lb.TLS{Certificate: value(d.Certificate), SNI: d.SNI}
+}
+
+// hsts returns no header if Octavia is too old to show any.
+func (d listenerDocument) hsts() lb.HSTS {
+	if d.HSTSMaxAge == nil {
+		return lb.HSTS{}
+	}
+	return lb.HSTS{Enabled: true, MaxAgeSeconds: *d.HSTSMaxAge, IncludeSubdomains: d.HSTSSubdomains, Preload: d.HSTSPreload}
 }
 
 // timeouts returns nil if Octavia is too old to show any.

@@ -49,6 +49,7 @@ const (
 	tellsHost      = "must be a DNS name in lower case, such as www.example.com, not an address"
 	tellsMethod    = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
 	tellsMembers   = "must be a whole number of nodes from 0 to 2147483647"
+	tellsAge       = "must be a whole number of seconds from 0 to 2147483647"
 	tellsLimit     = "must be a whole number of connections from -1 to 2147483647"
 	tellsTimeout   = "must be a whole number of milliseconds from 0 to 2073600000"
 	tellsPort      = "must be a whole number from 1 to 65535"
@@ -155,6 +156,11 @@ var bad = []value{
 	{"proxy-protocol", "True", tellsProxy},
 	{"proxy-protocol", "v3", tellsProxy},
 	{"x-forwarded-for", "For", tellsBoolean},
+	{annotation.HSTSMaxAge, "-1", tellsAge},
+	{annotation.HSTSMaxAge, "1y", tellsAge},
+	{annotation.HSTSMaxAge, "2147483648", tellsAge},
+	{annotation.HSTSIncludeSubdomains, "yes", tellsBoolean},
+	{annotation.HSTSPreload, "1", tellsBoolean},
 	{annotation.ProtocolsKey, "80", tellsProtocols + `, and "80" is none`},
 	{annotation.ProtocolsKey, "80=HTTP,81=http", tellsProtocols + `, and "81=http" is none`},
 	{annotation.ProtocolsKey, "80=HTTP=HTTP", tellsProtocols},
@@ -176,6 +182,9 @@ var good = []value{
 	{"proxy-protocol", " v2", ""},
 	{"proxy-protocol", "", ""},
 	{"x-forwarded-for", "true", ""},
+	{annotation.HSTSMaxAge, " 31536000", ""},
+	{annotation.HSTSMaxAge, "0", ""},
+	{annotation.HSTSPreload, "true", ""},
 	{"default-tls-container-ref", "https://barbican.example.com/v1/containers/" + someID, ""},
 	{"default-tls-container-ref", "", ""},
 	{"tls-secret", " web-tls.example", ""},
