@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/netip"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 )
@@ -58,6 +59,7 @@ func (c *Cloud) forward(loadBalancerID string) {
 		}
 	}
 	lb.Moved = c.movedFrom(loadBalancerID)
+	lb.Listeners = c.admitted(loadBalancerID, lb.Listeners)
 	// VIPs of IPv6 and of networks that are not on loopback have no data plane.
 	loopback := lb.Addresses[:0:0]
 	for _, ip := range lb.Addresses {
@@ -73,6 +75,25 @@ func (c *Cloud) forward(loadBalancerID string) {
 		c.logger.Error(err, "the data plane cannot do all that the load balancer asks for", "loadbalancer", loadBalancerID)
 	}
 	c.octavia.SetClosed(loadBalancerID, closedListeners(err))
+}
+
+// admitted returns the listeners that the security groups of a VIP, if any, let somebody connect to. Rules that change
+// count when the load balancer changes next.
+func (c *Cloud) admitted(loadBalancerID string, all []dataplane.Listener) (open []dataplane.Listener) {
+	groups := c.octavia.VIPGroups(loadBalancerID)
+	if len(groups) == 0 {
+		return all
+	}
+	for _, l := range all {
+		protocol := "tcp"
+		if l.Protocol == "UDP" || l.Protocol == "SCTP" {
+			protocol = strings.ToLower(l.Protocol)
+		}
+		if l.AllowedCIDRs = c.neutron.Admitted(groups, protocol, l.Port); len(l.AllowedCIDRs) > 0 {
+			open = append(open, l)
+		}
+	}
+	return open
 }
 
 // findMembers replaces addresses of members by those at which the data plane finds them.

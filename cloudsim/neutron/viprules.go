@@ -56,6 +56,52 @@ func (s *Service) SetVIPRules(portID string, wanted []VIPRule) (there []VIPRule,
 	return there, err
 }
 
+// SetVIPGroups gives a VIP's port these security groups beside its own.
+func (s *Service) SetVIPGroups(portID string, groups []string) error {
+	return s.change(func() error {
+		p := s.ports[portID]
+		if p == nil || s.vipGroups[portID] == "" {
+			return nil
+		}
+		for _, id := range groups {
+			if s.groups[id] == nil {
+				return groupMissing(id)
+			}
+		}
+		p.groups = append([]string{s.vipGroups[portID]}, groups...)
+		return nil
+	})
+}
+
+// SecurityGroup reports whether there is a security group that the project may use; with an empty project, any.
+func (s *Service) SecurityGroup(projectID, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.groups[id]
+	return g != nil && owns(onBehalfOf(projectID), g.project)
+}
+
+// Admitted returns where the clients may be whom the security groups let connect to a port.
+// Rules that name other groups let nobody in: the simulator's clients are no servers.
+func (s *Service) Admitted(groups []string, protocol string, port int) (from []netip.Prefix) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.rules {
+		inRange := (r.min == nil || *r.min <= port) && (r.max == nil || *r.max >= port)
+		if !slices.Contains(groups, r.group) || r.direction != "ingress" || r.remote != "" || r.protocol != "" && r.protocol != protocol || !inRange {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(r.prefix)
+		if err != nil && r.ethertype == "IPv4" {
+			prefix = netip.MustParsePrefix("0.0.0.0/0")
+		} else if err != nil {
+			prefix = netip.MustParsePrefix("::/0")
+		}
+		from = append(from, prefix)
+	}
+	return from
+}
+
 // SetServiceQuota is SetQuota for the project of Octavia, which has the security groups of VIPs.
 func (s *Service) SetServiceQuota(resource string, limit int) {
 	s.SetQuota(s.serviceProject, resource, limit)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
 // What tests and the other services of the simulator do with load balancers, not
@@ -40,6 +41,17 @@ func (s *Service) VIPPortID(loadBalancerID string) (string, bool) {
 		return "", false
 	}
 	return lb.Port, true
+}
+
+// VIPGroups returns the security groups that say who may connect to a load balancer. There are none if its provider does
+// nothing with them.
+func (s *Service) VIPGroups(loadBalancerID string) []string {
+	s.state.RLock()
+	defer s.state.RUnlock()
+	if lb, ok := s.state.LoadBalancers.Find(loadBalancerID); ok && lb.Provider != provider.OVN {
+		return lb.VIPGroups
+	}
+	return nil
 }
 
 // LoadBalancerOfPort returns the id of the load balancer that has its VIPs on a

@@ -26,6 +26,10 @@ var loadBalancerResource = &resource[*model.LoadBalancer]{
 	known: func(s *state.State) state.Index[*model.LoadBalancer] { return s.LoadBalancers },
 	find:  byID((*request).loadBalancer),
 	rows:  (*request).visible, update: updateLoadBalancer, remove: deleteLoadBalancer,
+	admitChange: func(r *request, v schema.Values) error {
+		_, err := r.checks.VIPGroups(v)
+		return err
+	},
 }
 
 // loadBalancerRoutes has a create of its own, which asks Neutron without the lock.
@@ -51,12 +55,17 @@ func createLoadBalancer(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	groups, err := r.checks.VIPGroups(v)
+	if err != nil {
+		return answer{}, err
+	}
 	r.state.RLock()
 	lb, err := r.checks.NewLoadBalancer(v, project)
 	r.state.RUnlock()
 	if err != nil {
 		return answer{}, err
 	}
+	lb.VIPGroups = groups
 	if err := allocateVIP(r, lb, vip); err != nil {
 		return answer{}, err
 	}
@@ -121,12 +130,20 @@ func updateLoadBalancer(r *request, lb *model.LoadBalancer, v schema.Values) err
 	if err != nil {
 		return err
 	}
+	groups := slices.Compact(slices.Sorted(slices.Values(v.Texts("vip_sg_ids"))))
+	if err := validate.CheckVIPGroups(lb, groups); err != nil {
+		return err
+	}
 	c := r.state.Begin(r.Context(), lb, model.PendingUpdate)
 	if c == nil {
 		return wrongState(lb)
 	}
 	v.Set("name", &lb.Name)
 	v.Set("description", &lb.Description)
+	if v.Has("vip_sg_ids") {
+		lb.VIPGroups = groups
+		c.Admits()
+	}
 	lb.AdminUp = v.Flag("admin_state_up", lb.AdminUp)
 	if tags != nil {
 		lb.Tags = tags

@@ -33,8 +33,10 @@ type resource[T model.Item] struct {
 	admit func(r *request, v schema.Values) error
 	// create may be nil: the route is another one.
 	create func(r *request, v schema.Values) (T, error)
-	update func(r *request, item T, v schema.Values) error
-	remove func(r *request, item T) error
+	// admitChange refuses an update before the lock is taken; may be nil.
+	admitChange func(r *request, v schema.Values) error
+	update      func(r *request, item T, v schema.Values) error
+	remove      func(r *request, item T) error
 }
 
 func (res *resource[T]) routes(route router) {
@@ -91,6 +93,11 @@ func (res *resource[T]) change(r *request) (answer, error) {
 	v, err := r.parse(cmp.Or(res.changeRoot, res.root), res.kind.One, res.changes)
 	if err != nil {
 		return answer{}, err
+	}
+	if res.admitChange != nil {
+		if err := res.admitChange(r, v); err != nil {
+			return answer{}, err
+		}
 	}
 	r.state.Lock()
 	defer r.state.Unlock()

@@ -22,7 +22,15 @@ import (
 )
 
 // newestMinor is the newest API version that is simulated, 2.newestMinor.
-const newestMinor = 27
+const newestMinor = 29
+
+// usualMinor is the API version of a release of which none is chosen.
+func usualMinor(r release.Release) int {
+	if r < release.Epoxy {
+		return 27
+	}
+	return newestMinor
+}
 
 // VIPNetwork is what Octavia asks of Neutron, as an admin. It is called without
 // any lock of this package held.
@@ -36,6 +44,8 @@ type VIPNetwork interface {
 	// SetVIPRules makes the rules of the security group of a VIP's port, as far as the
 	// quota of Octavia's project allows, and returns those that there are then.
 	SetVIPRules(portID string, wanted []neutron.VIPRule) ([]neutron.VIPRule, error)
+	// SetVIPGroups gives the port these security groups beside that of the VIP.
+	SetVIPGroups(portID string, groups []string) error
 }
 
 // SecretReader reads certificates out of Barbican.
@@ -61,8 +71,9 @@ type Options struct {
 	Release release.Release
 	// Network allocates VIPs.
 	Network VIPNetwork
-	// APIVersion is the newest API version to offer, "2.0" to "2.27" (the
-	// default). Features of later versions are unknown to the service.
+	// APIVersion is the newest API version to offer, "2.0" to "2.29"; empty is
+	// that of the release, 2.27 or, since 2025.1, 2.29. Features of later
+	// versions are unknown to the service.
 	APIVersion string
 	// Provider is the default provider, "amphora" or "ovn"; empty is amphora.
 	Provider string
@@ -126,7 +137,7 @@ func New(o Options) (*Service, error) {
 		release: o.Release, network: o.Network, secrets: o.Secrets, reserved: o.ReservedIPs,
 		state: state.New(state.Options{
 			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport, LateChildren: o.Release >= release.Epoxy,
-			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, SetVIPRules: o.Network.SetVIPRules, OnChange: o.OnChange,
+			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, SetVIPRules: o.Network.SetVIPRules, SetVIPGroups: o.Network.SetVIPGroups, OnChange: o.OnChange,
 		}),
 	}
 	s.SetTimes(o.BuildTime, o.UpdateTime, o.DeleteTime)
@@ -139,7 +150,7 @@ func New(o Options) (*Service, error) {
 // SetOffer changes Options.APIVersion and Options.Provider: both, or none and an
 // error. What was made with features of a later version stays, but is not shown.
 func (s *Service) SetOffer(apiVersion, defaultProvider string) error {
-	minor, err := parseVersion(apiVersion)
+	minor, err := s.parseVersion(apiVersion)
 	if err != nil {
 		return err
 	}
@@ -154,9 +165,9 @@ func (s *Service) SetOffer(apiVersion, defaultProvider string) error {
 	return nil
 }
 
-func parseVersion(v string) (minor int, err error) {
+func (s *Service) parseVersion(v string) (minor int, err error) {
 	if v == "" {
-		return newestMinor, nil
+		return usualMinor(s.release), nil
 	}
 	major, rest, ok := strings.Cut(strings.TrimPrefix(v, "v"), ".")
 	if minor, err = strconv.Atoi(rest); !ok || major != "2" || err != nil || minor < 0 || minor > newestMinor {

@@ -45,7 +45,7 @@ func TestVersionsAreListedFromTheOldestToTheNewest(t *testing.T) {
 }
 
 func TestVersionsThatCannotBeSimulatedAreRefused(t *testing.T) {
-	for _, v := range []string{"2", "2.28", "3.0", "2.x", "2.-1", "1.9"} {
+	for _, v := range []string{"2", "2.30", "3.0", "2.x", "2.-1", "1.9"} {
 		if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
 			t.Errorf("version %q is taken", v)
 		}
@@ -91,7 +91,7 @@ func TestAnOldCloudDoesNotKnowWhatCameLater(t *testing.T) {
 func TestAnOldCloudDoesNotShowWhatCameLater(t *testing.T) {
 	for since, field := range map[int]string{
 		5: "loadbalancer.tags", 6: "loadbalancer.flavor_id", 14: "loadbalancer.availability_zone", 26: "loadbalancer.additional_vips",
-		1: "listener.timeout_client_data", 12: "listener.allowed_cidrs", 27: "listener.hsts_max_age", 10: "healthmonitor.http_version",
+		1: "listener.timeout_client_data", 12: "listener.allowed_cidrs", 29: "loadbalancer.vip_sg_ids", 27: "listener.hsts_max_age", 10: "healthmonitor.http_version",
 	} {
 		kind, name, _ := strings.Cut(field, ".")
 		for minor, shown := range map[int]bool{since - 1: false, since: true} {
@@ -107,7 +107,7 @@ func TestAnOldCloudDoesNotShowWhatCameLater(t *testing.T) {
 
 func TestTheOfferChangesWhileTheServiceRuns(t *testing.T) {
 	c := newCloud(t, Options{})
-	if err := c.SetOffer("2.28", "ovn"); err == nil {
+	if err := c.SetOffer("2.30", "ovn"); err == nil {
 		t.Error("a version that cannot be simulated is taken")
 	}
 	if err := c.SetOffer("2.10", "f5"); err == nil {

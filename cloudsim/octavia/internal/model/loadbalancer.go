@@ -14,6 +14,7 @@ type LoadBalancer struct {
 	Address                    string
 	CIDR                       netip.Prefix // of the VIP's subnet
 	Additional                 []AdditionalVIP
+	VIPGroups                  []string // security groups in place of source ranges
 	AdminUp                    bool
 	Listeners                  []*Listener
 	Pools                      []*Pool

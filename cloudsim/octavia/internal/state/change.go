@@ -90,6 +90,9 @@ func (c *Change) touch(o *model.Object, to model.ProvisioningStatus) {
 	c.touched = append(c.touched, o)
 }
 
+// Admits says that the change is about who may connect to which port.
+func (c *Change) Admits() { c.admits = true }
+
 // add takes a new object, in PENDING_CREATE, into the change.
 func (c *Change) add(o *model.Object) { c.touched = append(c.touched, o) }
 
@@ -165,9 +168,12 @@ func (c *Change) finish() {
 		c.fail = c.fail || err != nil
 	}
 	if c.admits && !c.fail && !c.failsChildren && lb.Provider != provider.OVN {
-		rules := provider.VIPRules(lb)
+		rules, groups := provider.VIPRules(lb), lb.VIPGroups
 		s.Unlock()
 		there, err := s.options.SetVIPRules(lb.Port, rules)
+		if err == nil {
+			err = s.options.SetVIPGroups(lb.Port, groups)
+		}
 		s.Lock()
 		if err != nil {
 			c.failsChildren = true

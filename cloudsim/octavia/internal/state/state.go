@@ -26,6 +26,8 @@ type Options struct {
 	ReleaseVIP func(portID string) error
 	// SetVIPRules makes the rules of the port's security group. It is called without the lock.
 	SetVIPRules func(portID string, wanted []neutron.VIPRule) ([]neutron.VIPRule, error)
+	// SetVIPGroups gives the port security groups beside that of the VIP. It is called without the lock.
+	SetVIPGroups func(portID string, groups []string) error
 	// OnChange is called without the lock when a change has ended.
 	OnChange func(loadBalancerID string)
 }

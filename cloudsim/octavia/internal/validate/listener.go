@@ -46,6 +46,9 @@ func (c *Checks) NewListener(lb *model.LoadBalancer, v schema.Values, p *model.P
 			return nil, duplicateListener(other.Protocol, l.Port)
 		}
 	}
+	if err := checkAccess(lb.VIPGroups, l.CIDRs); err != nil {
+		return nil, err
+	}
 	return l, checkCIDRs(lb, l.CIDRs)
 }
 
@@ -197,6 +200,9 @@ func (c *Checks) ChangeListener(l *model.Listener, v schema.Values) error {
 	if v.Has("allowed_cidrs") {
 		l.CIDRs = v.Texts("allowed_cidrs")
 		if err := checkCIDRs(l.LB, l.CIDRs); err != nil {
+			return err
+		}
+		if err := checkAccess(l.LB.VIPGroups, l.CIDRs); err != nil {
 			return err
 		}
 		if len(slices.Compact(slices.Sorted(slices.Values(l.CIDRs)))) < len(l.CIDRs) {

@@ -23,6 +23,8 @@ type Network interface {
 	Subnet(projectID, id string) (neutron.SubnetInfo, bool)
 	// Network reports whether the project may use a network.
 	Network(projectID, id string) bool
+	// SecurityGroup reports whether the project may use a security group.
+	SecurityGroup(projectID, id string) bool
 }
 
 // Checks are what one request is checked against.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 )
 
@@ -77,6 +78,37 @@ func (c *Checks) additionalVIPs(req *neutron.VIPRequest, v schema.Values) error 
 			return fault.Invalid("All VIP subnets must belong to the same network.")
 		}
 		req.Additional = append(req.Additional, neutron.VIPAddress{SubnetID: id, Address: a.Text("ip_address")})
+	}
+	return nil
+}
+
+// VIPGroups reads and checks the security groups that the request wants for the VIP. Octavia asks Neutron with the caller's
+// token.
+func (c *Checks) VIPGroups(v schema.Values) ([]string, error) {
+	groups := slices.Compact(slices.Sorted(slices.Values(v.Texts("vip_sg_ids"))))
+	for _, id := range groups {
+		if !c.mayAskNetwork("security-groups", id) || !c.Network.SecurityGroup(c.networkView(), id) {
+			return nil, fault.BadSubresource("Security Group", id)
+		}
+	}
+	return groups, nil
+}
+
+// checkAccess refuses source ranges, also such that everybody is in, beside security groups. How Octavia words that was not
+// recorded.
+func checkAccess(groups, cidrs []string) error {
+	if len(groups) > 0 && len(cidrs) > 0 {
+		return fault.Invalid("allowed_cidrs of listeners and vip_sg_ids of their load balancer cannot be used together.")
+	}
+	return nil
+}
+
+// CheckVIPGroups refuses security groups for a load balancer of which a listener has source ranges.
+func CheckVIPGroups(lb *model.LoadBalancer, groups []string) error {
+	for _, l := range lb.Listeners {
+		if err := checkAccess(groups, l.CIDRs); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -49,6 +49,12 @@ func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 			d.optional("ip_address", lb.Additional[i].Address)
 		})
 	}
+	if d.since(28) {
+		d.text("vip_vnic_type", "normal")
+	}
+	if d.since(29) {
+		d.texts("vip_sg_ids", lb.VIPGroups)
+	}
 }
 
 // renderCommon writes what all resources of a tree have.
