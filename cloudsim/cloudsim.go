@@ -199,7 +199,7 @@ func (c *Cloud) start() error {
 	compute := c.options.Nova
 	compute.SecurityGroups, compute.Interfaces = c.securityGroupsOf, c.interfaces
 	c.nova = nova.New(compute)
-	c.barbican = barbican.New(barbican.Options{})
+	c.barbican = barbican.New(barbican.Options{Release: c.options.Release})
 	c.glance = glance.New("ubuntu-24.04", c.ids.AdminProject, time.Now())
 	if err := c.makeNetworkAndBalancer(); err != nil {
 		return err

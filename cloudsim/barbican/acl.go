@@ -134,15 +134,17 @@ func (s *Service) deleteACL(w http.ResponseWriter, r *http.Request, k kind, o *o
 	return nil
 }
 
-// grant lets a user read the object, if the caller may say so.
+// grant lets a user read the object, if the caller may say so. It takes two requests in the caller's name: the list is
+// read, and changed unless the user is in it.
 func (s *Service) grant(caller wire.Identity, o *object, userID string) error {
-	if !o.mayReadACL(caller) {
+	list := "/v1/" + s.collectionOf(o) + "/" + o.id + "/acl"
+	if !o.mayReadACL(caller) || !caller.May("key-manager", http.MethodGet, list) {
 		return notAllowed("ACL(s) retrieval")
 	}
 	if o.acl != nil && slices.Contains(o.acl.users, userID) {
 		return nil
 	}
-	if !o.mayChange(caller) {
+	if !o.mayChange(caller) || !caller.May("key-manager", http.MethodPut, list) {
 		return notAllowed("ACL(s) Update")
 	}
 	if o.acl == nil {
@@ -150,4 +152,12 @@ func (s *Service) grant(caller wire.Identity, o *object, userID string) error {
 	}
 	o.acl.users, o.acl.updated = append(slices.Clone(o.acl.users), userID), s.now()
 	return nil
+}
+
+// collectionOf names the collection that has the object.
+func (s *Service) collectionOf(o *object) string {
+	if s.container(o.id) != nil {
+		return "containers"
+	}
+	return "secrets"
 }

@@ -4,7 +4,7 @@
 // Package barbican simulates OpenStack's key manager, Barbican v1: secrets with
 // their payloads, containers that hold references to secrets, who uses them and
 // who may read them. It lets the simulated Octavia read certificates. It imports
-// only package wire.
+// only packages release and wire.
 package barbican
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -24,11 +25,14 @@ import (
 type Options struct {
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
+	// Release is the release of OpenStack that is played.
+	Release release.Release
 }
 
 // Service is Barbican. It is used by many goroutines.
 type Service struct {
-	now func() time.Time
+	now     func() time.Time
+	release release.Release
 
 	mu         sync.Mutex
 	secrets    []*secret
@@ -47,7 +51,7 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Service{now: o.Now}
+	return &Service{now: o.Now, release: o.Release}
 }
 
 // Counts returns how many objects of each kind there are.

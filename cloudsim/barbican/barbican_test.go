@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -109,6 +111,42 @@ func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
 	}
 	if _, answer := v.do(t, alice, "GET", pathOf(ref)+"/acl", ""); answer["read"].(map[string]any)["users"].([]any)[0] != "octavia" {
 		t.Errorf("the reader is not on the list: %v", answer)
+	}
+}
+
+// A release before 2025.1 gets another token in the caller's name, which a delegated one is no login for. Later ones use the
+// caller's, as far as its access rules allow.
+func TestReaderActsForADelegatedCallerSince2025AsFarAsAccessRulesAllow(t *testing.T) {
+	only := func(methods ...string) func(service, method, path string) bool {
+		return func(service, method, path string) bool {
+			return service == "key-manager" && slices.Contains(methods, method) && strings.HasSuffix(path, "/acl")
+		}
+	}
+	for name, tc := range map[string]struct {
+		delegated bool
+		allowed   func(service, method, path string) bool
+		old, new  bool
+	}{
+		"a user":          {old: true, new: true},
+		"no access rules": {delegated: true, new: true},
+		"access rules without the lists of access":       {delegated: true, allowed: only()},
+		"access rules that let it read the lists":        {delegated: true, allowed: only(http.MethodGet)},
+		"access rules that let it change the lists":      {delegated: true, allowed: only(http.MethodPut)},
+		"access rules that let it read and change these": {delegated: true, allowed: only(http.MethodGet, http.MethodPut), new: true},
+	} {
+		for r, want := range map[release.Release]bool{release.Zed: tc.old, release.Epoxy: tc.new, release.Newest: tc.new} {
+			v := newVault()
+			v.release = r
+			ref := v.secret(t, hello)
+			_, answer := v.do(t, alice, "POST", "/v1/containers", fmt.Sprintf(`{"type": "generic", "secret_refs": [{"name": "it", "secret_ref": %q}]}`, ref))
+			who := alice
+			who.Delegated, who.Allowed = tc.delegated, tc.allowed
+			for _, ref := range []string{answer["container_ref"].(string), ref} {
+				if err := v.ReaderFor("octavia").grant(who, ref); (err == nil) != want {
+					t.Errorf("%s, release %s, %s: %v", name, r, ref, err)
+				}
+			}
+		}
 	}
 }
 

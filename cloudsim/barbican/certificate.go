@@ -14,6 +14,7 @@ import (
 
 	"software.sslmate.com/src/go-pkcs12"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -148,10 +149,15 @@ func (r *Reader) Payload(caller wire.Identity, reference string) ([]byte, error)
 }
 
 // grant lets the reader read what the reference names, and what that holds. Octavia sees
-// to that in the caller's name, with a token that it gets for the caller's.
+// to that in the caller's name: with the caller's token since 2025.1, which is held to its
+// access rules, and before with another one that it gets for that.
 func (r *Reader) grant(caller wire.Identity, reference string) error {
-	if caller.Delegated {
+	exchanges := r.service.release < release.Epoxy
+	if exchanges && caller.Delegated {
 		return refused(http.StatusForbidden, "Using a delegated token to create another token is not allowed.")
+	}
+	if exchanges {
+		caller.Allowed = nil
 	}
 	objects, err := r.objects(reference)
 	if err != nil {

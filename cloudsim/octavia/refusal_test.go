@@ -186,3 +186,18 @@ func TestCertificatesThatCannotBeReadAreRefused(t *testing.T) {
 	}
 	c.await(a.str("loadbalancer.id"), "ACTIVE")
 }
+
+// The controller asks for a listener on a port in use to find out whether Octavia accepts its certificate. octavia.api.v2.controllers.listener
+// looks at certificates before it looks at ports, and at the quota before both.
+func TestACertificateIsCheckedBeforeThePort(t *testing.T) {
+	c := newCloud(t, Options{Secrets: oneSecret{}})
+	id := c.post(`"listeners": [{"protocol": "TCP", "protocol_port": 443}]`).must(http.StatusCreated).str("loadbalancer.id")
+	c.await(id, "ACTIVE")
+	listener := func(ref string) reply {
+		return c.call("POST", "/listeners", `{"listener": {"loadbalancer_id": "`+id+`", "protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": "`+ref+`"}}`)
+	}
+	listener("bad").refused(http.StatusBadRequest, "Could not retrieve certificate: ['bad']")
+	listener("good").refused(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol TCP and protocol_port 443")
+	c.as(admin, "PUT", "/quotas/"+alice.ProjectID, `{"quota": {"listener": 1}}`)
+	listener("bad").refused(http.StatusForbidden, "Quota has been met for resources: Listener")
+}

@@ -66,6 +66,7 @@ func (c *try) file(name string) object {
 // shelf is what the cases about certificates refer to.
 type shelf struct {
 	bundle, legacy, protected, chain, text, pem, revocations, strange string // secrets
+	fresh                                                             string // a secret that one case alone names
 	good, misfit, broken, nameless, generic                           string // containers
 }
 
@@ -80,6 +81,7 @@ func newShelf(t *testing.T) shelf {
 		return c.ref(c.newContainer(kind, object{"certificate": c.newSecret(c.text(certificate)), "private_key": c.newSecret(c.text(key))}))
 	}
 	return shelf{
+		fresh:  secret(c.file("bundle.p12")),
 		bundle: secret(c.file("bundle.p12")), legacy: secret(c.file("legacy.p12")), protected: secret(c.file("protected.p12")), chain: secret(c.file("chain.p12")),
 		text: secret(c.text("hello")), pem: secret(c.text(ca.certificate)),
 		revocations: secret(c.text(ca.revocations)), strange: secret(c.text(stranger.revocations)),
@@ -163,6 +165,19 @@ func TestCertificates(t *testing.T) {
 			token := quiet.use(quiet.newCredential(nil))
 			c.as(k8s).with(token).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.legacy, "protocol_port": 8445})).is(201)
 			c.active(lb)
+		})},
+		{"access rules of an application credential must allow GET and PUT of who may read the secret, for the request to Barbican is made with its token", since(release2025, func(c *try) {
+			quiet := &try{T: c.T, cloud: c.cloud}
+			rule := func(service, method, path string) object {
+				return object{"service": service, "method": method, "path": path}
+			}
+			get, put := rule("key-manager", "GET", "/v1/secrets/*/acl"), rule("key-manager", "PUT", "/v1/secrets/*/acl")
+			for _, rules := range []list{{}, {put}, {get}, {get, put}} {
+				status := map[bool]int{true: 201, false: 400}[len(rules) == 2]
+				token := quiet.use(quiet.newCredential(object{"access_rules": append(list{rule("load-balancer", "POST", "/v2.0/lbaas/listeners")}, rules...)}))
+				quiet.as(k8s).with(token).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.fresh, "protocol_port": 8447})).is(status)
+			}
+			quiet.active(lb)
 		})},
 		{"a create with everything checks certificates too, and makes nothing when it refuses them", func(c *try) {
 			name := c.newName()
