@@ -55,15 +55,29 @@ func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
 	return missing
 }
 
+// Grants parts the calls that the rules of an application credential lack: those that let Octavia read certificates, of which
+// not every cloud makes use, and the others.
+func Grants(missing []calltable.Call) (grants, others []calltable.Call) {
+	for _, c := range missing {
+		if c.GrantsCertificates() {
+			grants = append(grants, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return grants, others
+}
+
 // Without parts the calls that the rules of an application credential lack: features without which it can be created, and
-// other calls. Such a feature is left out if none of the calls is allowed that only it makes. One that is additional is also
-// left out if only some are allowed: rules of an older version or with ** may allow these by chance.
+// other calls, without the grants. Such a feature is left out if none of the calls is allowed that only it makes. One that is
+// additional is also left out if only some are allowed: rules of an older version or with ** may allow these by chance.
 func Without(missing []calltable.Call) (features []calltable.Feature, others []calltable.Call) {
+	_, missing = Grants(missing)
 	for _, name := range calltable.Optional() {
 		f, _ := calltable.FindOptional(name)
 		own, lacking := 0, 0
 		for _, c := range calltable.All() {
-			if c.Feature != f || isShared(c) {
+			if c.Feature != f || isShared(c) || c.GrantsCertificates() {
 				continue
 			}
 			own++

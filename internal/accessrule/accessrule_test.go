@@ -66,7 +66,11 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 		"routers may be read by chance": {rules(func(r applicationcredentials.AccessRule) bool {
 			return strings.Contains(r.Path, "routers") && r.Method == "PUT"
 		}), []calltable.Feature{calltable.FeatureRoutes}, 0},
-		"one call of a feature is new":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Method == "POST" && r.Path == "/v1/secrets" }), nil, 1},
+		"one call of a feature is new":             {rules(func(r applicationcredentials.AccessRule) bool { return r.Method == "POST" && r.Path == "/v1/secrets" }), nil, 1},
+		"created before Octavia read certificates": {rules(func(r applicationcredentials.AccessRule) bool { return strings.HasSuffix(r.Path, "/acl") }), nil, 0},
+		"Octavia may read certificates, and nothing else": {rules(func(r applicationcredentials.AccessRule) bool {
+			return r.Service == calltable.ServiceKeyManager && !strings.HasSuffix(r.Path, "/acl")
+		}), []calltable.Feature{calltable.FeatureCertificates}, 0},
 		"a call that is always needed":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Path == calltable.ProvidersPath }), nil, 1},
 		"another feature is never left out": {rules(func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "floatingips") }), nil, 5},
 	} {
@@ -74,6 +78,21 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 		if diff := cmp.Diff(test.features, features); diff != "" || len(others) != test.others {
 			t.Errorf("%s: other calls %v, features (-want +got):\n%s", name, others, diff)
 		}
+	}
+}
+
+func TestCallsByWhichOctaviaReadsCertificatesAreKeptApart(t *testing.T) {
+	older := slices.DeleteFunc(Rules(nil), func(r applicationcredentials.AccessRule) bool {
+		return strings.HasSuffix(r.Path, "/acl") && r.Method == "PUT" || r.Path == calltable.ProvidersPath
+	})
+	grants, others := Grants(Missing(older))
+	var names []string
+	for _, call := range slices.Concat(grants, others) {
+		names = append(names, call.String())
+	}
+	want := []string{"PUT /v1/secrets/*/acl of key-manager", "PUT /v1/containers/*/acl of key-manager", "GET /v2.0/lbaas/providers of load-balancer"}
+	if diff := cmp.Diff(want, names); diff != "" || len(others) != 1 {
+		t.Errorf("%d others (-want +got):\n%s", len(others), diff)
 	}
 }
 

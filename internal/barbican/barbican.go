@@ -9,7 +9,6 @@ package barbican
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 
@@ -24,14 +23,11 @@ import (
 // *openstack.Error.
 type Client struct {
 	service  *gophercloud.ServiceClient
-	exchange func(context.Context) error
 	expected func() bool
 
 	mu sync.Mutex // guards the fields below
 	// checked are the references that Check has accepted.
 	checked map[lb.SecretRef]bool
-	// accessible is set once Octavia is known to have access to certificates on our behalf.
-	accessible bool
 	// stored are the certificates of Services that are known to exist.
 	stored []lb.Certificate
 	// wanted is set once a Service has requested a certificate. none is set if the last list found none and no Service
@@ -39,19 +35,19 @@ type Client struct {
 	wanted, none bool
 }
 
-// New returns a Client for the Barbican of a session; service is nil if the cloud has none. exchange is the
-// session's CheckExchange. expected reports whether an earlier process may have stored certificates.
-func New(service *gophercloud.ServiceClient, exchange func(context.Context) error, expected func() bool) *Client {
-	return &Client{service: service, exchange: exchange, expected: expected, checked: map[lb.SecretRef]bool{}}
+// New returns a Client for the Barbican of a session; service is nil if the cloud has none. expected reports whether an
+// earlier process may have stored certificates.
+func New(service *gophercloud.ServiceClient, expected func() bool) *Client {
+	return &Client{service: service, expected: expected, checked: map[lb.SecretRef]bool{}}
 }
 
 // Available reports whether the cloud has Barbican.
 func (c *Client) Available() bool { return c != nil && c.service != nil }
 
 // Check checks, in one call, that the reference leads to something that Octavia may accept as a certificate with
-// its key, and that Octavia has access to it on our behalf. An accepted reference is not checked again. An error of
-// class Gone or Invalid means that the reference is unusable. The host in the reference does not matter: only the
-// cloud's own Barbican is asked.
+// its key. Whether Octavia can read it on our behalf, only Octavia can tell. An accepted reference is not checked
+// again. An error of class Gone or Invalid means that the reference is unusable. The host in the reference does not
+// matter: only the cloud's own Barbican is asked.
 func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 	c.mu.Lock()
 	checked := c.checked[ref]
@@ -81,21 +77,8 @@ func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 	if invalid.Message != "" {
 		return &invalid
 	}
-	if err := c.exchange(ctx); err != nil {
-		return inaccessible(openstack.Wrap("check that Octavia can read the certificate in "+ref.Kind+"/"+ref.ID, err))
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.checked[ref] = true
 	return nil
-}
-
-// inaccessible adds to Keystone's refusal of an exchange what the operator can do.
-func inaccessible(err error) error {
-	var e *openstack.Error
-	if errors.As(err, &e) && e.Class == openstack.Invalid {
-		e.Message += " Octavia cannot get a token on behalf of an application credential or a trust; set a user with a password in [Global] of cloud.conf, " +
-			"or, where Octavia needs no such token, set container-store = external in [LoadBalancer]"
-	}
-	return err
 }

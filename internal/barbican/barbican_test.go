@@ -5,7 +5,6 @@ package barbican_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -55,7 +54,7 @@ func newCloud(t *testing.T) cloud {
 	}
 	t.Cleanup(session.Close)
 	c.Recorder().Reset()
-	return cloud{c, barbican.New(session.KeyManager(), session.CheckExchange, never), session, t}
+	return cloud{c, barbican.New(session.KeyManager(), never), session, t}
 }
 
 // store keeps something in Barbican, past the record of calls, and returns its
@@ -140,41 +139,11 @@ func TestAnUnusableCertificateIsAnError(t *testing.T) {
 	}
 }
 
-// Octavia gets at a certificate with a token that it is given for ours, which Keystone
-// gives to nobody who came with an application credential.
-func TestACertificateWithoutAccessForOctaviaIsAnError(t *testing.T) {
-	c := newCloud(t)
-	bundle := c.store("secrets", map[string]any{"payload": "AAAA", "payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"})
-	conf, err := config.Parse("cloud.conf", []byte(c.CloudConf()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	person, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer person.Close()
-	made, err := person.CreateApplicationCredential(t.Context(), openstack.ApplicationCredential{Name: "k"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.Connect(t.Context(), openstack.Options{Config: config.Global{AuthURL: conf.Global.AuthURL,
-		ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	err = barbican.New(session.KeyManager(), session.CheckExchange, never).Check(t.Context(), bundle)
-	if openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "check that Octavia can read") {
-		t.Errorf("error %v", err)
-	}
-}
-
 func never() bool { return false }
 
 func TestACloudMayHaveNoBarbican(t *testing.T) {
 	var none *barbican.Client
-	if none.Available() || barbican.New(nil, nil, nil).Available() {
+	if none.Available() || barbican.New(nil, nil).Available() {
 		t.Error("there is one")
 	}
 }
@@ -197,8 +166,7 @@ func FuzzAnswers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, container bool) {
 		provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: answering(body)}}
-		c := barbican.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://barbican.test/v1/", Type: "key-manager"},
-			func(context.Context) error { return nil }, never)
+		c := barbican.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://barbican.test/v1/", Type: "key-manager"}, never)
 		ref := lb.SecretRef{Kind: "secrets", ID: "1"}
 		if container {
 			ref.Kind = "containers"

@@ -27,7 +27,7 @@ func TestAnswersOfOtherReleasesMeanTheSame(t *testing.T) {
 	client := &c.session.KeyManager().HTTPClient
 	rapid.Check(t, func(t *rapid.T) {
 		client.Transport = mutate.Newer{Next: direct, Choose: mutate.Choices(rapid.Uint64().Draw(t, "seed"))}
-		fresh := barbican.New(c.session.KeyManager(), c.session.CheckExchange, never)
+		fresh := barbican.New(c.session.KeyManager(), never)
 		if found, err := fresh.Find(t.Context(), stored.Name); err != nil || !slices.Contains(found, stored) {
 			t.Errorf("found %v, %v, want %v", found, err, stored)
 		}

@@ -16,24 +16,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// CheckAccess checks that Octavia would have access to a certificate on our behalf. If not, the error is of class
-// Invalid. A success is not checked again.
-func (c *Client) CheckAccess(ctx context.Context) error {
-	c.mu.Lock()
-	accessible := c.accessible
-	c.mu.Unlock()
-	if accessible {
-		return nil
-	}
-	if err := c.exchange(ctx); err != nil {
-		return inaccessible(openstack.Wrap("check that Octavia can read certificates", err))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.accessible = true
-	return nil
-}
-
 // Find returns the certificates of the name: usually one, several after a create whose answer was lost. Those found
 // or stored before take no call.
 func (c *Client) Find(ctx context.Context, name string) ([]lb.Certificate, error) {

@@ -113,7 +113,7 @@ func TestAListForgetsDeletedCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	another := barbican.New(c.session.KeyManager(), c.session.CheckExchange, never)
+	another := barbican.New(c.session.KeyManager(), never)
 	if err := another.Delete(t.Context(), stored); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestErrorsOfBarbicanDoNotContainThePayload(t *testing.T) {
 
 func TestCertificatesAreListedOnlyWhileSomeMayExist(t *testing.T) {
 	c := newCloud(t)
-	expecting := barbican.New(c.session.KeyManager(), c.session.CheckExchange, func() bool { return true })
+	expecting := barbican.New(c.session.KeyManager(), func() bool { return true })
 	lists := func(client *barbican.Client, calls, found int) {
 		t.Helper()
 		c.Recorder().Reset()

@@ -66,6 +66,9 @@ const ProvidersPath = "/v2.0/lbaas/providers"
 // QuotaPath is the path of the quota of a project in Octavia.
 const QuotaPath = "/v2.0/lbaas/quotas/*"
 
+// SecretsPath is the path of the list of secrets in Barbican.
+const SecretsPath = "/v1/secrets"
+
 const (
 	balancersPath   = "/v2.0/lbaas/loadbalancers"
 	listenersPath   = "/v2.0/lbaas/listeners"
@@ -75,8 +78,8 @@ const (
 	groupsPath      = "/v2.0/security-groups"
 	rulesPath       = "/v2.0/security-group-rules"
 	credentialsPath = "/v3/users/*/application_credentials"
-	secretsPath     = "/v1/secrets"
 	containerPath   = "/v1/containers/*"
+	accessList      = "/acl" // below a secret or a container: who may read it
 )
 
 // calls lists all calls. An application credential that `kube-octavia credential create` made allows nothing else,
@@ -129,11 +132,15 @@ var calls = []Call{
 	{ServiceNetwork, http.MethodDelete, rulesPath + "/*", FeatureSecurityGroups, "remove access to unused NodePorts"},
 	{ServiceNetwork, http.MethodPut, "/v2.0/ports/*", FeatureSecurityGroups, "attach security groups to the ports of nodes, and detach them"},
 
-	{ServiceKeyManager, http.MethodGet, secretsPath, FeatureCertificates, "list the certificates that kube-octavia stored"},
-	{ServiceKeyManager, http.MethodPost, secretsPath, FeatureCertificates, "store the certificate of a Kubernetes Secret"},
-	{ServiceKeyManager, http.MethodGet, secretsPath + "/*", FeatureCertificates, "check that a certificate exists before it is used"},
-	{ServiceKeyManager, http.MethodDelete, secretsPath + "/*", FeatureCertificates, "delete a stored certificate that nothing uses"},
+	{ServiceKeyManager, http.MethodGet, SecretsPath, FeatureCertificates, "list the certificates that kube-octavia stored"},
+	{ServiceKeyManager, http.MethodPost, SecretsPath, FeatureCertificates, "store the certificate of a Kubernetes Secret"},
+	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*", FeatureCertificates, "check that a certificate exists before it is used"},
+	{ServiceKeyManager, http.MethodDelete, SecretsPath + "/*", FeatureCertificates, "delete a stored certificate that nothing uses"},
 	{ServiceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "check that a certificate container exists before it is used"},
+	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*" + accessList, FeatureCertificates, "Octavia, with our token: read who may read a certificate (since 2025.1 or a release before it)"},
+	{ServiceKeyManager, http.MethodPut, SecretsPath + "/*" + accessList, FeatureCertificates, "Octavia, with our token: allow itself to read a certificate (likewise)"},
+	{ServiceKeyManager, http.MethodGet, containerPath + accessList, FeatureCertificates, "Octavia, with our token: read who may read a certificate container (likewise)"},
+	{ServiceKeyManager, http.MethodPut, containerPath + accessList, FeatureCertificates, "Octavia, with our token: allow itself to read a certificate container (likewise)"},
 
 	{ServiceCompute, http.MethodGet, "/v2.1/servers/detail", FeatureNodes, "list the servers of the project"},
 	{ServiceCompute, http.MethodGet, "/v2.1/servers/*", FeatureNodes, "check that a server does not exist before its Node is deleted"},
@@ -214,6 +221,13 @@ func FindAddress(method, path string) (Call, bool) {
 		}
 	}
 	return Call{}, false
+}
+
+// GrantsCertificates reports whether Octavia makes the call, with the token of the request, to be able to read a certificate.
+// Only some releases of Octavia do: OpenStack 2025.1 and newer, and not 2022.2. A token with access rules must allow it there, and
+// nowhere else.
+func (c Call) GrantsCertificates() bool {
+	return c.Feature == FeatureCertificates && strings.HasSuffix(c.Path, accessList)
 }
 
 // String returns the call as "GET /v2.0/ports of network".

@@ -50,7 +50,7 @@ func leftBehind(t *testing.T) (*cloudsim.Cloud, *Cleaner) {
 	can := lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 27}, Provider: "amphora"}
 	c := &Cleaner{
 		Octavia: octavia.New(session.LoadBalancer(), session.ProjectID(), can), Neutron: neutron.New(session.Network(), session.ProjectID()),
-		Barbican: barbican.New(session.KeyManager(), session.CheckExchange, func() bool { return true }),
+		Barbican: barbican.New(session.KeyManager(), func() bool { return true }),
 		Options:  Options{Cluster: lb.Cluster{UID: "uid-1"}}, Interval: 10 * time.Millisecond,
 	}
 	ours := owner("prod", "uid-1", "web")

@@ -175,7 +175,7 @@ func newCleaner(cloud connection.Cloud, options cleanup.Options, streams IO) *cl
 	return &cleanup.Cleaner{
 		Octavia:  octavia.New(session.LoadBalancer(), session.ProjectID(), cloud.Capabilities),
 		Neutron:  neutron.New(session.Network(), session.ProjectID()),
-		Barbican: barbican.New(session.KeyManager(), session.CheckExchange, func() bool { return true }),
+		Barbican: barbican.New(session.KeyManager(), func() bool { return true }),
 		Options:  options,
 		Interval: cleanupInterval,
 		Progress: cleanup.ProgressTo(streams.Err, "deleted %d of %d objects"),

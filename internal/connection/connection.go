@@ -9,7 +9,6 @@ package connection
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,11 +17,13 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
@@ -188,8 +189,8 @@ func (o *Options) place(err error) error {
 
 // unlimitedChildren reports whether no quota limits what is below load balancers. Not to know it is no reason to stop.
 func unlimitedChildren(ctx context.Context, session *openstack.Session, log logr.Logger) bool {
-	if slices.ContainsFunc(session.MissingRules(), func(c calltable.Call) bool { return c.Path == calltable.QuotaPath }) {
-		return false // a call that no access rule allows would only renew the token
+	if !session.MayCall(calltable.QuotaPath) {
+		return false
 	}
 	quota, err := octavia.New(session.LoadBalancer(), session.ProjectID(), lb.Capabilities{}).Quota(ctx)
 	if err != nil {
@@ -278,20 +279,29 @@ func (o *Options) LookAtCluster(ctx context.Context) (v ClusterView, err error) 
 // the second reader, which must have no cache.
 func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy claim.Policy) *planner.Planner {
 	session, settings, can := cloud.Session, cloud.Config.LoadBalancer, cloud.Capabilities
-	// With an application credential there are hardly any certificates, and one that an older
-	// version made may not list them.
-	expectsCertificates := func() bool { return settings.ExternalContainers() || session.ByPassword() }
 	return &planner.Planner{
 		Reader:       reader,
 		Secrets:      secrets,
 		Octavia:      octavia.New(session.LoadBalancer(), session.ProjectID(), can),
 		Neutron:      neutron.New(session.Network(), session.ProjectID()),
-		Barbican:     barbican.New(session.KeyManager(), session.CheckExchange, expectsCertificates),
+		Barbican:     barbican.New(session.KeyManager(), func() bool { return session.MayCall(calltable.SecretsPath) }),
+		Login:        func() decide.Login { return loginOf(session) },
 		Config:       settings,
 		Capabilities: can,
 		Policy:       policy,
 		Adopt:        o.Adopt,
 	}
+}
+
+// loginOf describes the login in use.
+func loginOf(session *openstack.Session) decide.Login {
+	l := decide.Login{}
+	l.Kind, l.ID = session.LoginID()
+	grants, _ := accessrule.Grants(session.MissingRules())
+	for _, call := range grants {
+		l.Lacks = append(l.Lacks, call.String())
+	}
+	return l
 }
 
 // Policy says which Services the controller serves.

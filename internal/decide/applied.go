@@ -52,6 +52,7 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	if made.Missing {
 		r.Cloud.Known = false
 	}
+	r.Certificates = r.Certificates.Accepted(diff.CertificateRefs(op))
 	r.Cloud.FreesQuota = r.Cloud.FreesQuota || freesQuota(f, op)
 	switch op := op.(type) {
 	case diff.SetMembers:
@@ -79,7 +80,8 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 
 // afterFailure returns what to remember after an operation that failed.
 func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record {
-	if r.Refused = refusedMembers(f, r, op, err); r.Refused.Again {
+	r.Refused, r.Certificates = refusedMembers(f, r, op, err), refusedCertificates(f, r, op, err)
+	if r.Refused.Again || r.Certificates.Again {
 		return r // Octavia changed nothing
 	}
 	r.Cloud.Known = false

@@ -101,7 +101,7 @@ func (f Facts) reached(d Decision) bool {
 // resolve determines the goal of this pass, and whether the load balancer has to be replaced
 // for it.
 func resolve(f Facts) Decision {
-	built, o := f.Desired.Built, f.observed()
+	built, o := f.withoutRefusedCertificates(f.Desired.Built), f.observed()
 	d := Decision{Action: Converge, Record: f.Record, Goal: Goal{Wanted: built.Wanted, Input: built.Input, Err: built.Err, predecessor: f.Desired.Predecessor}}
 	if built.Input.Service == nil {
 		return d
@@ -117,7 +117,9 @@ func resolve(f Facts) Decision {
 		case PostponeReplacement:
 			unchanged := built.Input
 			unchanged.Found = nil
-			d.Goal.Wanted, d.Goal.Err = build.Wanted(unchanged)
+			wanted, err := build.Wanted(unchanged)
+			postponed := f.withoutRefusedCertificates(Built{Input: unchanged, Wanted: wanted, Err: err})
+			d.Goal.Wanted, d.Goal.Err = postponed.Wanted, postponed.Err
 		case Replace:
 			if f.Desired.Replacement == nil {
 				d.Need = NeedReplacement

@@ -30,7 +30,9 @@ type Facts struct {
 	Timing       timing.Delays
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
-	Service      *corev1.Service
+	// Login is the login in use, if the Service terminates TLS.
+	Login   Login
+	Service *corev1.Service
 	// Serves reports whether the Service should have a load balancer. If not, everything that
 	// it has in the cloud is deleted.
 	Serves  bool

@@ -96,7 +96,7 @@ func cannotReplace(refused *build.Invalid, obstacle string) error {
 
 // replacementGoal makes the replacement the goal, if it can be built and nothing prevents it.
 func (f Facts) replacementGoal(g Goal) (Goal, Action) {
-	replacement := *f.Desired.Replacement
+	replacement := f.refuse(*f.Desired.Replacement, f.refusals(*f.Desired.Replacement))
 	if g.Err = replacement.Err; g.Err != nil {
 		return g, Converge
 	}

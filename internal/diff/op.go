@@ -267,3 +267,16 @@ func Kind(op Op) string {
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", op), ".")
 	return name
 }
+
+// CertificateRefs returns the references of certificates that the operation sends to Octavia, sorted, without duplicates.
+func CertificateRefs(op Op) []string {
+	switch op := op.(type) {
+	case CreateLoadBalancer:
+		return op.LoadBalancer.CertificateRefs()
+	case CreateListener:
+		return lb.LoadBalancer{Listeners: []lb.Listener{op.Listener}}.CertificateRefs()
+	case UpdateListener:
+		return lb.LoadBalancer{Listeners: []lb.Listener{{TLS: op.TLS}}}.CertificateRefs()
+	}
+	return nil
+}

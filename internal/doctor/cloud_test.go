@@ -83,6 +83,23 @@ func TestCredentials(t *testing.T) {
 		"an expiry in a year":        {mistake: login(func(l *diagnosis.Login) { l.Expires = noon.Add(8760 * time.Hour) }), check: diagnosis.Credentials, status: diagnosis.OK},
 		"an expiry that is unknown":  {mistake: login(func(l *diagnosis.Login) { l.ExpiryUnknown = "403" }), check: diagnosis.Credentials, status: diagnosis.Unknown, what: "unknown when the credentials expire: 403", do: "openstack trust show"},
 		"access rules that lack one": {mistake: login(func(l *diagnosis.Login) { l.MissingRules = []string{"GET /x"} }), check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow GET /x", do: "credential rotate"},
+		"access rules without those for certificates, which nothing uses": {
+			mistake: login(func(l *diagnosis.Login) { l.MissingGrants = []string{"GET /x/acl"} }), check: diagnosis.Credentials, status: diagnosis.OK,
+		},
+		"access rules without those for certificates": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cloud.Login.Value.MissingGrants = []string{"GET /x/acl", "PUT /x/acl"}
+				f.Config.Value.LoadBalancer.TLSContainer = "http://barbican.test/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+			},
+			check: diagnosis.Credentials, status: diagnosis.Warning, what: "do not allow GET /x/acl, PUT /x/acl, and [LoadBalancer] default-tls-container-ref needs a certificate", do: "credential rotate",
+		},
+		"access rules without those for certificates that Octavia's own user reads": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cloud.Login.Value.MissingGrants = []string{"GET /x/acl"}
+				f.Config.Value.LoadBalancer.TLSContainer, f.Config.Value.LoadBalancer.ContainerStore = "web", "external"
+			},
+			check: diagnosis.Credentials, status: diagnosis.OK,
+		},
 		"security groups that are left out, and not used": {
 			mistake: login(func(l *diagnosis.Login) { l.Without = []calltable.Feature{calltable.FeatureSecurityGroups} }),
 			check:   diagnosis.Credentials, status: diagnosis.OK,

@@ -102,6 +102,19 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 		r.Found(diagnosis.Error, "the access rules of the application credential do not allow "+strings.Join(login.MissingRules, ", "),
 			"The controller makes these calls, and the cloud rejects them.", "Replace the application credential with `kube-octavia credential rotate`.")
 	}
+	checkGrants(f, login, r)
+}
+
+// checkGrants looks whether Octavia can read certificates with the access rules of the application credential, if it uses them.
+func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
+	used := usesCertificates(f, f.Config.Value)
+	if len(login.MissingGrants) == 0 || used == "" || slices.Contains(login.Without, calltable.FeatureCertificates) {
+		return
+	}
+	r.Found(diagnosis.Warning, fmt.Sprintf("the access rules of the application credential do not allow %s, and %s needs a certificate", strings.Join(login.MissingGrants, ", "), used),
+		"Octavia of OpenStack 2025.1 makes these calls with the token of the controller, and cannot read new certificates without them. That of 2022.2 does not make them, "+
+			"and reads no certificates on behalf of an application credential.",
+		"Replace the application credential with `kube-octavia credential rotate`; if Octavia is of OpenStack 2022.2, set a user with a password in [Global] of cloud.conf instead.")
 }
 
 // reportRefused reports that there is no login.

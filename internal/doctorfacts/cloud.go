@@ -120,11 +120,10 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 	if l.Expires, l.Kind, err = s.Expiry(ctx); err != nil {
 		l.ExpiryUnknown = err.Error()
 	}
-	without, others := accessrule.Without(s.MissingRules())
-	l.Without = without
-	for _, call := range others {
-		l.MissingRules = append(l.MissingRules, call.String())
-	}
+	missing := s.MissingRules()
+	grants, _ := accessrule.Grants(missing)
+	without, others := accessrule.Without(missing)
+	l.Without, l.MissingRules, l.MissingGrants = without, texts(others), texts(grants)
 	l.Endpoints = []diagnosis.Endpoint{
 		{Service: calltable.ServiceLoadBalancer, URL: s.LoadBalancer().Endpoint},
 		{Service: calltable.ServiceNetwork, URL: s.Network().Endpoint},
@@ -141,6 +140,14 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 		l.Endpoints = append(l.Endpoints, nova)
 	}
 	return l
+}
+
+// texts returns the calls as texts.
+func texts(calls []calltable.Call) (all []string) {
+	for _, call := range calls {
+		all = append(all, call.String())
+	}
+	return all
 }
 
 // tokenDate returns the time of Keystone when it issued the token, in whole seconds; zero if the answer had no Date header.

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -22,11 +23,10 @@ func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diag
 		}
 	}
 	s := c.session
-	external := c.config.LoadBalancer.ExternalContainers()
 	finder := orphan.Finder{
 		Policy: f.Policy, Config: c.config.LoadBalancer, Reader: k.client,
 		Neutron:  neutron.New(s.Network(), s.ProjectID()),
-		Barbican: barbican.New(s.KeyManager(), s.CheckExchange, func() bool { return external || s.ByPassword() }),
+		Barbican: barbican.New(s.KeyManager(), func() bool { return s.MayCall(calltable.SecretsPath) }),
 	}
 	inventory := orphan.Inventory{FloatingIPs: c.floatingIPs.Value}
 	for _, b := range balancers.Value {

@@ -35,6 +35,8 @@ type Record struct {
 	QuotaRefusals int
 	// Refused are the members that Octavia refuses.
 	Refused RefusedMembers
+	// Certificates are the certificates that Octavia cannot read.
+	Certificates RefusedCertificates
 	// Certificate is the certificate of the Secret that the Service names, as last read.
 	Certificate build.SecretCertificate
 }

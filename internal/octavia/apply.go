@@ -67,6 +67,20 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	return c.applyPool(ctx, what, op)
 }
 
+// CheckListener finds out whether Octavia accepts a listener for a port that another one has: it checks the certificates of the
+// request before the port, so it answers 409 if all else is right. The error is nil then. If the port is free by now, the
+// listener is created, and the error is of class Conflict.
+func (c *Client) CheckListener(ctx context.Context, op diff.CreateListener) error {
+	_, err := c.Apply(ctx, op)
+	switch {
+	case openstack.Classify(err) == openstack.Conflict:
+		return nil
+	case err == nil:
+		return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has closed the port meanwhile"}
+	}
+	return err
+}
+
 func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.Created, error) {
 	switch op := op.(type) {
 	case diff.CreatePool:

@@ -296,6 +296,27 @@ func TestAnErrorSaysWhatWasTriedAndHasItsClass(t *testing.T) {
 	}
 }
 
+// The port is in use, so that nothing is created: the answer says whether all else is right.
+func TestAListenerForAPortInUseIsCheckedByAskingForIt(t *testing.T) {
+	create := diff.CreateListener{LoadBalancerID: "lb1", Listener: lb.Listener{Protocol: lb.ListenerTerminatedHTTPS, Port: 443, TLS: &lb.TLS{Certificate: "ref"}}}
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		class  openstack.Class
+	}{
+		"the port is in use":             {409, `{"faultstring": "Another Listener on this Load Balancer is already using protocol TCP and protocol_port 443"}`, ""},
+		"the certificate cannot be read": {400, `{"faultstring": "Could not retrieve certificate: ['ref']"}`, openstack.Invalid},
+		"the quota is full":              {403, `{"faultstring": "Quota has been met for resources: Listener"}`, openstack.Quota},
+		"the load balancer is pending":   {409, `{"faultstring": "Load Balancer lb1 is immutable and cannot be updated."}`, openstack.Busy},
+		"the port is free by now":        {201, `{"listener": {"id": "00000000-0000-4000-8000-000000000001"}}`, openstack.Conflict},
+	} {
+		client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, c.status, c.body) })
+		if err := client.CheckListener(t.Context(), create); openstack.Classify(err) != c.class {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, 404, `{"faultstring": "not found."}`) })
 	for _, op := range []diff.Op{

@@ -199,6 +199,12 @@ func (s *Session) MissingRules() []calltable.Call {
 	return t.ApplicationCredential.AccessRules.missing()
 }
 
+// MayCall reports whether the access rules of the application credential in use allow the calls of the program with the path. A
+// call that they do not allow would only renew the token.
+func (s *Session) MayCall(path string) bool {
+	return !slices.ContainsFunc(s.MissingRules(), func(c calltable.Call) bool { return c.Path == path })
+}
+
 // accessRules are the rules of an application credential; nil means that it has none and allows every call.
 type accessRules []applicationcredentials.AccessRule
 

@@ -52,6 +52,14 @@ func Denied(err error) bool {
 	return errors.As(err, &e) && (e.Rejected || e.Status == http.StatusForbidden && e.Class == Invalid)
 }
 
+// CannotReadCertificate reports whether Octavia refuses a listener or a load balancer because it cannot read a certificate. It
+// checks the quota, and whether the load balancer may be changed, before that. It also says so of a certificate that does not
+// exist. One that it reads and that is of no use is refused in other words.
+func CannotReadCertificate(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Message, "Could not retrieve certificate")
+}
+
 // UnlessGone reports whether err means that the object does not exist, and returns every other error.
 func UnlessGone(err error) (gone bool, other error) {
 	if Classify(err) == Gone {

@@ -247,3 +247,23 @@ func TestMessagesAreLimitedToOneLine(t *testing.T) {
 		t.Errorf("%d bytes: %q", len(f.message), f.message)
 	}
 }
+
+func TestARefusalOfACertificateIsToldFromOthers(t *testing.T) {
+	const message = "Could not retrieve certificate: ['http://barbican.test/v1/secrets/1']"
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"a certificate that Octavia cannot read": {&Error{Class: Invalid, Status: 400, Message: message}, true},
+		"wrapped":                                {fmt.Errorf("web: %w", &Error{Class: Invalid, Status: 400, Message: message}), true},
+		"one that it reads, and that is wrong":   {&Error{Class: Invalid, Status: 400, Message: "The PKCS12 bundle is unreadable."}, false},
+		"a full quota of listeners":              {&Error{Class: Quota, Status: 403, Message: "Quota has been met for resources: listener"}, false},
+		"another service's failure":              {&Error{Class: Transient, Status: 500, Message: message}, false},
+		"no answer":                              {&Error{Class: Transient, Message: message}, false},
+		"no error":                               {nil, false},
+	} {
+		if got := CannotReadCertificate(c.err); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,24 +115,10 @@ func (s *Session) current() login {
 	return s.login
 }
 
-// ByPassword reports whether the login is a user with a password, for whom other services can act in every cloud.
-func (s *Session) ByPassword() bool { return s.global().Authentication() == config.ByPassword }
-
-// CheckExchange checks that Keystone issues another token in exchange for the one in use. Services that act on behalf
-// of the caller need that: Octavia does to get access to a certificate in Barbican. Keystone refuses the exchange for
-// trusts and, in recent versions, for application credentials. The refusal is an error of class Invalid.
-func (s *Session) CheckExchange(ctx context.Context) error {
-	if s.ByPassword() {
-		return nil
-	}
-	_, err := s.requestToken(ctx, gophercloud.AuthOptions{
-		IdentityEndpoint: s.global().AuthURL, TokenID: s.provider.Token(), Scope: &gophercloud.AuthScope{ProjectID: s.projectID},
-	})
-	var e *Error
-	if errors.As(err, &e) && e.Class == Unauthorized {
-		e.Class = Invalid
-	}
-	return err
+// LoginID returns how the login in use authenticates, and what tells it from others of that kind. Tokens are not told apart.
+func (s *Session) LoginID() (kind config.Authentication, id string) {
+	g := s.global()
+	return g.Authentication(), cmp.Or(g.ApplicationCredentialID, g.ApplicationCredentialName, g.TrustID, g.UserID, g.Username)
 }
 
 // asRefusal gives all rejections of credentials one class. Keystone answers 404 for a deleted application

@@ -362,6 +362,7 @@ func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T
 		"POST /v2.0/security-groups of network", "DELETE /v2.0/security-groups/* of network", "POST /v2.0/security-group-rules of network",
 		"DELETE /v2.0/security-group-rules/* of network", "PUT /v2.0/ports/* of network",
 		"GET /v1/secrets of key-manager", "POST /v1/secrets of key-manager", "GET /v1/secrets/* of key-manager", "DELETE /v1/secrets/* of key-manager", "GET /v1/containers/* of key-manager",
+		"GET /v1/secrets/*/acl of key-manager", "PUT /v1/secrets/*/acl of key-manager", "GET /v1/containers/*/acl of key-manager", "PUT /v1/containers/*/acl of key-manager",
 		"GET /v2.1/servers/detail of compute", "GET /v2.1/servers/* of compute", "GET /v2.1/flavors of compute",
 		"PUT /v2.0/routers/* of network", "PUT /v2.0/routers/*/add_extraroutes of network", "PUT /v2.0/routers/*/remove_extraroutes of network",
 		"PUT /v2.0/ports/* of network", "PUT /v2.0/ports/*/tags/* of network", "DELETE /v2.0/ports/*/tags/* of network"}

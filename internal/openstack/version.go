@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -46,7 +45,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 // Providers returns the names of the providers that Octavia has enabled; none if the access rules of the application
 // credential in use do not allow to ask.
 func (s *Session) Providers(ctx context.Context) ([]string, error) {
-	if slices.ContainsFunc(s.MissingRules(), func(c calltable.Call) bool { return c.Path == calltable.ProvidersPath }) {
+	if !s.MayCall(calltable.ProvidersPath) {
 		return nil, nil
 	}
 	var answer struct {

@@ -18,9 +18,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/certificate"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
+
+// namesCertificate reports whether the Service may terminate TLS.
+func namesCertificate(service *corev1.Service, c config.LoadBalancer) bool {
+	options, _ := annotation.Parse(service.Annotations, c)
+	return options.TLSContainer != "" || options.TLSSecret != "" || len(options.SNIContainers) > 0
+}
 
 // checkCertificates looks up the certificates that the load balancer does not use yet. Octavia
 // checks them too, but too late: the listener that a TLS listener replaces may be deleted by
@@ -85,11 +92,6 @@ func (p *Planner) findCertificate(ctx context.Context, in *build.Input, options 
 	in.Certificate.Secret, in.Certificate.Name = options.TLSSecret, in.Owner.CertificateName(cert.Hash())
 	if err := cert.CheckDates(time.Now()); err != nil {
 		in.Certificate.Problem = fmt.Sprintf("the certificate in Secret %s: %v", options.TLSSecret, err)
-	}
-	if !p.Config.ExternalContainers() {
-		if err := p.Barbican.CheckAccess(ctx); err != nil {
-			return CertificateError(options.TLSSecret, err)
-		}
 	}
 	found, err := p.Barbican.Find(ctx, in.Certificate.Name)
 	if err != nil {

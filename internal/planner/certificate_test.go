@@ -96,7 +96,7 @@ func TestCertificateStaysWhileTheSecretCannotBeRead(t *testing.T) {
 		"forbidden":               {"web-tls", apierrors.NewForbidden(corev1.Resource("secrets"), "web-tls", noAnswer), build.ReasonSecretForbidden, true, build.SecretCertificate{}},
 		"no Secret requested":     {"", noAnswer, "", false, build.SecretCertificate{}},
 	} {
-		p := &Planner{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil, nil), Secrets: failing{err: c.answer}}
+		p := &Planner{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil), Secrets: failing{err: c.answer}}
 		in := build.Input{Service: &corev1.Service{}, Certificate: was}
 		err := p.findCertificate(t.Context(), &in, annotation.Options{TLSSecret: c.secret}, lb.Observed{})
 		reason := ""

@@ -46,6 +46,8 @@ type Planner struct {
 	Neutron *neutron.Client
 	// Barbican may be nil, or not available.
 	Barbican *barbican.Client
+	// Login describes the login in use. Nil stands for one with which every release of Octavia reads certificates.
+	Login func() decide.Login
 	// Config holds the operator's settings for load balancers; ConfigOf has those for a Service.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
@@ -117,6 +119,9 @@ func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.
 	f := decide.Facts{
 		Now: now, Timing: t, Config: p.Settings(service), Capabilities: p.Capabilities,
 		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
+	}
+	if p.Login != nil && namesCertificate(service, f.Config) {
+		f.Login = p.Login()
 	}
 	return f.ForOwner(owner)
 }
@@ -222,7 +227,9 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		return decide.Built{Err: err}
 	}
 	in.Refused = f.Record.Refused.LeftOut(f.Now)
-	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren, f.Record.Certificate
+	// Octavia leaves the port of a VIP behind if it refuses a certificate of a load balancer that it creates.
+	tries := in.Found == nil && f.TriesCertificates()
+	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
 	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
 	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
 		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too

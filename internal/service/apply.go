@@ -58,9 +58,9 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 		}
 	}
 	before := d.Record.Refused
-	d.Record.Refused.Again = false
+	d.Record.Refused.Again, d.Record.Certificates.Again = false, false
 	d, wrote, err := r.carryOut(ctx, f, d)
-	for tries := 0; d.Record.Refused.Again && wrote.octavia == nil && tries < mostRefusals; tries++ {
+	for tries := 0; decide.RefusedInPart(d.Record) && wrote.octavia == nil && tries < mostRefusals; tries++ {
 		f, d, wrote, err = r.withoutRefused(ctx, f, d, wrote)
 	}
 	r.noteRefused(d, before)
@@ -164,12 +164,12 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 	return d, wrote, errors.Join(failures...)
 }
 
-// mostRefusals is how many times in a pass Octavia may refuse members before the rest waits for the next pass.
+// mostRefusals is how many times in a pass Octavia may refuse members or certificates before the rest waits for the next pass.
 const mostRefusals = 20
 
-// withoutRefused decides and carries out once more, without the members that Octavia has refused.
+// withoutRefused decides and carries out once more, without the members and certificates that Octavia has refused.
 func (r *Reconciler) withoutRefused(ctx context.Context, f decide.Facts, d decide.Decision, before written) (decide.Facts, decide.Decision, written, error) {
-	d.Record.Refused.Again = false
+	d.Record.Refused.Again, d.Record.Certificates.Again = false, false
 	f.Record, f.Now = d.Record, r.Now()
 	f = r.BuildDesired(ctx, f)
 	f, d, err := r.decideAgain(ctx, f, d)
@@ -299,6 +299,12 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 			d.Record.Cloud.Known = false
 		}
 		return d, err
+	}
+	if opened, closesFor := d.ClosesFor(f, op); closesFor {
+		if err := r.Octavia.CheckListener(ctx, opened); err != nil {
+			d.Record = decide.Applied(f, d, opened, diff.Created{}, err)
+			return d, err
+		}
 	}
 	_, creates := op.(diff.CreateLoadBalancer)
 	if creates && d.Action != decide.Replace || f.Serves && leavesOwn(op, observed, f.Owner()) {

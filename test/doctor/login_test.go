@@ -9,7 +9,11 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -88,6 +92,16 @@ var (
 	}
 )
 
+// beforeGrants are the access rules of an older version, whose credentials let no Octavia read certificates.
+func beforeGrants() (all []string) {
+	for _, rule := range accessrule.Rules(nil) {
+		if !strings.HasSuffix(rule.Path, "/acl") {
+			all = append(all, rule.Service+" "+rule.Method+" "+rule.Path)
+		}
+	}
+	return all
+}
+
 var ofTheLogin = []situation{
 	{name: "The password is wrong", arise: byPassword(func(s *setup) { s.global("password", "wrong") }),
 		check: diagnosis.Credentials, status: diagnosis.Error, what: "requires authentication", do: "Check in [Global] the user with its domain, and the password", lie: createCredential},
@@ -118,6 +132,13 @@ var ofTheLogin = []situation{
 	{name: "Access rules allow only what the controller does", arise: byCredentialOf(func(*setup) openstack.ApplicationCredential {
 		return openstack.ApplicationCredential{Name: "restricted"}
 	}), check: diagnosis.Quotas, status: diagnosis.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []diagnosis.Check{diagnosis.Networks}},
+	{name: "Access rules of an older version, and a certificate", arise: func(s *setup) {
+		rules(beforeGrants()...)(s)
+		s.change(s.web, func(web *corev1.Service) { web.Annotations[annotation.TLSSecret] = "certificate" })
+	}, check: diagnosis.Credentials, status: diagnosis.Warning, what: "do not allow GET /v1/secrets/*/acl of key-manager", do: "kube-octavia credential rotate", lie: "rejects them",
+		also: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks}},
+	{name: "Access rules of an older version", arise: rules(beforeGrants()...),
+		check: diagnosis.Quotas, status: diagnosis.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []diagnosis.Check{diagnosis.Networks}},
 	{name: "Access rules allow only to read", arise: rules(read...),
 		check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow", do: "kube-octavia credential rotate"},
 	{name: "Access rules do not allow to list load balancers", arise: rules(read[:len(read)-1]...),

@@ -242,23 +242,6 @@ func TestCertificateThatIsNotThereIsRefusedBeforeAnythingChanges(t *testing.T) {
 	}
 }
 
-// Octavia gets at a certificate with a token that Keystone gives it for the
-// controller's, and gives to nobody for that of an application credential.
-func TestCertificateIsRefusedToWhoeverOctaviaCannotActFor(t *testing.T) {
-	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
-	s := newStage(t, settings{})
-	ref := s.bundle()
-	c := s.service("web", tcp(8080), annotated(tlsKey, ref)).waitForCondition(accepted, conditionFalse, "CertificateUnusable")
-	for _, part := range []string{ref, "application credential", "password", "container-store"} {
-		if !strings.Contains(c.Message, part) {
-			t.Errorf("the message does not name %q: %s", part, c.Message)
-		}
-	}
-	if writes := s.writes(); len(writes) > 0 {
-		t.Errorf("the cloud was written to: %v", writes)
-	}
-}
-
 func TestCertificateInAnotherPlaceIsLeftToOctavia(t *testing.T) {
 	skipOnRealOpenStack(t, "the contract has the cloud's part in it")
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")

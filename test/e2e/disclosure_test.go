@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
@@ -176,6 +178,17 @@ func (p *process) dump() {
 // cloud.conf have it in place of the password. It returns its secret.
 func (s *stage) authenticateByApplicationCredential() (secret string) {
 	s.t.Helper()
+	conf, secret := s.credentialWith(s.namespace, nil)
+	if err := cloudsim.WriteFile(s.cloudConf(), conf); err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
+}
+
+// credentialWith makes an application credential with access rules, or without any if they are nil. It returns a
+// cloud.conf that has it, and its secret.
+func (s *stage) credentialWith(name string, rules []applicationcredentials.AccessRule) (conf, secret string) {
+	s.t.Helper()
 	who := s.cloud.Credentials()
 	login := map[string]any{"auth": map[string]any{
 		"identity": map[string]any{"methods": []string{"password"}, "password": map[string]any{
@@ -186,15 +199,15 @@ func (s *stage) authenticateByApplicationCredential() (secret string) {
 	var made struct {
 		Credential struct{ ID, Secret string } `json:"application_credential"`
 	}
-	wish := map[string]any{"application_credential": map[string]any{"name": s.namespace}}
-	s.keystone(token, "users/"+who.UserID+"/application_credentials", wish, &made)
-	conf := fmt.Sprintf("[Global]\nauth-url=%s/v3\napplication-credential-id=%s\napplication-credential-secret=%s\nregion=%s\n",
+	wish := map[string]any{"name": name}
+	if rules != nil {
+		wish["access_rules"] = rules
+	}
+	s.keystone(token, "users/"+who.UserID+"/application_credentials", map[string]any{"application_credential": wish}, &made)
+	conf = fmt.Sprintf("[Global]\nauth-url=%s/v3\napplication-credential-id=%s\napplication-credential-secret=%s\nregion=%s\n",
 		s.cloud.AuthURL(), made.Credential.ID, made.Credential.Secret, who.Region)
 	_, rest, _ := strings.Cut(s.cloud.CloudConf(), "[LoadBalancer]")
-	if err := cloudsim.WriteFile(s.cloudConf(), conf+"[LoadBalancer]"+rest); err != nil {
-		s.t.Fatal(err)
-	}
-	return made.Credential.Secret
+	return conf + "[LoadBalancer]" + rest, made.Credential.Secret
 }
 
 // keystone posts to Keystone and returns the header of its answer.

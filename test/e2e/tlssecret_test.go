@@ -10,7 +10,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -424,26 +423,5 @@ func (s *stage) leave(name string) {
 	wish := map[string]any{"name": name, "payload": "AAAA", "payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"}
 	if err := s.cloud.call(asUser, cloudsim.KeyManager, http.MethodPost, "/v1/secrets", wish, nil); err != nil {
 		s.t.Fatal(err)
-	}
-}
-
-// Octavia gets no token for that of an application credential.
-func TestCertificateIsNotStoredForWhoeverOctaviaCannotActFor(t *testing.T) {
-	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
-	s := newStage(t, settings{})
-	s.mayRead("web-tls")
-	s.renew(time.Hour)
-	web := s.service("web", tcp(8080), annotated(secretKey, "web-tls"))
-	web.eventually(func() error {
-		c := web.waitForCondition(accepted, conditionFalse, "CertificateUnusable")
-		for _, part := range []string{"web-tls", "application credential", "password", "container-store"} {
-			if !strings.Contains(c.Message, part) {
-				return errors.New("the message does not name " + part + ": " + c.Message)
-			}
-		}
-		return nil
-	})
-	if writes := s.writes(); len(writes) > 0 {
-		t.Errorf("the cloud was written to: %v", writes)
 	}
 }
