@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -32,6 +33,9 @@ func Digest(in build.Input) string {
 	subnets := in.Networks.PodSubnets
 	in.Networks = build.NetworksOf(options)
 	in.Networks.PodSubnets = subnets
+	// Whether the cloud has a subnet for the second family is nothing that the Service requests. Without one, a
+	// Service that requires both would count as refused, and members of the second family would not count.
+	in.Networks.AdditionalSubnetID = cmp.Or(in.Networks.AdditionalSubnetID, "any")
 	in.Capabilities.Provider = options.Provider
 	wanted, err := build.Wanted(in)
 	if err != nil {

@@ -6,6 +6,8 @@ package decide
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -32,6 +34,32 @@ func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
 	}
 	if d := Digest(factsOf(web(annotated(annotation.ConnectionLimit, "x"))).Desired.Input); d != "" || Digest(in) == "" {
 		t.Errorf("digest of a refused Service: %q", d)
+	}
+}
+
+func TestDigestOfAServiceOfBothFamiliesDependsOnItsNodesInBoth(t *testing.T) {
+	both := func(policy corev1.IPFamilyPolicy, additionalSubnet string, nodeAddresses ...string) string {
+		f := factsOf(web(func(s *corev1.Service) {
+			s.Spec.IPFamilyPolicy, s.Spec.IPFamilies = &policy, []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+			s.Spec.Ports[0].Protocol = corev1.ProtocolUDP // each node is a member once per family
+		}), nodeAddresses[0])
+		in := f.Desired.Input
+		in.Networks.AdditionalSubnetID = additionalSubnet
+		for _, a := range nodeAddresses[1:] {
+			in.Nodes[0].Status.Addresses = append(in.Nodes[0].Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a})
+		}
+		return Digest(in)
+	}
+	for _, policy := range []corev1.IPFamilyPolicy{corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack} {
+		digest := both(policy, "", "10.0.0.11", "fd00::11")
+		switch {
+		case digest == "":
+			t.Errorf("%s: it counts as refused", policy)
+		case digest != both(policy, "found", "10.0.0.11", "fd00::11"):
+			t.Errorf("%s: the digest depends on a subnet that was found", policy)
+		case digest == both(policy, "", "10.0.0.11"), digest == both(policy, "", "10.0.0.11", "fd00::12"):
+			t.Errorf("%s: the digest does not depend on the IPv6 address of the node", policy)
+		}
 	}
 }
 

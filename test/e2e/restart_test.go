@@ -98,6 +98,25 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 	s.requireCallsAtMost("a restart after another limit of connections", 7+2)
 }
 
+func TestRestartReadsNoServiceOfBothFamiliesThatIsUnchanged(t *testing.T) {
+	skipOnRealOpenStack(t, "the simulator counts the calls")
+	s := newStage(t, settings{flags: noSweeps})
+	s.gainIPv6("a")
+	for _, web := range []*service{
+		s.service("required", tcp(8080, 8081), stack(requiresBoth)), s.service("preferred", udp(5300), stack(prefersBoth)),
+	} {
+		web.waitForCondition(programmed, conditionTrue, "Programmed")
+		web.waitUntilNoted()
+	}
+	s.stop()
+	s.resetCalls()
+	s.waitForPassAfter(s.start)
+	s.requireCallsToTheCloud("a restart without a change", 7)
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("the cloud was written to: %v", writes)
+	}
+}
+
 func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: noSweeps})
