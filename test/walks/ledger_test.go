@@ -63,8 +63,9 @@ const (
 	sourcesKey  = "service.beta.kubernetes.io/load-balancer-source-ranges"
 )
 
-// check looks whether all that was published and is still requested is there.
+// check looks whether all that was published and is still requested is there, and what was written needlessly.
 func (l *ledger) check(s *stage) error {
+	l.violations = append(l.violations, s.needless.take()...)
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@
 package walks_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clientgo "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
@@ -89,6 +93,45 @@ func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
 		"another cluster's floating IP deleted": {onOthers("floatingips/", func(s *stage, what string) error {
 			return s.neutron(http.MethodDelete, what, nil, nil)
 		}), "objects of others were changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireOracleFinds(t, plain, test.behind, test.want)
+		})
+	}
+}
+
+// TestTheOracleFindsWhatIsWrittenNeedlessly is the same for what the controller writes to Services: here the test writes in its place.
+func TestTheOracleFindsWhatIsWrittenNeedlessly(t *testing.T) {
+	write := func(text func(v *corev1.Service) string) tamperer {
+		return func(s *stage) error {
+			v, err := s.service("shop/web")
+			if err != nil {
+				return err
+			}
+			controllers, err := clientgo.NewForConfig(&rest.Config{Host: s.server, Dial: s.process.(*inside).dial().Dial})
+			if err != nil {
+				return err
+			}
+			_, err = controllers.CoreV1().Services("shop").Patch(s.ctx, "web", types.MergePatchType, []byte(text(v)), metav1.PatchOptions{}, "status")
+			return err
+		}
+	}
+	patch := func(v *corev1.Service, change string) string {
+		return fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":%s}`, v.ResourceVersion, change)
+	}
+	for name, test := range map[string]struct {
+		behind tamperer
+		want   string
+	}{
+		"what is there": {write(func(v *corev1.Service) string {
+			text, err := json.Marshal(v.Status)
+			if err != nil {
+				panic(err) // it was JSON
+			}
+			return patch(v, string(text))
+		}), "the controller wrote what changes nothing: PATCH /api/v1/namespaces/shop/services/web/status"},
+		"nothing":             {write(func(v *corev1.Service) string { return patch(v, "{}") }), "the controller wrote what changes nothing"},
+		"without the version": {write(func(*corev1.Service) string { return `{"status":{"conditions":null}}` }), "without the version that it changes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requireOracleFinds(t, plain, test.behind, test.want)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -209,10 +208,13 @@ func walkReal(t *testing.T, st story) (log string, err error) {
 		synctest.Test(t, func(*testing.T) { p, err = alone(context.Background(), dir, r) })
 		return p, err
 	}
-	if err := s.start(s.cloudOptions()); err != nil {
+	front, err := s.needless.before(cluster.Config())
+	if err != nil {
 		return "", err
 	}
-	if err := cluster.Kubeconfig(filepath.Join(s.dir, "kubeconfig")); err != nil {
+	defer front.Close()
+	s.server = front.URL
+	if err := s.start(s.cloudOptions()); err != nil {
 		return "", err
 	}
 	s.process = &outside{args: s.args()}

@@ -49,6 +49,8 @@ type stage struct {
 	conf   map[string]string
 	others map[string]string // objects of others, as they were
 	ledger ledger
+	// needless are writes of the controller that change nothing.
+	needless needless
 	// hasServers is set once the nodes are servers. servers are theirs, and groupNames the names of the security groups of others, by
 	// id.
 	hasServers bool
@@ -105,6 +107,9 @@ func (s *stage) startProcess() error {
 	return s.process.start()
 }
 
+// people is how the requests of all but the controller are marked.
+const people = "people"
+
 // newMemoryStage returns a stage in memory. It must be closed.
 func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
 	var net network.Network
@@ -113,10 +118,17 @@ func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{Handler: api, ErrorLog: stdlog.New(io.Discard, "", 0)}
+	s := &stage{ctx: ctx, dir: dir, pace: virtual, server: "http://kubernetes:6443"}
+	ofController := s.needless.check(api)
+	server := &http.Server{ErrorLog: stdlog.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.UserAgent() == people {
+			api.ServeHTTP(w, r)
+			return
+		}
+		ofController.ServeHTTP(w, r)
+	})}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	s := &stage{ctx: ctx, dir: dir, pace: virtual, server: "http://kubernetes:6443"}
 	s.alone = func(dir string, r requests) (picture, error) { return alone(ctx, dir, r) }
 	own := net.Host()
 	s.close = append(s.close, func() error {
@@ -129,7 +141,7 @@ func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
 		}
 		return nil
 	})
-	config := &rest.Config{Host: "http://kubernetes:6443", Dial: own.Dial, QPS: -1}
+	config := &rest.Config{Host: s.server, Dial: own.Dial, QPS: -1, UserAgent: people}
 	if s.client, err = clientgo.NewForConfig(config); err != nil {
 		return nil, errors.Join(err, s.end())
 	}

@@ -73,7 +73,7 @@ func walk(s *stage, st story, behind tamperer) (log string, err error) {
 	if err := s.judge(behind); err != nil {
 		return "", err
 	}
-	return "", errors.Join(errors.Join(s.ledger.violations...), s.finish())
+	return "", errors.Join(errors.Join(s.ledger.violations...), s.finish(), errors.Join(s.needless.take()...))
 }
 
 // panicked returns an error if the controller has panicked: its library catches that and tries again, and the last requests
