@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
 // versions gives the page what each feature needs of Octavia, the tested versions
-// of README.md, and the oldest Kubernetes of the chart.
+// of README.md, and what depends on the version of Kubernetes.
 func versions() (any, error) {
 	features := newTable("Octavia API", "with provider ovn", "feature", "name in cloud.conf")
 	for _, r := range lb.Requirements() {
@@ -27,11 +29,54 @@ func versions() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	chart, err := found("charts/kube-octavia/Chart.yaml", `(?m)^kubeVersion: ">=(\d+\.\d+)\.0-0"$`)
-	if err != nil {
-		return nil, err
+	return map[string]any{"Features": features, "Tested": tested, "Oldest": kubernetes(kube.Oldest), "Kubernetes": kubernetesVersions()}, nil
+}
+
+// kubernetes is the name of a minor version.
+func kubernetes(minor int) string { return fmt.Sprintf("1.%d", minor) }
+
+// kubernetesVersions is the table of what depends on the version of Kubernetes, with a column for each range of versions that have
+// the same.
+func kubernetesVersions() *table {
+	firsts := []int{kube.Oldest, kube.HasValidatingAdmissionPolicy, kube.HasIPMode, kube.HasServiceCIDR, kube.HasMutatingAdmissionPolicy}
+	slices.Sort(firsts)
+	firsts = slices.Compact(firsts)
+	heads := []string{""}
+	for i, first := range firsts {
+		head := kubernetes(first)
+		if i == len(firsts)-1 {
+			head += " and newer"
+		} else if last := firsts[i+1] - 1; last > first {
+			head += " to " + kubernetes(last)
+		}
+		heads = append(heads, head)
 	}
-	return map[string]any{"Features": features, "Tested": tested, "Chart": chart}, nil
+	t := newTable(heads...)
+	for _, r := range []struct {
+		what          string
+		since         int
+		before, after string
+	}{
+		{"load balancers, nodes, routes, the commands; the chart and the manifests in [deploy](../../deploy)", kube.Oldest, "", "yes"},
+		{"`ipMode: Proxy`, by which traffic from Pods passes load balancers with [PROXY or TLS ports](../service-authors.md#protocols)",
+			kube.HasIPMode, "no: set a [host name](../service-authors.md#protocols)", "yes"},
+		{"the policy that [rejects invalid annotations](../how-to.md#reject-invalid-annotations-in-kubectl-apply) (ValidatingAdmissionPolicy)",
+			kube.HasValidatingAdmissionPolicy, "no: conditions say what is invalid", "yes"},
+		{"[cluster-ip mode](../how-to.md#the-subnet-of-the-clusterips): what the subnet is compared with", kube.HasServiceCIDR, "the ClusterIP", "the whole Service range"},
+		{"the policy that adds [readiness gates](../how-to.md#switch-it-on) to Pods (MutatingAdmissionPolicy)", kube.HasMutatingAdmissionPolicy,
+			"no: write them into the templates of Pods", "yes"},
+	} {
+		cells := []string{r.what}
+		for _, first := range firsts {
+			if first < r.since {
+				cells = append(cells, r.before)
+			} else {
+				cells = append(cells, r.after)
+			}
+		}
+		t.row(cells...)
+	}
+	return t
 }
 
 // found is the text in a file of the repository that the group in the pattern matches.

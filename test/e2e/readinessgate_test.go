@@ -15,6 +15,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/readiness"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
+	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
@@ -82,7 +83,7 @@ func (s *stage) waitUntilReady(pod string) {
 // policies, further Pods come with the gate, as if it were written into their template.
 func (s *stage) awaitPolicy() {
 	s.t.Helper()
-	if kubetest.MinorVersion(s.t) < 36 {
+	if kubetest.MinorVersion(s.t) < kube.HasMutatingAdmissionPolicy {
 		s.gates = []corev1.PodConditionType{readiness.Gate("web")}
 		return
 	}

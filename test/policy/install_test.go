@@ -74,7 +74,7 @@ type user struct {
 // of an operator's kustomization.
 func newUser(t *testing.T, patches ...string) user {
 	t.Helper()
-	kubetest.NeedsVersion(t, 30, "ValidatingAdmissionPolicy in API version v1")
+	kubetest.NeedsVersion(t, kube.HasValidatingAdmissionPolicy, "ValidatingAdmissionPolicy in API version v1")
 	u := user{namespace: kubetest.Namespace(t), warned: &warnings{}}
 	config := kubetest.Cluster(t).Config()
 	config.WarningHandler = u.warned

@@ -26,6 +26,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
 var (
@@ -58,9 +59,17 @@ func TestMain(m *testing.M) {
 
 // walkInMemory plays a story in memory, in virtual time.
 func walkInMemory(t *testing.T, st story, behind tamperer) (log string, err error) {
+	return walkOn(t, newestKubernetes, st, behind)
+}
+
+// newestKubernetes is the minor version of a stage in memory unless another one is given.
+const newestKubernetes = 0
+
+// walkOn is walkInMemory with a Kubernetes of the minor version.
+func walkOn(t *testing.T, minor int, st story, behind tamperer) (log string, err error) {
 	dir := t.TempDir()
 	synctest.Test(t, func(*testing.T) {
-		s, failure := newMemoryStage(context.Background(), dir)
+		s, failure := newMemoryStage(context.Background(), dir, minor)
 		if err = failure; err == nil {
 			log, err = walk(s, st, behind)
 		}
@@ -102,6 +111,17 @@ func TestWalks(t *testing.T) {
 	walkers.Wait()
 	t.Logf("walks: %d walks x %d steps from seed %d, %d failed, in %v: %.0f walks an hour", *count, *steps, first, failed.Load(), time.Since(begin).Round(time.Second),
 		float64(*count)/time.Since(begin).Hours())
+}
+
+// TestWalksOnAnOlderKubernetes makes the first of these walks on the oldest Kubernetes: what it does not know of what is written to it, it
+// removes.
+func TestWalksOnAnOlderKubernetes(t *testing.T) {
+	for i := range min(*count, 6) {
+		err := takeWalk(max(*seed, 1)+uint64(i), func(st story) (string, error) { return walkOn(t, kube.Oldest, st, nil) })
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // takeWalk makes the walk with the seed. The error has its story, shortened.

@@ -205,7 +205,7 @@ func walkReal(t *testing.T, st story) (log string, err error) {
 		return "", err
 	}
 	s.alone = func(dir string, r requests) (p picture, err error) {
-		synctest.Test(t, func(*testing.T) { p, err = alone(context.Background(), dir, r) })
+		synctest.Test(t, func(*testing.T) { p, err = alone(context.Background(), dir, newestKubernetes, r) })
 		return p, err
 	}
 	front, err := s.needless.before(cluster.Config())

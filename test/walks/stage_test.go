@@ -110,10 +110,11 @@ func (s *stage) startProcess() error {
 // people is how the requests of all but the controller are marked.
 const people = "people"
 
-// newMemoryStage returns a stage in memory. It must be closed.
-func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
+// newMemoryStage returns a stage in memory, with a Kubernetes of the minor version; 0 is the newest. It must be closed.
+func newMemoryStage(ctx context.Context, dir string, minor int) (*stage, error) {
 	var net network.Network
 	api := kubernetes.New()
+	api.Minor = minor
 	l, err := net.Listen("tcp", "kubernetes:6443")
 	if err != nil {
 		return nil, err
@@ -129,7 +130,7 @@ func newMemoryStage(ctx context.Context, dir string) (*stage, error) {
 	})}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	s.alone = func(dir string, r requests) (picture, error) { return alone(ctx, dir, r) }
+	s.alone = func(dir string, r requests) (picture, error) { return alone(ctx, dir, minor, r) }
 	own := net.Host()
 	s.close = append(s.close, func() error {
 		own.Cut()

@@ -129,7 +129,7 @@ func NeedsVersion(t testing.TB, minor int, reason string) {
 // Services. Older ones remove it from what is written.
 func KeepsIPMode(t testing.TB) bool {
 	t.Helper()
-	return MinorVersion(t) >= 30
+	return MinorVersion(t) >= kube.HasIPMode
 }
 
 // Namespace makes a namespace for the test and returns its name. When the test

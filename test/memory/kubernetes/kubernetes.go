@@ -5,7 +5,7 @@
 // (testing/synctest). It has what the controller and the tests use: the objects that resources lists; get, list, watch with
 // resource versions and initial events, create, update, delete, and patches of all kinds; the subresource status;
 // finalizers, conflicts, and the defaults and rules of Services; one user, with a token and rights if a test sets them. Namespaces are deleted with
-// their contents. Where it differs from a real kube-apiserver, it is wrong.
+// their contents. It can play an older version. Where it differs from a real kube-apiserver, it is wrong.
 package kubernetes
 
 import (
@@ -52,6 +52,10 @@ type API struct {
 	// Access says who may do what. The zero value lets everybody do everything. It is not to be changed while requests are
 	// answered.
 	Access Access
+
+	// Minor is the minor version of Kubernetes that it plays: 28 of 1.28. 0 means the newest. It is not to be changed while
+	// requests are answered.
+	Minor int
 
 	// uid makes the uid of a new object.
 	uid func(kind, namespace, name string) types.UID
@@ -230,6 +234,7 @@ func (a *API) update(t target, change func(object) (object, error)) (object, err
 	if u := m.GetUID(); u != "" && u != old.GetUID() {
 		return nil, apierrors.NewConflict(t.resource.groupResource(), t.name, fmt.Errorf("the uid is %v, not %v", old.GetUID(), u))
 	}
+	a.drop(t, o)
 	a.keep(t, before, o)
 	if old.GetDeletionTimestamp() != nil {
 		for _, f := range m.GetFinalizers() {
@@ -381,8 +386,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	t, found := parse(r.URL.Path)
-	if !found {
-		if answer := discover(r.URL.Path); answer != nil && r.Method == http.MethodGet {
+	if !found || !a.has(t.resource) {
+		if answer := a.discover(r.URL.Path); answer != nil && r.Method == http.MethodGet {
 			write(w, http.StatusOK, answer)
 			return
 		}

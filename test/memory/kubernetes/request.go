@@ -167,6 +167,9 @@ func (a *API) answerList(w http.ResponseWriter, r *http.Request, t target) (any,
 		return nil, 0, err
 	}
 	if r.URL.Query().Get("watch") == "true" || r.URL.Query().Get("watch") == "1" {
+		if r.URL.Query().Has("sendInitialEvents") && a.minor() < streamsLists {
+			return nil, 0, invalid("ListOptions", "", "sendInitialEvents", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+		}
 		return nil, 0, a.watch(w, r, t, match)
 	}
 	all, version := a.list(t, match)

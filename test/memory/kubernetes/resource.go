@@ -4,36 +4,41 @@
 package kubernetes
 
 import (
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
 // resource is a kind of objects that the API has.
 type resource struct {
 	group, version, name, kind string
 	namespaced, status         bool
+	since                      int // the minor version that has it first, if that matters
 }
 
 // resources are all kinds of objects.
 var resources = []resource{
-	{"", "v1", "services", "Service", true, true},
-	{"", "v1", "nodes", "Node", false, true},
-	{"", "v1", "namespaces", "Namespace", false, true},
-	{"", "v1", "secrets", "Secret", true, false},
-	{"", "v1", "configmaps", "ConfigMap", true, false},
-	{"", "v1", "pods", "Pod", true, true},
-	{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true, false},
-	{"coordination.k8s.io", "v1", "leases", "Lease", true, false},
-	{"apps", "v1", "daemonsets", "DaemonSet", true, true},
-	{"apps", "v1", "deployments", "Deployment", true, true},
-	{"events.k8s.io", "v1", "events", "Event", true, false},
-	{"networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false, true},
-	{"authentication.k8s.io", "v1", "selfsubjectreviews", reviewOfSelf, false, false},
-	{"authorization.k8s.io", "v1", "selfsubjectaccessreviews", reviewOfAccess, false, false},
+	{"", "v1", "services", "Service", true, true, 0},
+	{"", "v1", "nodes", "Node", false, true, 0},
+	{"", "v1", "namespaces", "Namespace", false, true, 0},
+	{"", "v1", "secrets", "Secret", true, false, 0},
+	{"", "v1", "configmaps", "ConfigMap", true, false, 0},
+	{"", "v1", "pods", "Pod", true, true, 0},
+	{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true, false, 0},
+	{"coordination.k8s.io", "v1", "leases", "Lease", true, false, 0},
+	{"apps", "v1", "daemonsets", "DaemonSet", true, true, 0},
+	{"apps", "v1", "deployments", "Deployment", true, true, 0},
+	{"events.k8s.io", "v1", "events", "Event", true, false, 0},
+	{"networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false, true, kube.HasServiceCIDR},
+	{"authentication.k8s.io", "v1", "selfsubjectreviews", reviewOfSelf, false, false, 0},
+	{"authorization.k8s.io", "v1", "selfsubjectaccessreviews", reviewOfAccess, false, false, 0},
 }
 
 func (r resource) groupVersion() schema.GroupVersion {
@@ -80,19 +85,19 @@ func parse(path string) (t target, found bool) {
 }
 
 // discover answers questions about the API itself.
-func discover(path string) any {
+func (a *API) discover(path string) any {
 	path = strings.Trim(path, "/")
 	switch path {
 	case "version":
-		return version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.0"}
+		return version.Info{Major: "1", Minor: strconv.Itoa(a.minor()), GitVersion: fmt.Sprintf("v1.%d.0", a.minor())}
 	case "api":
 		return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}}
 	case "apis":
-		return groups()
+		return a.groups()
 	}
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}}
 	for _, r := range resources {
-		if path != "api/v1" && path != "apis/"+r.groupVersion().String() || (path == "api/v1") != (r.group == "") {
+		if !a.has(r) || path != "api/v1" && path != "apis/"+r.groupVersion().String() || (path == "api/v1") != (r.group == "") {
 			continue
 		}
 		list.GroupVersion = r.groupVersion().String()
@@ -108,10 +113,10 @@ func discover(path string) any {
 	return list
 }
 
-func groups() metav1.APIGroupList {
+func (a *API) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	for _, r := range resources {
-		if r.group == "" {
+		if r.group == "" || !a.has(r) {
 			continue
 		}
 		version := metav1.GroupVersionForDiscovery{GroupVersion: r.groupVersion().String(), Version: r.version}
