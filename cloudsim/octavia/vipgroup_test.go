@@ -45,7 +45,7 @@ func TestSecurityGroupsOfAVIPAreOnItsPortAndExcludeSourceRanges(t *testing.T) {
 		t.Errorf("the port has groups %s, want also %s", got, group)
 	}
 	const both = "allowed_cidrs of listeners and vip_sg_ids of their load balancer cannot be used together."
-	c.post(groups+", "+listener(`, "allowed_cidrs": ["0.0.0.0/0"]`)).must(http.StatusBadRequest)
+	c.post(groups + ", " + listener(`, "allowed_cidrs": ["0.0.0.0/0"]`)).must(http.StatusBadRequest)
 	c.call("PUT", "/listeners/"+c.named("listeners", "l"), `{"listener": {"allowed_cidrs": ["10.0.0.0/8"]}}`).refused(http.StatusBadRequest, "Validation failure: "+both)
 	c.settled(lb, c.call("PUT", "/loadbalancers/"+lb, `{"loadbalancer": {"vip_sg_ids": null}}`))
 	if got := c.groupsOfVIP(lb); strings.Contains(got, group) {

@@ -76,6 +76,8 @@ const (
 	TLSSecret = Prefix + "tls-secret"
 	// SNIContainers holds further certificates.
 	SNIContainers = OwnPrefix + "sni-container-refs"
+	// VIPSecurityGroups are the security groups of the VIP, which say who may connect.
+	VIPSecurityGroups = OwnPrefix + "vip-security-groups"
 	// HSTSMaxAge adds header Strict-Transport-Security to answers, which the next two extend.
 	HSTSMaxAge            = OwnPrefix + "hsts-max-age"
 	HSTSIncludeSubdomains = OwnPrefix + "hsts-include-subdomains"
@@ -125,6 +127,8 @@ type Options struct {
 	// SourceRanges are CIDRs that may connect, for when the Service's spec has
 	// none.
 	SourceRanges []string
+	// VIPSecurityGroups are security groups, by id or name, that say in place of source ranges who may connect.
+	VIPSecurityGroups []string
 	// KeepFloatingIP leaves the floating IP in the project when it is no
 	// longer needed.
 	KeepFloatingIP bool

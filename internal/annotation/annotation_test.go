@@ -64,7 +64,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, HSTSMaxAge, HSTSIncludeSubdomains, HSTSPreload, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, MaxMembers, TargetType, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, VIPSecurityGroups, HSTSMaxAge, HSTSIncludeSubdomains, HSTSPreload, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, MaxMembers, TargetType, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -196,6 +196,8 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 			o.SNIContainers = []string{someRef, strings.ReplaceAll(someRef, "containers", "secrets")}
 		}},
 		{SNIContainers, "", func(*Options) {}},
+		{VIPSecurityGroups, " web ,, " + strings.ToUpper(someID) + ", web,", func(o *Options) { o.VIPSecurityGroups = []string{"web", someID} }},
+		{VIPSecurityGroups, "", func(*Options) {}},
 		{HSTSMaxAge, " 31536000", func(o *Options) { o.HSTS.MaxAge = 31536000 }},
 		{HSTSMaxAge, "0", func(o *Options) { o.HSTS.MaxAge = 0 }},
 		{HSTSMaxAge, "", func(*Options) {}},
@@ -282,6 +284,7 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	bad[TLSContainer] = []string{"my-certificate", someRef + "/payload", "https://barbican.example.com/v1/orders/" + someID, someRef + strings.Repeat("x", 250)}
 	bad[TLSSecret] = []string{"Web", "shop/web-tls", "web tls", strings.Repeat("w", 254)}
 	bad[SNIContainers] = []string{"a," + someRef, someRef + ";" + someRef}
+	bad[VIPSecurityGroups] = []string{",", " , ,", "web," + strings.Repeat("g", 256)}
 	bad[HSTSMaxAge] = []string{"-1", "1y", "31536000s", "1.5", "2147483648"}
 	bad[HSTSIncludeSubdomains], bad[HSTSPreload] = []string{"yes"}, []string{"1"}
 	bad[ProtocolsKey] = []string{"HTTP", "80", "80=", "=HTTP", "80=http", "80=HTTP;81=HTTP", "80=HTTP=HTTP", "appprotocol", "80:HTTP", "80=PROMETHEUS"}

@@ -24,7 +24,7 @@ var wellFormed = map[string]string{
 	TimeoutPrefix + "member-data": "7", TimeoutPrefix + "tcp-inspect": "7", keyMonitor: "true", keyDelay: "7", keyTimeout: "1", keyUp: "7", keyDown: "7",
 	MetricsAllowedCIDRs: "10.0.0.0/8", MetricsPort: "9100", LoadBalancerTags: "a", ListenerTags: "a", PoolTags: "a", FloatingIPTags: "a", DriftPolicy: "report",
 	ProtocolsKey: "80=HTTP", ProxyProtocol: "v2", XForwardedFor: "true", TLSContainer: someRef, TLSSecret: "web-tls", SNIContainers: someRef, ClassKey: "gold",
-	HSTSMaxAge: "31536000", HSTSIncludeSubdomains: "true", HSTSPreload: "true",
+	VIPSecurityGroups: "web", HSTSMaxAge: "31536000", HSTSIncludeSubdomains: "true", HSTSPreload: "true",
 }
 
 func TestEachKeyThatPeopleSetIsUnderstoodUnderAllOurPrefixes(t *testing.T) {

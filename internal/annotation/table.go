@@ -72,6 +72,14 @@ var addressLines = []Annotation{
 		Doc: "The clients that may connect, if spec.loadBalancerSourceRanges is empty. An empty value allows every client. " +
 			"Needs Octavia API version 2.12, or with provider ovn manage-security-groups = true; otherwise the Service is refused.",
 	}),
+	set(securityGroups, func(o *Options) *[]string { return &o.VIPSecurityGroups }, Annotation{
+		Key:      VIPSecurityGroups,
+		Protects: RestrictsAccess,
+		Default:  "none",
+		Doc: "Security groups of the project that say who may connect, [in place of source ranges](../service-authors.md#security-groups-of-the-vip). " +
+			"Cannot be combined with source ranges, and on a live Service they are exchanged for source ranges only with allow-replacement.",
+		Needs: []lb.Feature{lb.FeatureVIPSecurityGroups},
+	}),
 	set(boolean, func(o *Options) *bool { return &o.KeepFloatingIP }, Annotation{
 		Key:      KeepFloatingIP,
 		Protects: Keeps,

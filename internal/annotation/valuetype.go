@@ -184,6 +184,35 @@ var sourceRanges = valueType[[]string]{
 	},
 }
 
+// securityGroups are ids, as Neutron writes them, and names.
+var securityGroups = valueType[[]string]{
+	values: "ids or names of security groups, separated by commas",
+	rule: Rule{
+		Kind: "security groups", Right: mustBeSecurityGroups,
+		Value: `!v.matches("^[\\s\\v\\x{85}\\p{Z},]+$")`,
+		Part:  fmt.Sprintf("bytes(p).size() <= %d", longestName),
+	},
+	parse: func(text string) (groups []string, _ error) {
+		for _, group := range strings.Split(text, ",") {
+			if group = strings.TrimSpace(group); len(group) > longestName {
+				return nil, errors.New(mustBeSecurityGroups)
+			}
+			if id, err := setting.SecurityGroup.ParseID(group); err == nil {
+				group = id
+			}
+			if group != "" && !slices.Contains(groups, group) {
+				groups = append(groups, group)
+			}
+		}
+		if len(groups) == 0 {
+			return nil, errors.New(mustBeSecurityGroups)
+		}
+		return groups, nil
+	},
+}
+
+var mustBeSecurityGroups = fmt.Sprintf("must be ids or names of security groups, separated by commas, each of at most %d bytes", longestName)
+
 var nodeSelector = valueType[setting.NodeSelector]{
 	values: "labels: zone=a,disk=ssd,gpu", emptyCounts: true,
 	rule: Rule{

@@ -107,6 +107,8 @@ type Networks struct {
 	FloatingSubnetIDs []string
 	// FloatingIPAddress is the address of the floating IP that an annotation requests.
 	FloatingIPAddress string
+	// VIPSecurityGroupIDs are the ids of the security groups that an annotation requests for the VIP.
+	VIPSecurityGroupIDs []string
 }
 
 // NetworksOf returns where addresses are allocated according to the Service and the operator's settings.
@@ -118,6 +120,8 @@ func NetworksOf(o annotation.Options) Networks {
 		MemberSubnetID:     o.MemberSubnetID,
 		FloatingNetworkID:  o.FloatingNetworkID,
 		FloatingIPAddress:  o.FloatingIP,
+
+		VIPSecurityGroupIDs: o.VIPSecurityGroups,
 	}
 	if o.FloatingSubnetID != "" {
 		networks.FloatingSubnetIDs = []string{o.FloatingSubnetID}
@@ -248,6 +252,9 @@ func Wanted(in Input) (lb.Wanted, error) {
 	external := !options.Internal && slices.Contains(in.served(), corev1.IPv4Protocol)
 	floating, address, err := in.addresses(options, external)
 	if err != nil {
+		return lb.Wanted{}, err
+	}
+	if err := in.checkAccess(options); err != nil {
 		return lb.Wanted{}, err
 	}
 	sources, err := sourceRanges(in, options)

@@ -204,6 +204,8 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case len(options.VIPSecurityGroups) > 0:
+		return nil, nil
 	case in.hasBoth() && restricted:
 		return nil, invalid(ReasonUnsupported, "load balancer %s has addresses of both families, and Octavia cannot enforce source ranges on it. "+
 			"Remove the ranges, restrict the sources elsewhere, or delete the Service and create it again with spec.ipFamilyPolicy SingleStack", in.Found.ID)

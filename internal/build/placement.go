@@ -31,6 +31,7 @@ func (in Input) loadBalancer(options annotation.Options) *lb.LoadBalancer {
 	if options.PortID != "" {
 		balancer.VIP = lb.VIP{PortID: options.PortID, SubnetID: in.Networks.VIPSubnetID}
 	}
+	balancer.VIPSecurityGroups = slices.Compact(slices.Sorted(slices.Values(in.Networks.VIPSecurityGroupIDs)))
 	if in.Capabilities.Has(lb.FeatureFlavors) {
 		balancer.FlavorID = options.FlavorID
 	}

@@ -123,6 +123,7 @@ var calls = []Call{
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; check the owner of a network"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network with IPv4; read the subnets of VIPs and members"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/routers", FeatureNetworks, "with several external networks, find the one that the router of a VIP's subnet leads to"},
+	{ServiceNetwork, http.MethodGet, groupsPath, FeatureNetworks, "find the security groups that a Service requests for its VIP"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "check that VIP ports are deleted; find the ports and subnets of the nodes"},
 
 	{ServiceNetwork, http.MethodGet, groupsPath, FeatureSecurityGroups, "find the security groups of the nodes and detect drift"},
@@ -158,6 +159,7 @@ var calls = []Call{
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia, with our token: check the subnet of a VIP or member"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia, with our token: check the network of a VIP"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia, with our token: check the port of a VIP"},
+	{ServiceNetwork, http.MethodGet, groupsPath + "/*", FeatureOctavia, "Octavia, with our token: check the security groups of a VIP"},
 
 	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*", FeatureCleanupCommand, "delete a VIP port that Octavia left behind"},
 

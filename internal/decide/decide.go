@@ -287,6 +287,8 @@ func independent(op diff.Op, observed lb.Observed) bool {
 		return op.PoolID != ""
 	case diff.UpdateListener:
 		return op.PoolID == nil
+	case diff.SetVIPSecurityGroups:
+		return len(op.Groups) > 0
 	case diff.DeleteListener:
 		return true
 	case diff.SetTags:

@@ -90,11 +90,12 @@ func TestDecideOnReplacement(t *testing.T) {
 		return factsOf(web(publishing, annotated(annotation.FlavorID, "00000000-0000-4000-8000-00000000901d"), annotated(annotation.AllowReplacement, allowed)), "10.0.0.11")
 	}
 	checkDecisions(t, map[string]decision{
-		"other flavor, replacement not allowed": {facts: gold("false").with(silver), action: Refuse},
-		"other flavor":                          {facts: gold("true").with(silver), need: NeedReplacement},
-		"other flavor, replacement built":       {facts: withReplacement(gold("true").with(silver)), action: Replace, ops: []string{"CreateLoadBalancer"}},
-		"replacement complete":                  {facts: replacedBy(gold("true"), silver), need: NeedPredecessor},
-		"replacement complete, not shared":      {facts: notShared(replacedBy(gold("true"), silver)), action: CompleteReplacement, ops: []string{"AssociateFloatingIP"}},
+		"other flavor, security groups of another client": {facts: gold("true").with(grouped(silver)), action: Refuse, check: namesGroups},
+		"other flavor, replacement not allowed":           {facts: gold("false").with(silver), action: Refuse},
+		"other flavor":                                    {facts: gold("true").with(silver), need: NeedReplacement},
+		"other flavor, replacement built":                 {facts: withReplacement(gold("true").with(silver)), action: Replace, ops: []string{"CreateLoadBalancer"}},
+		"replacement complete":                            {facts: replacedBy(gold("true"), silver), need: NeedPredecessor},
+		"replacement complete, not shared":                {facts: notShared(replacedBy(gold("true"), silver)), action: CompleteReplacement, ops: []string{"AssociateFloatingIP"}},
 		"replacement complete, certificate of the predecessor unknown": {facts: withUnreadSecret(notShared(replacedBy(gold("true"), silver))), action: CompleteReplacement,
 			ops: []string{"AssociateFloatingIP"}},
 		"replacement no longer allowed":       {facts: replacedBy(gold("false"), silver), need: NeedDesired, check: cancelsReplacement},
@@ -110,26 +111,48 @@ func TestDecideOnFailure(t *testing.T) {
 	abandoned.Tags = []string{lb.ClusterTag(owner.ClusterUID), "kube_service_kubernetes_default_api", "kube_service_kubernetes_default_web"}
 	other := factsOf(web(publishing, requesting("203.0.113.99")), "10.0.0.11").Desired.Wanted
 	checkDecisions(t, map[string]decision{
-		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
-		"failed with its ports":              {facts: createdWithPorts(plain.with(failed(have))), action: Rebuild, check: createsWithPorts},
-		"failed with its ports twice":        {facts: failedBefore(createdWithPorts(plain.with(failed(have)))), action: Rebuild, check: createsWithoutPorts},
-		"failed after a rejected create":     {facts: rejectedWithPorts(plain.with(failed(have))), action: Rebuild, check: remembersRejection},
-		"failed again before it served":      {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
-		"served and failed":                  {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
-		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
-		"failed, failover refused, internal": {facts: noFailover(internal.with(failed(have))), action: ReplaceInPlace, ops: []string{"DeleteLoadBalancer"}},
-		"failed, failover refused, shared":   {facts: noFailover(served.with(failed(shared))), action: LeaveFailed},
-		"its deletion failed three times":    {facts: deletedInVain(noFailover(served.with(failed(have))), 3), action: AwaitRecovery},
-		"failed three times":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: AwaitRecovery, check: lasts},
-		"failed three times, later":          {facts: later(replacedTimes(noFailover(served.with(failed(have))), 3)), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
-		"failed three times, then changed":   {facts: lastingFor(other, replacedTimes(noFailover(served.with(failed(have))), 3)), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
-		"failed, shared":                     {facts: served.with(failed(shared)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
-		"failed, of another Service":         {facts: sharing(served.with(failed(shared))), action: LeaveFailed, check: namesItsOwner},
-		"failed, its owner has left":         {facts: sharing(served.with(failed(abandoned))), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
-		"failed over in vain, shared":        {facts: failedOverInVain(served.with(failed(shared))), action: AwaitRecovery, check: waits},
-		"failed over in vain, shared, later": {facts: later(failedOverInVain(served.with(failed(shared)))), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
-		"failed again just now":              {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
+		"failed before it served":                   {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"failed with its ports":                     {facts: createdWithPorts(plain.with(failed(have))), action: Rebuild, check: createsWithPorts},
+		"failed with its ports twice":               {facts: failedBefore(createdWithPorts(plain.with(failed(have)))), action: Rebuild, check: createsWithoutPorts},
+		"failed after a rejected create":            {facts: rejectedWithPorts(plain.with(failed(have))), action: Rebuild, check: remembersRejection},
+		"failed again before it served":             {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
+		"served and failed":                         {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed, failover refused":                  {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
+		"failed, failover refused, internal":        {facts: noFailover(internal.with(failed(have))), action: ReplaceInPlace, ops: []string{"DeleteLoadBalancer"}},
+		"failed, security groups of another client": {facts: noFailover(served.with(failed(grouped(have)))), action: LeaveFailed, check: tellsGroups},
+		"failed, failover refused, shared":          {facts: noFailover(served.with(failed(shared))), action: LeaveFailed},
+		"its deletion failed three times":           {facts: deletedInVain(noFailover(served.with(failed(have))), 3), action: AwaitRecovery},
+		"failed three times":                        {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: AwaitRecovery, check: lasts},
+		"failed three times, later":                 {facts: later(replacedTimes(noFailover(served.with(failed(have))), 3)), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
+		"failed three times, then changed":          {facts: lastingFor(other, replacedTimes(noFailover(served.with(failed(have))), 3)), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
+		"failed, shared":                            {facts: served.with(failed(shared)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed, of another Service":                {facts: sharing(served.with(failed(shared))), action: LeaveFailed, check: namesItsOwner},
+		"failed, its owner has left":                {facts: sharing(served.with(failed(abandoned))), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed over in vain, shared":               {facts: failedOverInVain(served.with(failed(shared))), action: AwaitRecovery, check: waits},
+		"failed over in vain, shared, later":        {facts: later(failedOverInVain(served.with(failed(shared)))), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed again just now":                     {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
 	})
+}
+
+// grouped returns the load balancer with a security group that another client has given its VIP.
+func grouped(l lb.LoadBalancer) lb.LoadBalancer {
+	l.VIPSecurityGroups = []string{"by-hand"}
+	return l
+}
+
+// namesGroups and tellsGroups check that the refusal, or the state of a failed load balancer, says which groups are in the way.
+func namesGroups(t *testing.T, d Decision) {
+	t.Helper()
+	if d.Goal.Refused == nil || !strings.Contains(d.Goal.Refused.Message, "by-hand") || !strings.Contains(d.Goal.Refused.Message, annotation.VIPSecurityGroups) {
+		t.Errorf("refused: %v", d.Goal.Refused)
+	}
+}
+
+func tellsGroups(t *testing.T, d Decision) {
+	t.Helper()
+	if !strings.Contains(d.Record.Progress.Trouble, "by-hand") {
+		t.Errorf("it says %q", d.Record.Progress.Trouble)
+	}
 }
 
 // createdWithPorts returns the facts after the load balancer was created together with its ports.

@@ -106,7 +106,8 @@ func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 		return recoveryFacts{}
 	}
 	mayWrite := !f.leavesDrift(g)
-	replaceable := mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil
+	replaceable := mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil &&
+		!losesGroups(g.Wanted, l)
 	return recoveryFacts{
 		canFailOver: mayWrite && f.FailoverRefused == "",
 		failedOver:  r.FailedOver == l.ID,
@@ -143,6 +144,12 @@ func failedOver(f Facts, r memory.Recovery, id string) memory.Recovery {
 	r.FailedOver, r.FailoverRefused = id, ""
 	r.Failovers = r.Failovers.Again(f.Now, timing.Backoff{First: f.Timing.LastingFailure, Last: f.Timing.LastingFailure})
 	return r
+}
+
+// losesGroups reports whether the existing load balancer has security groups of another client, and the desired one has none, so that
+// it would be open to more clients.
+func losesGroups(w lb.Wanted, l lb.LoadBalancer) bool {
+	return w.LoadBalancer != nil && l.VIPGroupsAreOthers() && len(w.LoadBalancer.VIPSecurityGroups) == 0
 }
 
 // takesVIP reports whether the desired load balancer has the VIP address of the existing one, such as a ClusterIP. Only
@@ -197,6 +204,9 @@ func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, repla
 		trouble += "; it is deleted, and a replacement is created with its address " + l.VIP.Address
 	default:
 		trouble += "; ask the cloud operator for the reason, or delete the Service and create it again"
+		if l.VIPGroupsAreOthers() {
+			trouble += ". It is not replaced while " + othersGroups(l)
+		}
 	}
 	p.Trouble = trouble
 	return p

@@ -41,10 +41,20 @@ func (f Facts) replacementFacts() replacementFacts {
 		r.replacing, r.predecessorFits = true, err == nil // an error of another kind does not show that it fits
 		r.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
 	}
+	if old := o.LoadBalancer; r.obstacle == "" && old.VIPGroupsAreOthers() && len(options.VIPSecurityGroups) == 0 {
+		r.obstacle = othersGroups(*old)
+	}
 	if options.Group != "" {
 		r.obstacle = fmt.Sprintf("other Services of group %q may share it; remove the Service from the group first (annotation %s)", options.Group, annotation.TypedKey(f.Service.Annotations, annotation.LoadBalancerGroup))
 	}
 	return r
+}
+
+// othersGroups says that a load balancer has security groups of another client. Its replacement would be without them, and open to
+// more clients.
+func othersGroups(l lb.LoadBalancer) string {
+	return fmt.Sprintf("it has security groups of another client (%s), which a replacement would not have; request them in annotation %s",
+		strings.Join(l.VIPSecurityGroups, ", "), annotation.VIPSecurityGroups)
 }
 
 // obstacle says why the load balancer cannot be replaced by one with these VIPs, or returns "".

@@ -71,6 +71,8 @@ func afterTree(l *lb.LoadBalancer, op Op, made Created) {
 	case UpdateLoadBalancer:
 		set(&l.Tags, op.Tags)
 		set(&l.AdminDown, op.AdminDown)
+	case SetVIPSecurityGroups:
+		l.VIPSecurityGroups, l.Tags = op.Groups, op.Tags
 	case CreateListener:
 		added := op.Listener
 		added.ID = made.ID

@@ -173,6 +173,9 @@ func (c *cloud) create(l lb.LoadBalancer, status lb.ProvisioningStatus) Created 
 
 // enforces reports whether Octavia can create the rules of the security group.
 func (c *cloud) enforces(sources []string) error {
+	if len(sources) > 0 && len(c.balancer.VIPSecurityGroups) > 0 {
+		return fmt.Errorf("source ranges %v on a load balancer with security groups", sources)
+	}
 	if len(sources) > 0 && c.balancer.DualStack() {
 		return fmt.Errorf("source ranges %v on a load balancer with VIPs of both families", sources)
 	}

@@ -106,6 +106,7 @@ func deleteDuplicates(observed lb.Observed) (ops []Op) {
 // create creates the wanted load balancer, with one call if possible.
 func create(wanted lb.Wanted) CreateLoadBalancer {
 	op := CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer}
+	op.LoadBalancer.Tags = lb.WithVIPGroups(op.LoadBalancer.Tags, op.LoadBalancer.VIPSecurityGroups)
 	if wanted.KeepMonitors {
 		op.LoadBalancer = withoutMonitors(op.LoadBalancer)
 	}
@@ -131,6 +132,8 @@ type changes struct {
 	id                                                                         string
 	mark, listeners, failed, reopening, settings, leftBehind, opening, closing []Op
 	members                                                                    []memberChange
+	// restricting are the security groups of the VIP and what has to go before, admitting is their end.
+	restricting, admitting []Op
 	// detached are pools that no listener uses, also not after the plan so far.
 	detached []lb.Pool
 	// uses counts, by pool id, the listeners that will have the pool; kept counts those of ours that stay. Listeners can
@@ -141,7 +144,7 @@ type changes struct {
 }
 
 func (t *changes) ops() []Op {
-	return slices.Concat(t.mark, t.listeners, t.failed, t.reopening, inTurn(t.members), t.settings, t.leftBehind, t.opening, t.closing)
+	return slices.Concat(t.mark, t.restricting, t.listeners, t.failed, t.reopening, inTurn(t.members), t.settings, t.leftBehind, t.opening, t.closing, t.admitting)
 }
 
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
@@ -149,6 +152,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 	t := &changes{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
 		uses: map[string]int{}, kept: map[string]int{}, wanted: all}
 	t.loadBalancer(want, have)
+	access := t.vipGroups(want, have)
 	t.deleteLeftBehind()
 	unwanted := t.countPools(have.Listeners, want.Listeners)
 	for _, l := range want.Listeners {
@@ -156,10 +160,17 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 		// Octavia cannot change a listener's protocol.
 		opens := i < 0 || have.Listeners[i].Protocol != l.Protocol
 		switch {
+		case access == accessByGroups:
+			l.AllowedCIDRs = nil
+		case access == accessAsFound && i >= 0:
+			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs
+		}
+		switch {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
 				"port %s of load balancer %s is used by %s (listener %s, %s, tags %q); use another port",
 				portText(l.Key()), have.ID, userOf(owner, have.Listeners[i]), have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
+		case opens && access == accessAsFound:
 		case opens && t.wanted.KeepMonitors && hasMonitor(have):
 			t.refused = append(t.refused, blockedByMonitor(l, have))
 		case i < 0:

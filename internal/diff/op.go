@@ -34,6 +34,15 @@ type UpdateLoadBalancer struct {
 	AdminDown *bool     `json:"adminDown,omitempty"`
 }
 
+// SetVIPSecurityGroups sets the security groups of the VIP, and the tags that say that they are ours.
+type SetVIPSecurityGroups struct {
+	octaviaOp
+	ID string `json:"id"`
+	// Groups is empty to end them: then the source ranges of each listener say who may connect.
+	Groups []string `json:"groups,omitempty"`
+	Tags   []string `json:"tags"`
+}
+
 // FailoverLoadBalancer rebuilds what is behind a load balancer in ERROR. Its children and addresses stay.
 type FailoverLoadBalancer struct {
 	octaviaOp

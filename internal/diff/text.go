@@ -27,6 +27,13 @@ func (op UpdateLoadBalancer) String() string {
 		change("tags", op.Tags), change("admin down", op.AdminDown)))
 }
 
+func (op SetVIPSecurityGroups) String() string {
+	if len(op.Groups) == 0 {
+		return fmt.Sprintf("remove the security groups of the VIP of load balancer %s", op.ID)
+	}
+	return fmt.Sprintf("set the security groups of the VIP of load balancer %s: %s", op.ID, strings.Join(op.Groups, ", "))
+}
+
 func (op FailoverLoadBalancer) String() string {
 	return fmt.Sprintf("fail over load balancer %s", op.ID)
 }

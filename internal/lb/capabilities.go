@@ -82,6 +82,9 @@ const (
 	FeaturePrometheus
 	// FeatureHSTS: header Strict-Transport-Security of listeners that terminate TLS. 2.27, not ovn.
 	FeatureHSTS
+	// FeatureVIPSecurityGroups: security groups of the VIP's port in place of source ranges. 2.29, not ovn: its release 8
+	// accepts and shows them, and the port keeps the project's default group.
+	FeatureVIPSecurityGroups
 )
 
 var features = map[Feature]struct {
@@ -117,6 +120,7 @@ var features = map[Feature]struct {
 	FeatureAdditionalVIPs:       {name: "additional-vips", doc: "two IP families on one load balancer (dual-stack)", since: Version{2, 26}, notOVN: true},
 	FeaturePrometheus:           {name: "metrics", doc: "metrics of the load balancer for Prometheus", since: Version{2, 25}, notOVN: true},
 	FeatureHSTS:                 {name: "hsts", doc: "HTTP Strict Transport Security (HSTS) of TLS ports", since: Version{2, 27}, notOVN: true},
+	FeatureVIPSecurityGroups:    {name: "vip-security-groups", doc: "security groups of the VIP, in place of source ranges", since: Version{2, 29}, notOVN: true},
 }
 
 // ProviderOVN is the provider that uses OVN's own load balancing. It supports fewer features than the others.

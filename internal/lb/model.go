@@ -30,6 +30,9 @@ type LoadBalancer struct {
 	// AdditionalVIPs are further addresses of the VIP's port, in other subnets of its network. They are set when
 	// the load balancer is created, and cannot be changed.
 	AdditionalVIPs []VIP `json:"additionalVIPs,omitempty"`
+	// VIPSecurityGroups are the ids of the security groups on the VIP's port that say who may connect. Without any, the
+	// source ranges of each listener do. Octavia has either groups or source ranges.
+	VIPSecurityGroups []string `json:"vipSecurityGroups,omitempty"`
 	// AdminDown is Octavia's admin_state_up, negated so that the zero value is the usual one.
 	AdminDown bool       `json:"adminDown,omitempty"`
 	Listeners []Listener `json:"listeners,omitempty"`

@@ -26,6 +26,8 @@ const (
 	serviceTag = ownTags + "service="
 	// replacesTag contains the id of the load balancer that this one replaces.
 	replacesTag = ownTags + "replaces="
+	// vipGroupsTag contains a digest of the security groups that we gave the VIP.
+	vipGroupsTag = ownTags + "vip-security-groups="
 	// shareTag is set by people: it names who may use the load balancer.
 	shareTag = ownTags + "share="
 )

@@ -123,6 +123,35 @@ func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, er
 	})
 }
 
+// SecurityGroup returns the id of the security group with the id, which may be another project's that is shared with this one, or
+// of the one of the project with the name. If there is none, or several have the name, the error is of class Invalid.
+func (c *Client) SecurityGroup(ctx context.Context, named string) (string, error) {
+	return c.lookups.get(ctx, "security group "+named, func(ctx context.Context) (string, error) {
+		op, query := "look for security group "+named, url.Values{"fields": {"id", "name"}}
+		_, notID := setting.SecurityGroup.ParseID(named)
+		if notID == nil {
+			query.Set("id", named)
+		} else {
+			query.Set("name", named)
+			query.Set("project_id", c.projectID)
+		}
+		all, err := list[groupAnswer](ctx, c, op, "security-groups", query)
+		if err != nil {
+			return "", err
+		}
+		all = slices.DeleteFunc(all, func(g groupAnswer) bool { return g.Name != named && g.ID != named })
+		switch {
+		case len(all) == 0 && notID == nil:
+			return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the project sees no security group with the id " + named}
+		case len(all) == 0:
+			return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: fmt.Sprintf("the project has no security group with the name %q", named)}
+		case len(all) > 1:
+			return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: fmt.Sprintf("%d security groups of the project have the name %q; use an id", len(all), named)}
+		}
+		return all[0].ID, nil
+	})
+}
+
 // Subnets returns the ids of the network's IPv4 subnets that the project sees and the pattern matches, sorted by name.
 func (c *Client) Subnets(ctx context.Context, networkID string, pattern setting.SubnetPattern) ([]string, error) {
 	key := strings.Join([]string{"subnets of", networkID, pattern.Name, pattern.Tags}, "\x00")

@@ -48,7 +48,7 @@ func TestABrokenListOfPortsIsAnErrorAndNeverEmpty(t *testing.T) {
 // listed makes the next list of the collection return these objects.
 func (c *cloud) listed(collection string, objects string) {
 	c.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Route: "/v2.0/" + collection, Times: 1,
-		Body: fmt.Sprintf(`{%q: [%s]}`, collection, objects)})
+		Body: fmt.Sprintf(`{%q: [%s]}`, strings.ReplaceAll(collection, "-", "_"), objects)})
 }
 
 func TestConcurrentLookupsShareOneCall(t *testing.T) {
@@ -183,6 +183,40 @@ func TestTheSubnetsOfVIPsAreTheFirstByNameOfEachFamilyUnlessOneIsGiven(t *testin
 	if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); err != nil || ipv4 != c.IDs().PrivateSubnet || ipv6 != c.IDs().PrivateSubnetV6 {
 		t.Errorf("after failures: %q and %q, %v", ipv4, ipv6, err)
 	}
+}
+
+func TestASecurityGroupIsFoundByItsIDOrAnUnambiguousName(t *testing.T) {
+	const id, other = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+	group := func(id, name string) string { return `{"id": "` + id + `", "name": "` + name + `"}` }
+	for name, one := range map[string]struct {
+		asked, list, want, says string
+	}{
+		"by name":                         {"web", group(id, "web"), id, ""},
+		"by id":                           {id, group(id, "web"), id, ""},
+		"from a server without filters":   {"web", group(other, "default") + "," + group(id, "web"), id, ""},
+		"a name that there is not":        {"web", "", "", `no security group with the name "web"`},
+		"an id that the project sees not": {id, "", "", "sees no security group with the id " + id},
+		"a name that two have":            {"web", group(id, "web") + "," + group(other, "web"), "", "2 security groups of the project"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t, simulator.Options{})
+			c.listed("security-groups", one.list)
+			got, err := c.SecurityGroup(t.Context(), one.asked)
+			if got != one.want || (err == nil) != (one.says == "") {
+				t.Fatalf("group %q, %v; want %q", got, err, one.want)
+			}
+			if err != nil && (openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), one.says)) {
+				t.Errorf("class %s: %v, want %q", openstack.Classify(err), err, one.says)
+			}
+		})
+	}
+	c := newCloud(t, simulator.Options{})
+	for range 2 {
+		if _, err := c.SecurityGroup(t.Context(), "default"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.only(1, http.MethodGet, "/v2.0/security-groups")
 }
 
 func TestTheSubnetOfAnAddressIsThatOfItsPort(t *testing.T) {

@@ -31,6 +31,12 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		setIf(set, "tags", op.Tags)
 		setAdminState(set, op.AdminDown)
 		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID, fields{"loadbalancer": set})
+	case diff.SetVIPSecurityGroups:
+		set := fields{"tags": append([]string{}, op.Tags...), "vip_sg_ids": nil} // null ends them
+		if len(op.Groups) > 0 {
+			set["vip_sg_ids"] = op.Groups
+		}
+		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID, fields{"loadbalancer": set})
 	case diff.FailoverLoadBalancer:
 		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID+"/failover", nil)
 	case diff.DeleteLoadBalancer:
@@ -139,6 +145,9 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	setText(object, "vip_port_id", l.VIP.PortID)
 	if len(l.AdditionalVIPs) > 0 { // some clouds do not know the field
 		object["additional_vips"] = additionalVIPs(l.AdditionalVIPs)
+	}
+	if len(l.VIPSecurityGroups) > 0 { // some clouds do not know the field
+		object["vip_sg_ids"] = l.VIPSecurityGroups
 	}
 	listeners := []fields{}
 	for _, wanted := range l.Listeners {

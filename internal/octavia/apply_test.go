@@ -132,6 +132,19 @@ var requests = map[string]struct {
 		method: "PUT", path: "listeners/l1",
 		body: `{"listener": {"allowed_cidrs": ["192.0.2.0/24"], "connection_limit": -1, "default_pool_id": "p2", "admin_state_up": true}}`,
 	},
+	"security groups of the VIP": {
+		op:     diff.SetVIPSecurityGroups{ID: "lb1", Groups: []string{"g1", "g2"}, Tags: tags},
+		method: "PUT", path: "loadbalancers/lb1", body: `{"loadbalancer": {"vip_sg_ids": ["g1", "g2"], "tags": ["a", "b"]}}`,
+	},
+	"no security groups of the VIP": {
+		op:     diff.SetVIPSecurityGroups{ID: "lb1"},
+		method: "PUT", path: "loadbalancers/lb1", body: `{"loadbalancer": {"vip_sg_ids": null, "tags": []}}`,
+	},
+	"a load balancer with security groups": {
+		op:     diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Name: "web", VIP: lb.VIP{NetworkID: "n1"}, VIPSecurityGroups: []string{"g1"}}},
+		method: "POST", path: "loadbalancers",
+		body: `{"loadbalancer": {"name": "web", "description": "", "vip_network_id": "n1", "vip_sg_ids": ["g1"], "admin_state_up": true, "listeners": []}}`,
+	},
 	"a listener's HSTS": {
 		op:     diff.UpdateListener{ID: "l1", HSTS: &lb.HSTS{Enabled: true, Preload: true}},
 		method: "PUT", path: "listeners/l1",

@@ -45,6 +45,7 @@ type loadBalancerDocument struct {
 	VIPNetworkID     string        `json:"vip_network_id"`
 	VIPPortID        string        `json:"vip_port_id"`
 	AdditionalVIPs   []vipDocument `json:"additional_vips"`
+	VIPGroups        []string      `json:"vip_sg_ids"`
 	OperatingStatus  string        `json:"operating_status"`
 	UpdatedAt        *string       `json:"updated_at"`
 }
@@ -71,8 +72,8 @@ func (d loadBalancerDocument) model() lb.LoadBalancer {
 		ID: d.ID, Name: d.Name, Description: d.Description, Tags: d.Tags, ProjectID: d.ProjectID,
 		Provider: d.Provider, FlavorID: value(d.FlavorID), AvailabilityZone: value(d.AvailabilityZone),
 		VIP:            lb.VIP{Address: d.VIPAddress, SubnetID: value(d.VIPSubnetID), NetworkID: d.VIPNetworkID, PortID: d.VIPPortID},
-		AdditionalVIPs: d.additionalVIPs(),
-		AdminDown:      !d.AdminStateUp, ProvisioningStatus: d.ProvisioningStatus, OperatingStatus: d.OperatingStatus,
+		AdditionalVIPs: d.additionalVIPs(), VIPSecurityGroups: d.VIPGroups,
+		AdminDown: !d.AdminStateUp, ProvisioningStatus: d.ProvisioningStatus, OperatingStatus: d.OperatingStatus,
 		UpdatedAt: value(d.UpdatedAt),
 	}
 }

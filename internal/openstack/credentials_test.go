@@ -382,10 +382,10 @@ func TestAFeatureThatAnApplicationCredentialDoesNotAllowIsNamedWhenItIsUsed(t *t
 		t.Fatal(err)
 	}
 	session := s.open(t, config.Global{ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
-	_, err = session.Network().Get(context.Background(), session.Network().ServiceURL("security-groups")+"?name=x", new(map[string]any), nil)
-	want := "access rules do not allow the call GET /v2.0/security-groups of network, which is for security groups; create another application credential with " +
+	_, err = session.Network().Post(context.Background(), session.Network().ServiceURL("security-groups"), map[string]any{}, new(map[string]any), nil)
+	want := "access rules do not allow the call POST /v2.0/security-groups of network, which is for security groups; create another application credential with " +
 		"`kube-octavia credential create`, without --without=security-groups"
-	if err := Wrap("list security groups", err); Classify(err) != Unauthorized || !strings.Contains(err.Error(), want) {
+	if err := Wrap("create a security group", err); Classify(err) != Unauthorized || !strings.Contains(err.Error(), want) {
 		t.Errorf("class %s: %v, want %q", Classify(err), err, want)
 	}
 }

@@ -6,6 +6,7 @@ package planner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -144,6 +145,27 @@ func (p *Planner) requestedFloatingIP(ctx context.Context, in *build.Input, opti
 	}
 	in.Networks.FloatingIPAddress = address
 	return err
+}
+
+// vipSecurityGroups looks up the security groups that are requested for the VIP, by id or name.
+func (p *Planner) vipSecurityGroups(ctx context.Context, in *build.Input, options annotation.Options, _ lb.Observed) error {
+	if !in.Capabilities.Has(lb.FeatureVIPSecurityGroups) {
+		return nil // build refuses them
+	}
+	in.Networks.VIPSecurityGroupIDs = nil
+	for _, named := range options.VIPSecurityGroups {
+		id, err := p.Neutron.SecurityGroup(ctx, named)
+		var found *openstack.Error
+		if openstack.Classify(err) == openstack.Invalid && errors.As(err, &found) && found.Status == 0 {
+			return &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: fmt.Sprintf("annotation %s: %s",
+				annotation.TypedKey(in.Service.Annotations, annotation.VIPSecurityGroups), found.Message)}
+		}
+		if err != nil {
+			return err
+		}
+		in.Networks.VIPSecurityGroupIDs = append(in.Networks.VIPSecurityGroupIDs, id)
+	}
+	return nil
 }
 
 // floatingNetwork determines the network and the subnets for a new floating IP.

@@ -238,6 +238,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		p.subnetsOfFamilies,
 		p.checkServiceSubnet,
 		p.requestedFloatingIP,
+		p.vipSecurityGroups,
 		p.floatingNetwork,
 		p.memberCIDRs, p.podSubnets,
 		p.readExposure,

@@ -31,6 +31,7 @@ var (
 	Port           = Object{Name: "port", command: "openstack port show"}
 	Router         = Object{Name: "router", command: "openstack router show"}
 	FloatingIP     = Object{Name: "floating IP", command: "openstack floating ip show"}
+	SecurityGroup  = Object{Name: "security group", command: "openstack security group show"}
 	Flavor         = Object{Name: "Octavia flavor", command: "openstack loadbalancer flavor show"}
 )
 

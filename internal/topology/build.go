@@ -161,7 +161,7 @@ func loadBalancer(f ServiceFacts) *LoadBalancer {
 	for _, listener := range byPort(l.Listeners) {
 		next := Listener{
 			ID: listener.ID, Name: listener.Name, Protocol: string(listener.Protocol), Port: listener.Port,
-			Statuses: shown.of(listener.ID, listener.ProvisioningStatus), AllowedCIDRs: list(listener.AllowedCIDRs), TLS: listener.TLS != nil,
+			Statuses: shown.of(listener.ID, listener.ProvisioningStatus), AllowedCIDRs: sourcesOf(l, listener), TLS: listener.TLS != nil,
 		}
 		if listener.Pool != nil {
 			next.PoolID = listener.Pool.ID
@@ -173,6 +173,18 @@ func loadBalancer(f ServiceFacts) *LoadBalancer {
 		b.addPool(p, shown)
 	}
 	return b
+}
+
+// sourcesOf says who may connect to a listener.
+func sourcesOf(l *lb.LoadBalancer, listener lb.Listener) []string {
+	if len(l.VIPSecurityGroups) == 0 {
+		return list(listener.AllowedCIDRs)
+	}
+	var groups []string
+	for _, id := range l.VIPSecurityGroups {
+		groups = append(groups, "security group "+id)
+	}
+	return groups
 }
 
 // byPort returns the listeners in the order of their ports, whatever the order of the cloud's answer was.

@@ -167,6 +167,7 @@ type Listener struct {
 	Protocol string `json:"protocol"`
 	Port     int    `json:"port"`
 	Statuses
+	// AllowedCIDRs are its source ranges or, if the VIP has security groups, these as "security group ID".
 	AllowedCIDRs []string `json:"allowedCIDRs"`
 	// TLS is whether it has certificates.
 	TLS bool `json:"tls"`

@@ -222,3 +222,15 @@ func TestAReasonNamesAFewMembersThatAreDown(t *testing.T) {
 		}
 	}
 }
+
+func TestSecurityGroupsOfTheVIPSayWhoMayConnect(t *testing.T) {
+	listener := lb.Listener{AllowedCIDRs: []string{"10.0.0.0/8"}}
+	for _, c := range []struct {
+		l    lb.LoadBalancer
+		want string
+	}{{lb.LoadBalancer{}, "10.0.0.0/8"}, {lb.LoadBalancer{VIPSecurityGroups: []string{"g1", "g2"}}, "security group g1, security group g2"}} {
+		if got := strings.Join(sourcesOf(&c.l, listener), ", "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

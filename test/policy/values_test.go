@@ -49,6 +49,7 @@ const (
 	tellsHost      = "must be a DNS name in lower case, such as www.example.com, not an address"
 	tellsMethod    = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
 	tellsMembers   = "must be a whole number of nodes from 0 to 2147483647"
+	tellsGroups    = "must be ids or names of security groups, separated by commas, each of at most 255 bytes"
 	tellsAge       = "must be a whole number of seconds from 0 to 2147483647"
 	tellsLimit     = "must be a whole number of connections from -1 to 2147483647"
 	tellsTimeout   = "must be a whole number of milliseconds from 0 to 2073600000"
@@ -156,6 +157,8 @@ var bad = []value{
 	{"proxy-protocol", "True", tellsProxy},
 	{"proxy-protocol", "v3", tellsProxy},
 	{"x-forwarded-for", "For", tellsBoolean},
+	{annotation.VIPSecurityGroups, " , ", tellsGroups},
+	{annotation.VIPSecurityGroups, "web," + strings.Repeat("g", 256), tellsGroups},
 	{annotation.HSTSMaxAge, "-1", tellsAge},
 	{annotation.HSTSMaxAge, "1y", tellsAge},
 	{annotation.HSTSMaxAge, "2147483648", tellsAge},
@@ -182,6 +185,8 @@ var good = []value{
 	{"proxy-protocol", " v2", ""},
 	{"proxy-protocol", "", ""},
 	{"x-forwarded-for", "true", ""},
+	{annotation.VIPSecurityGroups, " web ,, " + someID, ""},
+	{annotation.VIPSecurityGroups, "", ""},
 	{annotation.HSTSMaxAge, " 31536000", ""},
 	{annotation.HSTSMaxAge, "0", ""},
 	{annotation.HSTSPreload, "true", ""},

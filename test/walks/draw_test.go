@@ -118,6 +118,7 @@ var values = []struct {
 	{own + "protocols", []string{"80=HTTP", "tcp-443=PROXY", "80=TCP", "80=NONSENSE"}},
 	{prefix + "proxy-protocol", []string{"true", "v2", "false"}},
 	{prefix + "x-forwarded-for", []string{"true", "false"}},
+	{own + "vip-security-groups", []string{"default", "default,nowhere", ","}},
 	{own + "hsts-max-age", []string{"31536000", "0", "-1"}},
 	{own + "hsts-include-subdomains", []string{"true", "false"}},
 	{own + "hsts-preload", []string{"true"}},

@@ -1,0 +1,59 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Security groups of the VIP are only removed if we set them. So the load balancer has a tag with a digest of those that we
+// set, which is written in the same call. If another client changes the groups, the digest does not fit, and they are that
+// client's.
+
+// WithVIPGroups returns the tags of a load balancer that gets the groups from us, or, without groups, loses those that it has
+// from us.
+func WithVIPGroups(tags, groups []string) []string {
+	tags = slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return strings.HasPrefix(t, vipGroupsTag) })
+	if len(groups) == 0 {
+		return tags
+	}
+	return append(tags, vipGroupsTagOf(groups))
+}
+
+// VIPGroupsAreOurs reports whether the load balancer has security groups, and exactly those that we set.
+func (l LoadBalancer) VIPGroupsAreOurs() bool {
+	return len(l.VIPSecurityGroups) > 0 && slices.Contains(l.Tags, vipGroupsTagOf(l.VIPSecurityGroups))
+}
+
+// VIPGroupsAreOthers reports whether the load balancer has security groups that another client set.
+func (l LoadBalancer) VIPGroupsAreOthers() bool {
+	return len(l.VIPSecurityGroups) > 0 && !l.VIPGroupsAreOurs()
+}
+
+func vipGroupsTagOf(groups []string) string {
+	return vipGroupsTag + digest(strings.Join(sortedSet(groups), ","))
+}
+
+// SameVIPGroups compares sets of ids of security groups.
+func SameVIPGroups(a, b []string) bool { return slices.Equal(sortedSet(a), sortedSet(b)) }
+
+func sortedSet(all []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(all)))
+}
+
+// RestrictsSources reports whether the source ranges of a listener exclude any client. The whole address space of a family
+// excludes nobody: the VIP has no other family, or ranges are not possible.
+func (l Listener) RestrictsSources() bool {
+	return len(l.AllowedCIDRs) > 0 && !slices.ContainsFunc(l.AllowedCIDRs, func(text string) bool {
+		p, err := netip.ParsePrefix(text)
+		return err == nil && p.Bits() == 0
+	})
+}
+
+// RestrictsSources reports whether any listener of the load balancer has source ranges that exclude a client.
+func (l LoadBalancer) RestrictsSources() bool {
+	return slices.ContainsFunc(l.Listeners, Listener.RestrictsSources)
+}

@@ -1,0 +1,44 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSecurityGroupsOfTheVIPAreOursOnlyIfExactlyTheseWereSet(t *testing.T) {
+	ours := WithVIPGroups([]string{"a", vipGroupsTagOf([]string{"former"})}, []string{"g2", "g1"})
+	if len(ours) != 2 || ours[0] != "a" {
+		t.Errorf("the tags are %q", ours)
+	}
+	for name, c := range map[string]struct {
+		l            LoadBalancer
+		ours, others bool
+	}{
+		"ours, in another order": {LoadBalancer{Tags: ours, VIPSecurityGroups: []string{"g1", "g2"}}, true, false},
+		"with one more":          {LoadBalancer{Tags: ours, VIPSecurityGroups: []string{"g1", "g2", "g3"}}, false, true},
+		"one of them":            {LoadBalancer{Tags: ours, VIPSecurityGroups: []string{"g1"}}, false, true},
+		"without the tag":        {LoadBalancer{Tags: []string{"a"}, VIPSecurityGroups: []string{"g1", "g2"}}, false, true},
+		"none":                   {LoadBalancer{Tags: ours}, false, false},
+	} {
+		if c.l.VIPGroupsAreOurs() != c.ours || c.l.VIPGroupsAreOthers() != c.others {
+			t.Errorf("%s: ours %v, others' %v", name, c.l.VIPGroupsAreOurs(), c.l.VIPGroupsAreOthers())
+		}
+	}
+	if tags := WithVIPGroups(ours, nil); !slices.Equal(tags, []string{"a"}) {
+		t.Errorf("without groups the tags are %q", tags)
+	}
+}
+
+func TestTheWholeAddressSpaceRestrictsNobody(t *testing.T) {
+	for _, c := range []struct {
+		cidrs []string
+		want  bool
+	}{{nil, false}, {[]string{"0.0.0.0/0"}, false}, {[]string{"10.0.0.0/8", "::/0"}, false}, {[]string{"10.0.0.0/8"}, true}} {
+		if got := (Listener{AllowedCIDRs: c.cidrs}).RestrictsSources(); got != c.want {
+			t.Errorf("%v: %v", c.cidrs, got)
+		}
+	}
+}
