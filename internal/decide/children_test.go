@@ -79,15 +79,15 @@ func TestChildrenOfAProviderThatFinishesLateAreLookedAtForAMinute(t *testing.T) 
 		need     Need
 		delay    time.Duration
 	}{
-		"first seen":             {provider: lb.ProviderOVN, version: lb.Version{2, 30}, action: AwaitChildren, delay: time.Second},
-		"before a look":          {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 2 * time.Second, need: NeedStatusTree},
-		"after 2 s":              {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 2 * time.Second, read: true, action: AwaitChildren, delay: 2 * time.Second},
-		"after 12 s":             {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 12 * time.Second, read: true, action: AwaitChildren, delay: 12 * time.Second},
-		"shortly before the end": {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: 58 * time.Second, read: true, action: AwaitChildren, delay: 2 * time.Second},
-		"after a minute":         {provider: lb.ProviderOVN, version: lb.Version{2, 30}, waited: time.Minute, read: true, action: Converge},
-		"an old ovn after 12 s":  {provider: lb.ProviderOVN, version: lb.Version{2, 26}, waited: 12 * time.Second, read: true, action: Converge},
-		"amphora after 12 s":     {provider: lb.ProviderAmphora, version: lb.Version{2, 30}, waited: 12 * time.Second, read: true, action: Converge},
-		"a third after 12 s":     {provider: "vendor", version: lb.Version{2, 30}, waited: 12 * time.Second, read: true, action: AwaitChildren, delay: 12 * time.Second},
+		"first seen":             {provider: lb.ProviderOVN, version: lb.Version{Major: 2, Minor: 30}, action: AwaitChildren, delay: time.Second},
+		"before a look":          {provider: lb.ProviderOVN, version: lb.Version{Major: 2, Minor: 30}, waited: 2 * time.Second, need: NeedStatusTree},
+		"after 2 s":              {provider: lb.ProviderOVN, version: lb.Version{Major: 2, Minor: 30}, waited: 2 * time.Second, read: true, action: AwaitChildren, delay: 2 * time.Second},
+		"after 12 s":             {provider: lb.ProviderOVN, version: lb.Version{Major: 2, Minor: 30}, waited: 12 * time.Second, read: true, action: AwaitChildren, delay: 12 * time.Second},
+		"shortly before the end": {provider: lb.ProviderOVN, version: lb.Version{Major: 2, Minor: 30}, waited: 58 * time.Second, read: true, action: AwaitChildren, delay: 2 * time.Second},
+		"after a minute":         {provider: lb.ProviderOVN, version: lb.Version{Major: 2, Minor: 30}, waited: time.Minute, read: true, action: Converge},
+		"an old ovn after 12 s":  {provider: lb.ProviderOVN, version: lb.Version{Major: 2, Minor: 26}, waited: 12 * time.Second, read: true, action: Converge},
+		"amphora after 12 s":     {provider: lb.ProviderAmphora, version: lb.Version{Major: 2, Minor: 30}, waited: 12 * time.Second, read: true, action: Converge},
+		"a third after 12 s":     {provider: "vendor", version: lb.Version{Major: 2, Minor: 30}, waited: 12 * time.Second, read: true, action: AwaitChildren, delay: 12 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := withListener(lb.Active, lb.PendingCreate)

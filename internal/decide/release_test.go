@@ -75,7 +75,7 @@ func TestALoadBalancerThatIsActiveAgainIsNotDeletedTwiceWhileItsProviderMayFinis
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := deleted(factsOf(web(), "10.0.0.11"))
-			f.Capabilities.APIVersion = lb.Version{2, 30}
+			f.Capabilities.APIVersion = lb.Version{Major: 2, Minor: 30}
 			l := f.built("lb-1")
 			l.Provider = test.provider
 			f = f.with(l)
