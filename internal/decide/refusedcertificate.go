@@ -80,17 +80,31 @@ func (f Facts) refusals(b Built) map[string]string {
 	if b.Err != nil || b.Wanted.LoadBalancer == nil || !f.TriesCertificates() {
 		return nil
 	}
-	wanted, refused := b.Wanted.LoadBalancer.CertificateRefs(), f.Record.Certificates.Of(f.Login.ID, f.Now)
+	wanted := b.Wanted.LoadBalancer.CertificateRefs()
+	refused, _ := f.Record.Certificates.Of(f.Login.ID, f.Now)
 	maps.DeleteFunc(refused, func(ref, _ string) bool { return !slices.Contains(wanted, ref) })
 	return refused
+}
+
+// triedAgain returns what Octavia said about the wanted certificates that are tried again now, by their references. Until it
+// accepts them, the Service is reported as it was.
+func (f Facts) triedAgain(b Built) map[string]string {
+	l := f.observed().LoadBalancer
+	if b.Err != nil || b.Wanted.LoadBalancer == nil || l == nil || !f.TriesCertificates() {
+		return nil
+	}
+	wanted, used := b.Wanted.LoadBalancer.CertificateRefs(), l.CertificateRefs()
+	_, due := f.Record.Certificates.Of(f.Login.ID, f.Now)
+	maps.DeleteFunc(due, func(ref, _ string) bool { return !slices.Contains(wanted, ref) || slices.Contains(used, ref) })
+	return due
 }
 
 // withoutRefusedCertificates leaves out the ports whose certificates Octavia refused: existing ones keep the certificate, or the
 // protocol, that they have, and others are not opened. The Service is refused if no port would be left for a new load balancer,
 // or while a load balancer that works is replaced.
 func (f Facts) withoutRefusedCertificates(b Built) Built {
-	refused, o := f.refusals(b), f.observed()
-	if len(refused) == 0 {
+	refused, due, o := f.refusals(b), f.triedAgain(b), f.observed()
+	if len(refused)+len(due) == 0 {
 		return b
 	}
 	var kept *lb.LoadBalancer
@@ -107,9 +121,10 @@ func (f Facts) withoutRefusedCertificates(b Built) Built {
 		}
 	}
 	works := o.Predecessor != nil && o.Predecessor.ProvisioningStatus != lb.Error
-	if works || o.LoadBalancer == nil && len(listeners) == 0 {
+	if len(refused) > 0 && (works || o.LoadBalancer == nil && len(listeners) == 0) {
 		return f.refuse(b, refused)
 	}
+	maps.Copy(refused, due)
 	wanted := *b.Wanted.LoadBalancer
 	wanted.Listeners, b.Wanted.LoadBalancer = listeners, &wanted
 	b.Wanted.Withheld = append(slices.Clip(b.Wanted.Withheld), lb.Withheld{Reason: build.ReasonCertificateUnusable, Message: f.whyRefused(b.Input, refused)})

@@ -99,7 +99,8 @@ func TestCertificatesAreRememberedThatOctaviaCannotReadForTheLogin(t *testing.T)
 		got := refusedCertificates(f, f.Record, c.op, c.err)
 		var refs []string
 		for _, ref := range []string{certificateOne, certificateTwo} {
-			if said := got.Of(c.login.ID, noon)[ref]; said != "" {
+			if waiting, _ := got.Of(c.login.ID, noon); waiting[ref] != "" {
+				said := waiting[ref]
 				refs = append(refs, ref)
 				if !strings.Contains(said, "Could not retrieve certificate") || !strings.Contains(said, "req-1") {
 					t.Errorf("%s: what Octavia said is %q", name, said)
@@ -141,13 +142,15 @@ func TestAPortWhoseCertificateOctaviaCannotReadKeepsNoOtherPortOut(t *testing.T)
 		want []string
 		left bool
 	}{
-		"without a load balancer":                {nil, nil, []string{"80 TCP"}, true},
-		"a new port":                             {ptr.To(plain.built("lb-1")), nil, []string{"80 TCP"}, true},
-		"a port with another certificate":        {ptr.To(before.built("lb-1")), nil, []string{"80 TCP", "443 TERMINATED_HTTPS " + certificateTwo}, true},
-		"another login":                          {ptr.To(plain.built("lb-1")), func(f Facts) Facts { return f.by(Login{Kind: config.ByApplicationCredential, ID: "another"}) }, everything, false},
-		"a password":                             {ptr.To(plain.built("lb-1")), func(f Facts) Facts { return f.by(Login{Kind: config.ByPassword, ID: credential.ID}) }, everything, false},
-		"another certificate was refused":        {ptr.To(plain.built("lb-1")), func(f Facts) Facts { f.Record.Certificates.By = nil; return f.unreadable(certificateTwo) }, everything, false},
-		"later, it is tried again":               {ptr.To(plain.built("lb-1")), func(f Facts) Facts { f.Now = noon.Add(3 * f.Timing.SlowRetry); return f }, everything, false},
+		"without a load balancer":         {nil, nil, []string{"80 TCP"}, true},
+		"a new port":                      {ptr.To(plain.built("lb-1")), nil, []string{"80 TCP"}, true},
+		"a port with another certificate": {ptr.To(before.built("lb-1")), nil, []string{"80 TCP", "443 TERMINATED_HTTPS " + certificateTwo}, true},
+		"another login":                   {ptr.To(plain.built("lb-1")), func(f Facts) Facts { return f.by(Login{Kind: config.ByApplicationCredential, ID: "another"}) }, everything, false},
+		"a password":                      {ptr.To(plain.built("lb-1")), func(f Facts) Facts { return f.by(Login{Kind: config.ByPassword, ID: credential.ID}) }, everything, false},
+		"another certificate was refused": {ptr.To(plain.built("lb-1")), func(f Facts) Facts { f.Record.Certificates.By = nil; return f.unreadable(certificateTwo) }, everything, false},
+		"later, it is tried again, and reported until Octavia accepts it": {ptr.To(plain.built("lb-1")), func(f Facts) Facts { f.Now = noon.Add(3 * f.Timing.SlowRetry); return f }, everything, true},
+		"later, another client has set it": {ptr.To(factsOf(terminating(certificateOne), "10.0.0.1").built("lb-1")),
+			func(f Facts) Facts { f.Now = noon.Add(3 * f.Timing.SlowRetry); return f }, everything, false},
 		"the load balancer failed, and all anew": {ptr.To(failed(plain.built("lb-1"))), nil, []string{"80 TCP"}, true},
 	} {
 		f := factsOf(terminating(certificateOne), "10.0.0.1")

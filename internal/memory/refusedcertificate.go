@@ -29,15 +29,20 @@ type RefusedCertificate struct {
 	Tries timing.Tries
 }
 
-// Of returns what Octavia said about the certificates that are not to be tried yet, by their references.
-func (r RefusedCertificates) Of(login string, now time.Time) map[string]string {
-	said := map[string]string{}
+// Of returns what Octavia said about certificates, by their references: about those that are not to be tried yet, and about
+// those that are.
+func (r RefusedCertificates) Of(login string, now time.Time) (waiting, due map[string]string) {
+	waiting, due = map[string]string{}, map[string]string{}
 	for ref, one := range r.By {
-		if login == r.Login && one.Tries.Wait(now) > 0 {
-			said[ref] = one.Said
+		switch {
+		case login != r.Login:
+		case one.Tries.Wait(now) > 0:
+			waiting[ref] = one.Said
+		default:
+			due[ref] = one.Said
 		}
 	}
-	return said
+	return waiting, due
 }
 
 // With returns the certificates with some more that were refused together. Those that were due for longer than the longest

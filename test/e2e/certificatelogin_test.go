@@ -18,7 +18,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/internal/accessrule"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
+
+// retryingNothing tries nothing again that the cloud has refused, however long a test takes.
+func retryingNothing() cli.Options {
+	timing := timing.Default()
+	timing.SlowRetry = time.Hour
+	return cli.Options{Timing: timing}
+}
 
 // unreadable waits until the Service is told that Octavia cannot read its certificate, in a message with all these words.
 func (v *service) unreadable(words ...string) metav1.Condition {
@@ -50,7 +59,7 @@ func (s *stage) refusedCertificates() (n int) {
 // of an application credential. Octavia of 2025.1 uses the controller's, and only to try tells which it is.
 func TestCertificateThatOctaviaCannotReadForTheLoginKeepsNoOtherPortOut(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
-	s := newStage(t, settings{})
+	s := newStage(t, settings{program: retryingNothing()})
 	ref := s.bundle()
 	web := s.service("web", tcp(8080, 8081), annotated(protocolsKey, "tcp-8081=TCP"), annotated(tlsKey, ref))
 	web.unreadable(ref, "Could not retrieve certificate", "(request req-", "application credential", "2025.1", "password", "container-store")
@@ -84,7 +93,7 @@ func TestCertificateThatOctaviaCannotReadForTheLoginKeepsNoOtherPortOut(t *testi
 // If the listener were replaced before Octavia has refused the other one, the port would be closed.
 func TestNoLivePortIsClosedForACertificateThatOctaviaCannotRead(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
-	s := newStage(t, settings{})
+	s := newStage(t, settings{program: retryingNothing()})
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
 	was := web.tree()
@@ -116,7 +125,9 @@ func TestNoLivePortIsClosedForACertificateThatOctaviaCannotRead(t *testing.T) {
 
 func TestCertificateOfASecretStaysStoredWhileOctaviaCannotReadIt(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
-	s := newStage(t, settings{program: curious()})
+	program := retryingNothing()
+	program.Timing.SecretInterval = curious().Timing.SecretInterval
+	s := newStage(t, settings{program: program})
 	s.mayRead("web-tls")
 	s.renew(time.Hour)
 	web := s.service("web", tcp(8080), udp(8081), annotated(secretKey, "web-tls"))
