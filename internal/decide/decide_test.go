@@ -155,6 +155,16 @@ func tellsGroups(t *testing.T, d Decision) {
 	}
 }
 
+func TestWhatWasCreatedInVainIsDeletedBeforeTheWaitForAnotherAttempt(t *testing.T) {
+	served := factsOf(web(publishing), "10.0.0.11")
+	f := replacedTimes(noFailover(served.with(failed(served.built("lb-1")))), 3)
+	f.Record.Cloud.Observed.Duplicates = []string{"replacement-0", "replacement-1"}
+	d := Decide(f)
+	if diff := cmp.Diff([]string{"DeleteLoadBalancer", "DeleteLoadBalancer"}, kinds(d.Plan.Ops)); diff != "" || d.Delay != 0 {
+		t.Errorf("%q, delay %v, operations (-want +got):\n%s", d.Action, d.Delay, diff)
+	}
+}
+
 // createdWithPorts returns the facts after the load balancer was created together with its ports.
 func createdWithPorts(f Facts) Facts {
 	f.Record.Cloud.CreatedWithChildren = f.loadBalancer().ID

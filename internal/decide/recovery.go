@@ -93,7 +93,8 @@ func recoverFailed(f Facts, d Decision) Decision {
 		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
 		return d
 	}
-	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 {
+	// What was created in vain is deleted before the wait, one load balancer in each pass.
+	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 && len(d.Plan.Ops) == 0 {
 		d.Delay = f.recoveryWait(facts.replaceable)
 	}
 	return d
