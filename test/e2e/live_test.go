@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
@@ -49,6 +50,10 @@ func liveValues(s *stage, made map[string]string) map[string][]string {
 		tlsKey:                                     {made["certificate"]},
 		secretKey:                                  {"web-tls"},
 		sniKey:                                     {made["another"]},
+		hstsKey:                                    {"100", "200"},
+		ownPrefix + "hsts-include-subdomains":      {"true", "false"},
+		ownPrefix + "hsts-preload":                 {"true", "false"},
+		groupsKey:                                  {made["group"], ""},
 		metricsSourcesKey:                          {"127.0.0.0/8", "10.0.0.0/8"},
 		metricsKey:                                 {fmt.Sprint(freePort(9100)), fmt.Sprint(freePort(9101))},
 		prefix + "load-balancer-tags":              {"a,b", "b,c", ""},
@@ -62,13 +67,14 @@ func liveValues(s *stage, made map[string]string) map[string][]string {
 
 func TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay(t *testing.T) {
 	simulatorOnly(t, "a hundred changes of ten ports take a real Octavia half an hour")
-	s := newStage(t, settings{password: true, conf: []string{`[LoadBalancerClass "live"]`, "lb-method=SOURCE_IP"}})
+	s := newStage(t, settings{password: true, conf: []string{`[LoadBalancerClass "live"]`, "lb-method=SOURCE_IP"}, cloud: cloudsim.Options{APIVersion: "2.29"}})
 	given := s.cloud.makeFloatingIP("")
 	s.given = append(s.given, given.Address)
 	made := map[string]string{
 		"floating IP": given.Address,
 		"certificate": s.bundle(),
 		"another":     s.container(),
+		"group":       s.admitting("all", "0.0.0.0/0"),
 		"subnet":      s.makeSubnet(asUser, s.cloud.IDs().PrivateNetwork, s.namespace, netip.MustParsePrefix("198.18.77.0/24"), 20),
 	}
 	s.mayRead("web-tls")
