@@ -66,16 +66,18 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 }
 
 // dropCertificates deletes stored certificates of the Service that its load balancer does not
-// use any more, and that no port is to use, once nothing is left to do. The one of the present Secret stays, also if Octavia
-// cannot read it: it is tried again. Octavia may lock a load balancer permanently
-// if its certificate is deleted, so the load balancer is read before.
+// use any more, and that no port is to use, once nothing is left to do. The one of the present Secret stays if Octavia could not
+// read it: it is tried again. Octavia may lock a load balancer permanently if its certificate is deleted, so the load balancer is
+// read before.
 func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
 	if !d.Rests() {
 		return nil
 	}
 	l, wanted := d.Record.Cloud.Observed.LoadBalancer, d.Goal.Wanted.LoadBalancer
 	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
-		return one.Name == d.Goal.Input.Certificate.Name || one.RefIn(*l) != "" || wanted != nil && one.RefIn(*wanted) != ""
+		_, refused := d.Record.Certificates.By[one.Ref]
+		triedAgain := refused && one.Name == d.Goal.Input.Certificate.Name
+		return triedAgain || one.RefIn(*l) != "" || wanted != nil && one.RefIn(*wanted) != ""
 	})
 	if len(idle) == 0 {
 		return nil
