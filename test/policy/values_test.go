@@ -190,6 +190,7 @@ var good = []value{
 	{annotation.HSTSMaxAge, " 31536000", ""},
 	{annotation.HSTSMaxAge, "0", ""},
 	{annotation.HSTSPreload, "true", ""},
+	{annotation.HSTSIncludeSubdomains, "true", ""},
 	{"default-tls-container-ref", "https://barbican.example.com/v1/containers/" + someID, ""},
 	{"default-tls-container-ref", "", ""},
 	{"tls-secret", " web-tls.example", ""},
