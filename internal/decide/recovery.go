@@ -194,7 +194,7 @@ func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, repla
 	case action == AwaitRecovery && lasting:
 		p.Reason = status.ReasonReplacementFailed
 		trouble += fmt.Sprintf("; the last attempt was request %s, and another one is made every hour. Ask the cloud operator why load balancers fail. "+
-			"Work continues at once when load balancer %s is ACTIVE or deleted, or the Service is changed", r.RequestID, l.ID)
+			"Work continues at once when load balancer %s is ACTIVE or deleted, or the Service requests another one, such as with another port", r.RequestID, l.ID)
 	case action == AwaitRecovery:
 		trouble += "; a replacement is created soon"
 	case action == ReplaceFailed:
