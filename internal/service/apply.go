@@ -139,7 +139,9 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		if ops = ops[1:]; !ready {
 			continue
 		} else if ctx.Err() != nil && sequence.MayStop() {
-			return d, wrote, ctx.Err()
+			// The next controller does the rest. What was done is no failure and is published, above all the id of a new
+			// load balancer: without it, the deletion of the Service would wait for a create that may be in progress.
+			break
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
 		switch d = next; {

@@ -149,6 +149,25 @@ func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
 	}
 }
 
+func TestAControllerThatIsStoppedDuringACreateHasNotFailed(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	r := withOctavia(t, func(w http.ResponseWriter, _ *http.Request) {
+		stop()
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(`{"loadbalancer": {"id": "lb-2", "provisioning_status": "PENDING_CREATE", "vip_port_id": "port-2"}}`))
+	})
+	f := r.Facts(served(without(annotation.LoadBalancerID)), memory.Record{}, noon, timing.Default())
+	d := decide.Decision{Plan: diff.Plan{Ops: []diff.Op{diff.CreateLoadBalancer{}, diff.CreateFloatingIP{}}}}
+	// The Reconciler has no Neutron to create the floating IP with.
+	d, wrote, err := r.carryOut(ctx, f, d)
+	if err != nil {
+		t.Errorf("what was done is not published, because of %v", err)
+	}
+	if l := d.Record.Cloud.Observed.LoadBalancer; wrote.octavia == nil || l == nil || l.ID != "lb-2" {
+		t.Errorf("the create is lost: %+v, %+v", wrote, l)
+	}
+}
+
 // accepting is a Kubernetes API that accepts all writes.
 type accepting struct{ client.Client }
 

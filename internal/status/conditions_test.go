@@ -41,6 +41,13 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		"nothing there yet": {
 			Pass{Publication: Publication{External: true}}, ok, no(ReasonCreating, "the load balancer has not been created yet"),
 		},
+		"a Service that leaves and has only a floating IP": {
+			Pass{Leaving: true, Left: []diff.Op{diff.DeleteFloatingIP{ID: "f", Address: "203.0.113.7"}}}, ok, no(ReasonDeleting, "delete floating IP 203.0.113.7"),
+		},
+		"a Service that leaves, and a create may be in progress": {
+			Pass{Leaving: true}, ok,
+			no(ReasonDeleting, "the cloud shows no load balancer of the Service; the Service stays for about a minute, because an interrupted create may still produce one"),
+		},
 		"another of its group comes first": {
 			Pass{Waits: "first the other"}, ok, no(ReasonWaitingForGroup, "first the other"),
 		},

@@ -334,6 +334,11 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonDrifted, "the cloud objects of this Service were changed outside kube-octavia, and its drift-policy keeps the change; to repair it: "+list(p.Drift)
 	case l == nil && p.Done:
 		c.Reason, c.Message = ReasonDrifted, "the load balancer was deleted outside kube-octavia; because of the drift-policy it is not created again until the Service changes"
+	case l == nil && p.Leaving && len(p.Left) > 0:
+		c.Reason, c.Message = ReasonDeleting, p.progress()
+	case l == nil && p.Leaving:
+		c.Reason = ReasonDeleting
+		c.Message = "the cloud shows no load balancer of the Service; the Service stays for about a minute, because an interrupted create may still produce one"
 	case l == nil:
 		c.Reason, c.Message = ReasonCreating, "the load balancer has not been created yet"
 	case l.ProvisioningStatus == lb.PendingCreate:

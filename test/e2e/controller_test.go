@@ -85,6 +85,8 @@ func (s *stage) begin() {
 		"--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
 		"--metrics-bind-address=0", "--health-probe-bind-address=" + health,
 		"--log-format=json", "--v=4",
+		// A wake-up that is lost must fail the test, and not be made up for by the next sweep.
+		"--sweep-interval=1h",
 	}, s.settings.flags...)
 	program := s.settings.program
 	program.Version = "test"
@@ -92,11 +94,7 @@ func (s *stage) begin() {
 		defer close(c.ended)
 		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, program)
 	}()
-	s.t.Cleanup(func() {
-		if s.t.Failed() {
-			s.t.Logf("the controller's log:\n%s", c.log)
-		}
-	})
+	s.logs = append(s.logs, output{"the controller's log", c.log})
 	s.controller = c
 	s.shows("the controller's log", c.log)
 }

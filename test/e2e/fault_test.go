@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
 // requireOneLoadBalancer fails the test unless the Service has one load balancer and one
@@ -51,6 +52,9 @@ func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
 	s.stop()
 	if err := s.is("PENDING_CREATE", web); err != nil {
 		t.Fatal(err)
+	}
+	if web.now().Annotations[annotation.LoadBalancerID] == "" {
+		t.Error("the controller that was stopped did not write the id of the load balancer to the Service")
 	}
 	s.start()
 	release()

@@ -67,12 +67,8 @@ func (s *stage) execute(command *exec.Cmd) *process {
 		defer close(p.ended)
 		_ = p.command.Wait() // what it is is read from ProcessState
 	}()
-	s.t.Cleanup(func() {
-		p.kill()
-		if s.t.Failed() {
-			s.t.Logf("the log of process %d:\n%s", p.command.Process.Pid, p.log)
-		}
-	})
+	s.logs = append(s.logs, output{fmt.Sprintf("the log of process %d", p.command.Process.Pid), p.log})
+	s.t.Cleanup(p.kill)
 	return p
 }
 

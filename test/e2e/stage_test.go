@@ -102,6 +102,8 @@ type stage struct {
 	withdrawn string
 	// afterwards is done when the controller has ended for good.
 	afterwards []func()
+	// logs are shown if the test has failed, when everything has ended.
+	logs []output
 }
 
 // newStage sets a stage up and takes it down when the test ends.
@@ -115,11 +117,22 @@ func newStage(t *testing.T, with settings) *stage {
 	s.startNodes()
 	s.writeFiles()
 	s.askedBefore = len(s.asked())
+	t.Cleanup(s.showLogs)
 	t.Cleanup(s.cleanUp)
 	if !with.off {
 		s.start()
 	}
 	return s
+}
+
+// showLogs shows the logs if the test has failed. It comes last: what the test leaves is deleted before, and that may fail, too.
+func (s *stage) showLogs() {
+	if !s.t.Failed() {
+		return
+	}
+	for _, l := range s.logs {
+		s.t.Logf("%s:\n%s", l.name, l.text)
+	}
 }
 
 func (s *stage) startNodes() {
@@ -282,9 +295,6 @@ func (s *stage) cleanUp() {
 	defer s.requireOnlyAllowedRequests()
 	defer s.requireNoSecretShown()
 	if !s.t.Failed() {
-		if s.controller == nil {
-			s.start()
-		}
 		if err := s.deleteServices(ctx); err != nil {
 			s.t.Error(err)
 		} else if err := s.poll(s.empty); err != nil {
@@ -307,6 +317,9 @@ func (s *stage) cleanUp() {
 	}
 }
 
+// deleteServices deletes the Services of the test, and waits until a controller has released them. It starts one that is off
+// only after that: a delete request that arrives with the finalizer deletes a Service at once, and its load balancer stays
+// (https://github.com/kubernetes/kubernetes/issues/77988).
 func (s *stage) deleteServices(ctx context.Context) error {
 	services := s.client.CoreV1().Services(s.namespace)
 	list, err := services.List(ctx, metav1.ListOptions{})
@@ -318,6 +331,9 @@ func (s *stage) deleteServices(ctx context.Context) error {
 		if err := services.Delete(ctx, v.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
+	}
+	if s.controller == nil {
+		s.start()
 	}
 	return s.poll(func() error {
 		list, err := services.List(ctx, metav1.ListOptions{})
