@@ -22,7 +22,7 @@ import (
 func Rules(roots map[string]string, without ...calltable.Feature) []applicationcredentials.AccessRule {
 	var rules []applicationcredentials.AccessRule
 	for _, c := range calltable.All() {
-		if !c.Feature.OfController() || slices.Contains(without, c.Feature) {
+		if !c.Feature.OfController() || isLeftOut(c.Feature, without) {
 			continue
 		}
 		prefixes := []string{""}
@@ -37,6 +37,11 @@ func Rules(roots map[string]string, without ...calltable.Feature) []applicationc
 		}
 	}
 	return rules
+}
+
+// isLeftOut reports whether an application credential without these features gets no rules for the feature f.
+func isLeftOut(f calltable.Feature, without []calltable.Feature) bool {
+	return slices.Contains(without, f) || f == calltable.FeatureCertificateGrants && slices.Contains(without, calltable.FeatureCertificates)
 }
 
 // Missing returns the calls that no rule allows. Rules of other programs may contain {name} for *, and ** for
@@ -55,29 +60,26 @@ func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
 	return missing
 }
 
-// Grants parts the calls that the rules of an application credential lack: those that let Octavia read certificates, of which
-// not every cloud makes use, and the others.
-func Grants(missing []calltable.Call) (grants, others []calltable.Call) {
-	for _, c := range missing {
-		if c.GrantsCertificates() {
-			grants = append(grants, c)
-		} else {
-			others = append(others, c)
+// Of returns the calls of the feature.
+func Of(feature calltable.Feature, calls []calltable.Call) (of []calltable.Call) {
+	for _, c := range calls {
+		if c.Feature == feature {
+			of = append(of, c)
 		}
 	}
-	return grants, others
+	return of
 }
 
 // Without parts the calls that the rules of an application credential lack: features without which it can be created, and
-// other calls, without the grants. Such a feature is left out if none of the calls is allowed that only it makes. One that is
-// additional is also left out if only some are allowed: rules of an older version or with ** may allow these by chance.
+// other calls, without those of calltable.OnRequest. Such a feature is left out if none of the calls is allowed that only it
+// makes. One that is additional is also left out if only some are allowed: rules of an older version or with ** may allow
+// these by chance.
 func Without(missing []calltable.Call) (features []calltable.Feature, others []calltable.Call) {
-	_, missing = Grants(missing)
 	for _, name := range calltable.Optional() {
 		f, _ := calltable.FindOptional(name)
 		own, lacking := 0, 0
 		for _, c := range calltable.All() {
-			if c.Feature != f || isShared(c) || c.GrantsCertificates() {
+			if c.Feature != f || isShared(c) {
 				continue
 			}
 			own++
@@ -90,7 +92,7 @@ func Without(missing []calltable.Call) (features []calltable.Feature, others []c
 		}
 	}
 	for _, c := range missing {
-		if !slices.Contains(features, c.Feature) {
+		if !slices.Contains(features, c.Feature) && !slices.Contains(calltable.OnRequest(), c.Feature) {
 			others = append(others, c)
 		}
 	}

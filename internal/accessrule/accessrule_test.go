@@ -66,8 +66,9 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 		"routers may be read by chance": {rules(func(r applicationcredentials.AccessRule) bool {
 			return strings.Contains(r.Path, "routers") && r.Method == "PUT"
 		}), []calltable.Feature{calltable.FeatureRoutes}, 0},
-		"one call of a feature is new":             {rules(func(r applicationcredentials.AccessRule) bool { return r.Method == "POST" && r.Path == "/v1/secrets" }), nil, 1},
-		"created before Octavia read certificates": {rules(func(r applicationcredentials.AccessRule) bool { return strings.HasSuffix(r.Path, "/acl") }), nil, 0},
+		"created before VIPs had security groups, without those of nodes": {slices.DeleteFunc(Rules(nil, calltable.FeatureSecurityGroups), func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "security-groups") }), []calltable.Feature{calltable.FeatureSecurityGroups}, 0},
+		"one call of a feature is new":                                    {rules(func(r applicationcredentials.AccessRule) bool { return r.Method == "POST" && r.Path == "/v1/secrets" }), nil, 1},
+		"created before Octavia read certificates":                        {rules(func(r applicationcredentials.AccessRule) bool { return strings.HasSuffix(r.Path, "/acl") }), nil, 0},
 		"Octavia may read certificates, and nothing else": {rules(func(r applicationcredentials.AccessRule) bool {
 			return r.Service == calltable.ServiceKeyManager && !strings.HasSuffix(r.Path, "/acl")
 		}), []calltable.Feature{calltable.FeatureCertificates}, 0},
@@ -81,11 +82,20 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 	}
 }
 
-func TestCallsByWhichOctaviaReadsCertificatesAreKeptApart(t *testing.T) {
+func TestACredentialWithoutCertificatesLetsOctaviaReadNone(t *testing.T) {
+	for _, rule := range Rules(nil, calltable.FeatureCertificates) {
+		if rule.Service == calltable.ServiceKeyManager {
+			t.Errorf("it may %s %s", rule.Method, rule.Path)
+		}
+	}
+}
+
+func TestCallsThatOnlySomeServicesNeedAreKeptApart(t *testing.T) {
 	older := slices.DeleteFunc(Rules(nil), func(r applicationcredentials.AccessRule) bool {
 		return strings.HasSuffix(r.Path, "/acl") && r.Method == "PUT" || r.Path == calltable.ProvidersPath
 	})
-	grants, others := Grants(Missing(older))
+	_, others := Without(Missing(older))
+	grants := Of(calltable.FeatureCertificateGrants, Missing(older))
 	var names []string
 	for _, call := range slices.Concat(grants, others) {
 		names = append(names, call.String())

@@ -35,6 +35,11 @@ const (
 	FeatureNetworks      Feature = "networks"
 	// FeatureCertificates is for Services that terminate TLS.
 	FeatureCertificates Feature = "certificates"
+	// FeatureCertificateGrants is calls by which some releases of Octavia, OpenStack 2025.1 and newer, allow themselves to read
+	// a certificate, with the token of the request. That of 2022.2 does not make them.
+	FeatureCertificateGrants Feature = "certificates that Octavia reads"
+	// FeatureVIPGroups is for Services that request security groups for their VIP.
+	FeatureVIPGroups Feature = "security groups of VIPs"
 	// FeatureSecurityGroups is used with manage-security-groups in cloud.conf.
 	FeatureSecurityGroups Feature = "security groups"
 	// FeatureNodes is for controllers node and node-lifecycle, FeatureRoutes for controller route.
@@ -123,7 +128,7 @@ var calls = []Call{
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; check the owner of a network"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network with IPv4; read the subnets of VIPs and members"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/routers", FeatureNetworks, "with several external networks, find the one that the router of a VIP's subnet leads to"},
-	{ServiceNetwork, http.MethodGet, groupsPath, FeatureNetworks, "find the security groups that a Service requests for its VIP"},
+	{ServiceNetwork, http.MethodGet, groupsPath, FeatureVIPGroups, "find the security groups that a Service requests for its VIP"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "check that VIP ports are deleted; find the ports and subnets of the nodes"},
 
 	{ServiceNetwork, http.MethodGet, groupsPath, FeatureSecurityGroups, "find the security groups of the nodes and detect drift"},
@@ -138,10 +143,10 @@ var calls = []Call{
 	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*", FeatureCertificates, "check that a certificate exists before it is used"},
 	{ServiceKeyManager, http.MethodDelete, SecretsPath + "/*", FeatureCertificates, "delete a stored certificate that nothing uses"},
 	{ServiceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "check that a certificate container exists before it is used"},
-	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*" + accessList, FeatureCertificates, "Octavia, with our token: read who may read a certificate (since 2025.1 or a release before it)"},
-	{ServiceKeyManager, http.MethodPut, SecretsPath + "/*" + accessList, FeatureCertificates, "Octavia, with our token: allow itself to read a certificate (likewise)"},
-	{ServiceKeyManager, http.MethodGet, containerPath + accessList, FeatureCertificates, "Octavia, with our token: read who may read a certificate container (likewise)"},
-	{ServiceKeyManager, http.MethodPut, containerPath + accessList, FeatureCertificates, "Octavia, with our token: allow itself to read a certificate container (likewise)"},
+	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*" + accessList, FeatureCertificateGrants, "Octavia, with our token: read who may read a certificate (since 2025.1 or a release before it)"},
+	{ServiceKeyManager, http.MethodPut, SecretsPath + "/*" + accessList, FeatureCertificateGrants, "Octavia, with our token: allow itself to read a certificate (likewise)"},
+	{ServiceKeyManager, http.MethodGet, containerPath + accessList, FeatureCertificateGrants, "Octavia, with our token: read who may read a certificate container (likewise)"},
+	{ServiceKeyManager, http.MethodPut, containerPath + accessList, FeatureCertificateGrants, "Octavia, with our token: allow itself to read a certificate container (likewise)"},
 
 	{ServiceCompute, http.MethodGet, "/v2.1/servers/detail", FeatureNodes, "list the servers of the project"},
 	{ServiceCompute, http.MethodGet, "/v2.1/servers/*", FeatureNodes, "check that a server does not exist before its Node is deleted"},
@@ -159,7 +164,7 @@ var calls = []Call{
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia, with our token: check the subnet of a VIP or member"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia, with our token: check the network of a VIP"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia, with our token: check the port of a VIP"},
-	{ServiceNetwork, http.MethodGet, groupsPath + "/*", FeatureOctavia, "Octavia, with our token: check the security groups of a VIP"},
+	{ServiceNetwork, http.MethodGet, groupsPath + "/*", FeatureVIPGroups, "Octavia, with our token: check the security groups of a VIP"},
 
 	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*", FeatureCleanupCommand, "delete a VIP port that Octavia left behind"},
 
@@ -186,6 +191,10 @@ var additional = []Feature{FeatureNodes, FeatureRoutes}
 // Additional returns the optional features for which an application credential gets no access rules unless it is said that
 // something uses them.
 func Additional() []Feature { return slices.Clone(additional) }
+
+// OnRequest returns the features that only some Services need, and that application credentials of older versions lack. The access
+// rules of a new one allow them. An older one lacks nothing until a Service requests such a feature.
+func OnRequest() []Feature { return []Feature{FeatureCertificateGrants, FeatureVIPGroups} }
 
 // Optional returns the names, as in flags, of the features for which an application credential needs no access rules if
 // nothing uses them.
@@ -223,13 +232,6 @@ func FindAddress(method, path string) (Call, bool) {
 		}
 	}
 	return Call{}, false
-}
-
-// GrantsCertificates reports whether Octavia makes the call, with the token of the request, to be able to read a certificate.
-// Only some releases of Octavia do: OpenStack 2025.1 and newer, and not 2022.2. A token with access rules must allow it there, and
-// nowhere else.
-func (c Call) GrantsCertificates() bool {
-	return c.Feature == FeatureCertificates && strings.HasSuffix(c.Path, accessList)
 }
 
 // String returns the call as "GET /v2.0/ports of network".

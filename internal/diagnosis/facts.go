@@ -120,9 +120,8 @@ type Login struct {
 	ExpiryUnknown string
 	// MissingRules are the calls of the controller that its access rules do not allow.
 	MissingRules []string
-	// MissingGrants are the calls by which some releases of Octavia allow themselves to read certificates, with the token of the
-	// controller, and that its access rules do not allow.
-	MissingGrants []string
+	// MissingOnRequest are likewise the calls of the features of calltable.OnRequest.
+	MissingOnRequest map[calltable.Feature][]string
 	// Without are the features for which it has no access rules at all.
 	Without   []calltable.Feature
 	Endpoints []Endpoint

@@ -84,21 +84,32 @@ func TestCredentials(t *testing.T) {
 		"an expiry that is unknown":  {mistake: login(func(l *diagnosis.Login) { l.ExpiryUnknown = "403" }), check: diagnosis.Credentials, status: diagnosis.Unknown, what: "unknown when the credentials expire: 403", do: "openstack trust show"},
 		"access rules that lack one": {mistake: login(func(l *diagnosis.Login) { l.MissingRules = []string{"GET /x"} }), check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow GET /x", do: "credential rotate"},
 		"access rules without those for certificates, which nothing uses": {
-			mistake: login(func(l *diagnosis.Login) { l.MissingGrants = []string{"GET /x/acl"} }), check: diagnosis.Credentials, status: diagnosis.OK,
+			mistake: login(func(l *diagnosis.Login) { l.MissingOnRequest = grants("GET /x/acl") }), check: diagnosis.Credentials, status: diagnosis.OK,
 		},
 		"access rules without those for certificates": {
 			mistake: func(f *diagnosis.Facts) {
-				f.Cloud.Login.Value.MissingGrants = []string{"GET /x/acl", "PUT /x/acl"}
+				f.Cloud.Login.Value.MissingOnRequest = grants("GET /x/acl", "PUT /x/acl")
 				f.Config.Value.LoadBalancer.TLSContainer = "http://barbican.test/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 			},
 			check: diagnosis.Credentials, status: diagnosis.Warning, what: "do not allow GET /x/acl, PUT /x/acl, and [LoadBalancer] default-tls-container-ref needs a certificate", do: "credential rotate",
 		},
 		"access rules without those for certificates that Octavia's own user reads": {
 			mistake: func(f *diagnosis.Facts) {
-				f.Cloud.Login.Value.MissingGrants = []string{"GET /x/acl"}
+				f.Cloud.Login.Value.MissingOnRequest = grants("GET /x/acl")
 				f.Config.Value.LoadBalancer.TLSContainer, f.Config.Value.LoadBalancer.ContainerStore = "web", "external"
 			},
 			check: diagnosis.Credentials, status: diagnosis.OK,
+		},
+		"access rules without those for security groups of VIPs, which nothing requests": {
+			mistake: login(func(l *diagnosis.Login) { l.MissingOnRequest = vipGroups("GET /x/groups") }), check: diagnosis.Credentials, status: diagnosis.OK,
+		},
+		"access rules without those for security groups of VIPs": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cloud.APIVersion.Value.Minor = 29
+				f.Cloud.Login.Value.MissingOnRequest = vipGroups("GET /x/groups")
+				f.Cluster.Services.Value[0].Annotations = map[string]string{annotation.VIPSecurityGroups: "web"}
+			},
+			check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow GET /x/groups, which annotation kube-octavia.io/vip-security-groups of Service", do: "credential rotate",
 		},
 		"security groups that are left out, and not used": {
 			mistake: login(func(l *diagnosis.Login) { l.Without = []calltable.Feature{calltable.FeatureSecurityGroups} }),
@@ -444,4 +455,12 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 			check: diagnosis.Orphans, status: diagnosis.Warning, what: "port left (octavia-lb-lb-9) is the VIP of load balancer lb-9", do: "openstack port delete left",
 		},
 	})
+}
+
+func grants(calls ...string) map[calltable.Feature][]string {
+	return map[calltable.Feature][]string{calltable.FeatureCertificateGrants: calls}
+}
+
+func vipGroups(calls ...string) map[calltable.Feature][]string {
+	return map[calltable.Feature][]string{calltable.FeatureVIPGroups: calls}
 }

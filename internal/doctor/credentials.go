@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
@@ -103,18 +104,31 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 			"The controller makes these calls, and the cloud rejects them.", "Replace the application credential with `kube-octavia credential rotate`.")
 	}
 	checkGrants(f, login, r)
+	checkVIPGroups(f, login, r)
 }
 
 // checkGrants looks whether Octavia can read certificates with the access rules of the application credential, if it uses them.
 func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	used := usesCertificates(f, f.Config.Value)
-	if len(login.MissingGrants) == 0 || used == "" || slices.Contains(login.Without, calltable.FeatureCertificates) {
+	missing := login.MissingOnRequest[calltable.FeatureCertificateGrants]
+	if len(missing) == 0 || used == "" || slices.Contains(login.Without, calltable.FeatureCertificates) {
 		return
 	}
-	r.Found(diagnosis.Warning, fmt.Sprintf("the access rules of the application credential do not allow %s, and %s needs a certificate", strings.Join(login.MissingGrants, ", "), used),
+	r.Found(diagnosis.Warning, fmt.Sprintf("the access rules of the application credential do not allow %s, and %s needs a certificate", strings.Join(missing, ", "), used),
 		"Octavia of OpenStack 2025.1 makes these calls with the token of the controller, and cannot read new certificates without them. That of 2022.2 does not make them, "+
 			"and reads no certificates on behalf of an application credential.",
 		"Replace the application credential with `kube-octavia credential rotate`; if Octavia is of OpenStack 2022.2, set a user with a password in [Global] of cloud.conf instead.")
+}
+
+// checkVIPGroups looks whether the access rules of the application credential allow security groups of VIPs, if a Service requests
+// them.
+func checkVIPGroups(f facts, login diagnosis.Login, r *diagnosis.Result) {
+	missing, requests := login.MissingOnRequest[calltable.FeatureVIPGroups], requested(f, nil, annotation.VIPSecurityGroups)
+	if len(missing) == 0 || len(requests) == 0 {
+		return
+	}
+	r.Found(diagnosis.Error, fmt.Sprintf("the access rules of the application credential do not allow %s, which %s needs", strings.Join(missing, ", "), requests[0].where),
+		"The cloud rejects these calls.", "Replace the application credential with `kube-octavia credential rotate`.")
 }
 
 // reportRefused reports that there is no login.

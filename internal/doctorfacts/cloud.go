@@ -121,9 +121,11 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 		l.ExpiryUnknown = err.Error()
 	}
 	missing := s.MissingRules()
-	grants, _ := accessrule.Grants(missing)
 	without, others := accessrule.Without(missing)
-	l.Without, l.MissingRules, l.MissingGrants = without, texts(others), texts(grants)
+	l.Without, l.MissingRules, l.MissingOnRequest = without, texts(others), map[calltable.Feature][]string{}
+	for _, feature := range calltable.OnRequest() {
+		l.MissingOnRequest[feature] = texts(accessrule.Of(feature, missing))
+	}
 	l.Endpoints = []diagnosis.Endpoint{
 		{Service: calltable.ServiceLoadBalancer, URL: s.LoadBalancer().Endpoint},
 		{Service: calltable.ServiceNetwork, URL: s.Network().Endpoint},

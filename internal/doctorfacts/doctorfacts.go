@@ -148,8 +148,10 @@ func needOf(err *openstack.Error) string {
 		return "The controller does not need the right."
 	case feature == calltable.FeatureSession:
 		return "The controller works without the right."
-	case feature == calltable.FeatureCertificates:
+	case feature == calltable.FeatureCertificates, feature == calltable.FeatureCertificateGrants:
 		return "The controller needs the right for certificates of Services."
+	case feature == calltable.FeatureVIPGroups:
+		return "The controller needs the right for security groups of VIPs, and with manage-security-groups = true."
 	case feature == calltable.FeatureSecurityGroups:
 		return "The controller needs the right with manage-security-groups = true."
 	case feature == calltable.FeatureNodes, feature == calltable.FeatureRoutes:

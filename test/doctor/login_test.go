@@ -92,10 +92,11 @@ var (
 	}
 )
 
-// beforeGrants are the access rules of an older version, whose credentials let no Octavia read certificates.
-func beforeGrants() (all []string) {
+// ofAnOlderVersion are the access rules of a version whose credentials let no Octavia read certificates, and allow no security
+// groups of VIPs.
+func ofAnOlderVersion() (all []string) {
 	for _, rule := range accessrule.Rules(nil) {
-		if !strings.HasSuffix(rule.Path, "/acl") {
+		if !strings.HasSuffix(rule.Path, "/acl") && (rule.Method != http.MethodGet || rule.Path != "/v2.0/security-groups/*") {
 			all = append(all, rule.Service+" "+rule.Method+" "+rule.Path)
 		}
 	}
@@ -133,11 +134,11 @@ var ofTheLogin = []situation{
 		return openstack.ApplicationCredential{Name: "restricted"}
 	}), check: diagnosis.Quotas, status: diagnosis.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []diagnosis.Check{diagnosis.Networks}},
 	{name: "Access rules of an older version, and a certificate", arise: func(s *setup) {
-		rules(beforeGrants()...)(s)
+		rules(ofAnOlderVersion()...)(s)
 		s.change(s.web, func(web *corev1.Service) { web.Annotations[annotation.TLSSecret] = "certificate" })
 	}, check: diagnosis.Credentials, status: diagnosis.Warning, what: "do not allow GET /v1/secrets/*/acl of key-manager", do: "kube-octavia credential rotate", lie: "rejects them",
 		also: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks}},
-	{name: "Access rules of an older version", arise: rules(beforeGrants()...),
+	{name: "Access rules of an older version", arise: rules(ofAnOlderVersion()...),
 		check: diagnosis.Quotas, status: diagnosis.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []diagnosis.Check{diagnosis.Networks}},
 	{name: "Access rules allow only to read", arise: rules(read...),
 		check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow", do: "kube-octavia credential rotate"},
