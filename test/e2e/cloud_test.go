@@ -176,6 +176,23 @@ func (s *stage) needsPackets() {
 	}
 }
 
+// needsOctavia skips the rest of a test where the cloud's Octavia has only older API versions than this one.
+func (s *stage) needsOctavia(version string) {
+	s.t.Helper()
+	var answer struct {
+		Versions []struct{ ID string }
+	}
+	if err := s.cloud.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/", nil, &answer); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, v := range answer.Versions {
+		if v.ID == "v"+version {
+			return
+		}
+	}
+	s.t.Skipf("Octavia has no API version %s", version)
+}
+
 // call makes a request to Octavia, Neutron or Barbican (cloudsim.LoadBalancer,
 // cloudsim.Network, cloudsim.KeyManager) and decodes the answer into it unless that is nil.
 func (c *cloud) call(as person, service, method, path string, body, answer any) error {

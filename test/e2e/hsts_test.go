@@ -46,8 +46,8 @@ func (v *service) waitForHSTS(port string, want *hsts) {
 }
 
 func TestHSTSFollowsItsAnnotations(t *testing.T) {
-	simulatorOnly(t, "the API version is chosen")
 	s := newStage(t, settings{password: true, cloud: cloudsim.Options{APIVersion: "2.27"}})
+	s.needsOctavia("2.27")
 	certificate, key := s.pair(time.Hour)
 	s.mayRead("web-tls")
 	s.secret("web-tls", certificate, key)
