@@ -6,6 +6,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -93,10 +94,11 @@ func (a *amphora) serve(loadBalancerID, vip, port string) {
 	a.ip("-n " + a.namespace + " address replace " + vip + "/32 dev lo")
 	a.ip("-n " + a.namespace + " route replace local 10.0.0.0/24 dev lo src " + vip)
 	config := filepath.Join(a.dir, "haproxy.cfg")
-	text := a.configuration(loadBalancerID)
-	a.t.Logf("HAProxy's configuration, made by Octavia:\n%s", text)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		a.t.Fatal(err)
+	made := a.configuration(loadBalancerID)
+	a.t.Logf("HAProxy's configuration, made by Octavia:\n%s", made.Configuration)
+	a.write(config, made.Configuration)
+	for path, text := range made.Files {
+		a.write(path, text)
 	}
 	// -db: in the foreground, although the configuration says daemon. -n: a machine may not allow as many
 	// files as Octavia's connections need.
@@ -121,6 +123,16 @@ func (a *amphora) serve(loadBalancerID, vip, port string) {
 	}
 	if err := a.internet().waitUntilAccepted(net.JoinHostPort(vip, port), a.ended); err != nil {
 		a.t.Fatalf("HAProxy does not serve: %v\n%s", err, output)
+	}
+}
+
+func (a *amphora) write(path, text string) {
+	a.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		a.t.Fatal(err)
 	}
 }
 
@@ -186,8 +198,14 @@ func (from client) waitUntilAccepted(at string, ended <-chan struct{}) error {
 	})
 }
 
+// written is what Octavia writes into an amphora for HAProxy: its configuration, and certificates by their paths.
+type written struct {
+	Configuration string
+	Files         map[string]string
+}
+
 // configuration is what Octavia writes into the amphora.
-func (a *amphora) configuration(loadBalancerID string) string {
+func (a *amphora) configuration(loadBalancerID string) (made written) {
 	a.t.Helper()
 	said, err := exec.CommandContext(a.t.Context(), program("haproxy"), "-v").Output()
 	version := regexp.MustCompile(`version ([0-9]+\.[0-9]+\.[0-9]+)`).FindSubmatch(said)
@@ -206,7 +224,10 @@ func (a *amphora) configuration(loadBalancerID string) string {
 		}
 		a.t.Fatalf("Octavia's configuration of HAProxy: %v", err)
 	}
-	return string(text)
+	if err := json.Unmarshal(text, &made); err != nil {
+		a.t.Fatal(err)
+	}
+	return made
 }
 
 // end ends HAProxy.

@@ -4,8 +4,11 @@
 package e2e_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -84,4 +87,63 @@ func TestHSTSThatTheCloudDoesNotHaveIsReported(t *testing.T) {
 	web.waitForTree(all(ports("TCP/8443")))
 	web.change(notAnnotated(hstsKey))
 	web.waitForCondition(accepted, conditionTrue, "Accepted")
+}
+
+// HAProxy is Debian's, with the configuration and the certificate that Octavia would give it in an amphora.
+func TestTheHeaderOfHSTSReachesClientsThroughHAProxy(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn terminates no TLS")
+	s := newStage(t, settings{password: true, amphora: true, cloud: cloudsim.Options{APIVersion: "2.27"}})
+	s.needsOctavia("2.27")
+	a, isAmphora := s.cloud.backend.(*amphora)
+	if !isAmphora {
+		t.Skip("the simulator has no HAProxy")
+	}
+	certificate, key := s.pair(time.Hour)
+	s.mayRead("web-tls")
+	s.secret("web-tls", certificate, key)
+	web := s.service("web", tcp(8443), annotated(secretKey, "web-tls"), annotated(protocolsKey, "tcp-8443=TERMINATED_HTTPS"), annotated(hstsKey, "60"), annotated(ownPrefix+"hsts-preload", "true"))
+	web.waitUntilProgrammed()
+	requireHeader := func(want string) {
+		t.Helper()
+		found := web.tree()
+		a.serve(found.ID, found.VIP, strconv.Itoa(freePort(8443)))
+		s.eventually(func() error {
+			header, err := headerOf(t, a.internet(), endpoint(found.VIP, 8443), certificate)
+			if err != nil {
+				return err
+			}
+			if header != want {
+				t.Fatalf("the header is %q, want %q", header, want)
+			}
+			return nil
+		})
+	}
+	requireHeader("max-age=60; preload;")
+
+	web.change(notAnnotated(hstsKey), notAnnotated(ownPrefix+"hsts-preload"))
+	web.waitForHSTS("TCP/8443", nil)
+	web.waitUntilProgrammed()
+	requireHeader("")
+}
+
+// headerOf makes a request over TLS, with trust in this certificate only, and returns the header of HSTS.
+func headerOf(t *testing.T, from client, at string, certificate []byte) (string, error) {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(certificate)
+	client := http.Client{Timeout: requestTimeout, Transport: &http.Transport{
+		DisableKeepAlives: true, DialContext: from.dial, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "web.example.test", MinVersion: tls.VersionTLS12}}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+at, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("the answer is %s", resp.Status)
+	}
+	return resp.Header.Get("Strict-Transport-Security"), nil
 }

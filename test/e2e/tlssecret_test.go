@@ -48,7 +48,7 @@ func (s *stage) pair(left time.Duration) (certificate, key []byte) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	plan := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "web.example.test"},
+	plan := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "web.example.test"}, DNSNames: []string{"web.example.test"},
 		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(left)}
 	der, err := x509.CreateCertificate(rand.Reader, plan, plan, private.Public(), private)
 	if err != nil {
