@@ -61,7 +61,7 @@ export KUBE_VERSION := $(KUBE)
 endif
 
 # The program that builds what is published.
-RELEASE = cd hack/release && $(GO) run .
+RELEASE_TOOL = cd hack/release && $(GO) run .
 RELEASE_FLAGS = $(if $(PLATFORMS),-platforms '$(PLATFORMS)') $(if $(PUSH),-push)
 
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')
@@ -130,8 +130,9 @@ openstack-status: ## Show which of its services run and respond
 
 .PHONY: test-openstack
 test-openstack: kube ## Run contract and end-to-end tests on real OpenStacks (root, Debian 12)
+#? RELEASE=2025.1 on another release: 2022.2 (the default), 2025.1 or newest
 #? FULL=1         including tests that are skipped on a real cloud by default; an hour in total
-	@FULL='$(FULL)' hack/openstack/test.sh
+	@RELEASE='$(RELEASE)' FULL='$(FULL)' hack/openstack/test.sh
 
 # The sources of the topology page, and where its bundle is.
 UI := internal/ui/web
@@ -280,7 +281,7 @@ image: need-go ## Build bin/kube-octavia-image.tar, a container image for linux/
 #? IMAGE=NAME     name of the image (default kube-octavia:latest)
 #? PUSH=1         push it to the registry of IMAGE, with the credentials of docker or podman login
 #? PLATFORMS=linux/amd64  only for this platform; several are separated by commas
-	@$(RELEASE) image -o '$(abspath $(BIN))/kube-octavia-image.tar' -version '$(VERSION)' -image '$(or $(IMAGE),kube-octavia:latest)' $(RELEASE_FLAGS)
+	@$(RELEASE_TOOL) image -o '$(abspath $(BIN))/kube-octavia-image.tar' -version '$(VERSION)' -image '$(or $(IMAGE),kube-octavia:latest)' $(RELEASE_FLAGS)
 
 .PHONY: release
 release: need-go ## Build the files of a release in bin/release: programs, image, manifests, SBOMs, checksums
@@ -288,7 +289,7 @@ release: need-go ## Build the files of a release in bin/release: programs, image
 #? SIGN_KEY=KEY   also sign the chart, for helm verify, and the checksums, with this key of gpg
 #? DOWNLOADS=URL  where the files are published, for the manifest of krew; default: the release on GitHub
 	@[ '$(origin VERSION)' != file ] || { echo "make release: VERSION=v1.2.3 is required" >&2; exit 1; }
-	@$(RELEASE) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)') $(if $(SIGN_KEY),-sign-key '$(SIGN_KEY)') $(RELEASE_FLAGS)
+	@$(RELEASE_TOOL) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)') $(if $(SIGN_KEY),-sign-key '$(SIGN_KEY)') $(RELEASE_FLAGS)
 
 # VitePress, in the versions of package-lock.json.
 hack/site/node_modules: hack/site/package-lock.json
