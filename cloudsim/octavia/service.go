@@ -22,7 +22,7 @@ import (
 )
 
 // newestMinor is the newest API version that is simulated, 2.newestMinor.
-const newestMinor = 29
+const newestMinor = 30
 
 // usualMinor is the API version of a release of which none is chosen.
 func usualMinor(r release.Release) int {
@@ -71,7 +71,7 @@ type Options struct {
 	Release release.Release
 	// Network allocates VIPs.
 	Network VIPNetwork
-	// APIVersion is the newest API version to offer, "2.0" to "2.29"; empty is
+	// APIVersion is the newest API version to offer, "2.0" to "2.30"; empty is
 	// that of the release, 2.27 or, since 2025.1, 2.29. Features of later
 	// versions are unknown to the service.
 	APIVersion string

@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// versionTimes are when the versions 2.0, 2.1, ... were made; of the last two it is not known.
+// versionTimes are when the versions 2.0, 2.1, ... were made, as Octavia 16 lists them.
 var versionTimes = [newestMinor + 1]string{
 	"2016-12-11T00:00:00Z", "2018-04-20T00:00:00Z", "2018-07-31T00:00:00Z", "2018-12-18T00:00:00Z",
 	"2018-12-19T00:00:00Z", "2019-01-21T00:00:00Z", "2019-01-25T00:00:00Z", "2018-01-25T12:00:00Z",
@@ -20,7 +20,7 @@ var versionTimes = [newestMinor + 1]string{
 	"2020-03-15T00:00:00Z", "2020-04-29T00:00:00Z", "2020-04-29T01:00:00Z", "2020-05-12T00:00:00Z",
 	"2020-08-02T00:00:00Z", "2020-09-03T00:00:00Z", "2020-09-04T00:00:00Z", "2020-09-07T00:00:00Z",
 	"2020-10-15T00:00:00Z", "2021-10-02T00:00:00Z", "2022-08-29T00:00:00Z", "2023-05-05T00:00:00Z",
-	"2023-11-08T00:00:00Z", "2024-06-27T00:00:00Z",
+	"2023-11-08T00:00:00Z", "2024-10-15T00:00:00Z", "2025-02-26T00:00:00Z",
 }
 
 type version struct {

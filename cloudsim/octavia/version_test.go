@@ -45,7 +45,7 @@ func TestVersionsAreListedFromTheOldestToTheNewest(t *testing.T) {
 }
 
 func TestVersionsThatCannotBeSimulatedAreRefused(t *testing.T) {
-	for _, v := range []string{"2", "2.30", "3.0", "2.x", "2.-1", "1.9"} {
+	for _, v := range []string{"2", "2.31", "3.0", "2.x", "2.-1", "1.9"} {
 		if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
 			t.Errorf("version %q is taken", v)
 		}
@@ -107,7 +107,7 @@ func TestAnOldCloudDoesNotShowWhatCameLater(t *testing.T) {
 
 func TestTheOfferChangesWhileTheServiceRuns(t *testing.T) {
 	c := newCloud(t, Options{})
-	if err := c.SetOffer("2.30", "ovn"); err == nil {
+	if err := c.SetOffer("2.31", "ovn"); err == nil {
 		t.Error("a version that cannot be simulated is taken")
 	}
 	if err := c.SetOffer("2.10", "f5"); err == nil {

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,11 +19,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	simulated "github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 var (
 	openstackDir = flag.String("openstack", "", "state directory of a real OpenStack that hack/openstack runs; empty: the simulator")
+	playing      = flag.String("release", string(release2022), "release of OpenStack that the simulator plays: 2022.2, 2025.1 or newest")
 	record       = flag.Bool("record", false, "record the answers of the real OpenStack in testdata")
 )
 
@@ -77,7 +80,7 @@ func TestMain(m *testing.M) {
 	var stop func() error
 	var err error
 	if *openstackDir == "" {
-		theCloud, stop, err = startSimulator()
+		theCloud, stop, err = startSimulator(*playing)
 	} else {
 		theCloud, err = loadReal(*openstackDir)
 	}
@@ -107,10 +110,19 @@ func (c closing) Run() int {
 	return code
 }
 
-// startSimulator starts one that says it is what Debian 12 has: Octavia 2.26.
-func startSimulator() (*cloud, func() error, error) {
+// startSimulator starts one that plays the release, with the API versions of that.
+func startSimulator(name string) (*cloud, func() error, error) {
+	playing, err := parseRelease(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	var plays simulated.Release
+	if err := plays.UnmarshalText([]byte(name)); err != nil {
+		return nil, nil, err
+	}
 	sim, err := cloudsim.Start(cloudsim.Options{
-		APIVersion: "2.26",
+		Release:    plays,
+		APIVersion: strings.TrimPrefix(newestVersions[playing].octavia, "v"),
 		BuildTime:  100 * time.Millisecond, UpdateTime: 20 * time.Millisecond, DeleteTime: 20 * time.Millisecond,
 		Nodes: []cloudsim.Node{{Name: "node-1"}, {Name: "node-2"}, {Name: "node-3"}},
 		// The networks and the quotas are those of hack/openstack.
@@ -129,7 +141,7 @@ func startSimulator() (*cloud, func() error, error) {
 		return nil, nil, errors.Join(err, sim.Close())
 	}
 	c := &cloud{
-		simulated: true, release: release2022, AuthURL: sim.AuthURL() + "/v3", Region: cloudsim.Region,
+		simulated: true, release: playing, AuthURL: sim.AuthURL() + "/v3", Region: cloudsim.Region,
 		Passwords: map[string]string{},
 		Projects:  map[string]string{k8s: ids.Project, other: ids.OtherProject, admin: ids.AdminProject},
 		Network:   ids.PrivateNetwork, Subnet: ids.PrivateSubnet, SubnetV6: ids.PrivateSubnetV6,

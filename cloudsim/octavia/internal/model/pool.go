@@ -54,6 +54,7 @@ type Member struct {
 	Port, MonitorPort      uint16 // MonitorPort 0 is none
 	Weight                 uint16
 	Backup, AdminUp        bool
+	SRIOV                  bool // its port is of type direct
 	Reported               bool // its operating status was reported
 }
 

@@ -80,6 +80,7 @@ var (
 		Attribute{name: "address", kind: addressKind},
 		Attribute{name: "protocol_port", kind: numberKind, min: 1, max: 65535},
 		Attribute{name: "subnet_id", kind: idKind},
+		Attribute{name: "request_sriov", kind: flagKind, since: 30},
 	), "address", "protocol_port")
 	MemberCreate = with(memberInPool, owned...)
 )

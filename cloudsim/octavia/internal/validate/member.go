@@ -4,6 +4,7 @@
 package validate
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -41,10 +42,28 @@ func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error
 		m.Operating = model.Offline
 	}
 	setMemberDefaults(m, v)
+	// An update of all members ignores it for those that exist.
+	m.SRIOV = v.Flag("request_sriov", false)
+	if m.SRIOV && !c.allowsMemberSRIOV(p.LB.Flavor) {
+		return nil, fault.New(http.StatusBadRequest, "The load balancer flavor does not allow SR-IOV member ports.")
+	}
 	if err := c.checkReserved(v.Text("address")); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// allowsMemberSRIOV reports whether the flavor, which may be empty, allows members whose ports are of type direct.
+func (c *Checks) allowsMemberSRIOV(flavor string) bool {
+	f, found := c.State.Flavors.Find(flavor)
+	if !found {
+		return false
+	}
+	profile, found := c.State.FlavorProfiles.Find(f.Profile.String())
+	var data struct {
+		Allows bool `json:"allow_member_sriov"`
+	}
+	return found && json.Unmarshal([]byte(profile.Data), &data) == nil && data.Allows
 }
 
 // setMemberDefaults sets what has a default: what is not given is reset.

@@ -227,6 +227,13 @@ func renderMember(d *Document, m *model.Member) {
 	if d.since(5) {
 		d.texts("tags", m.Tags)
 	}
+	if d.since(30) {
+		kind := "normal"
+		if m.SRIOV {
+			kind = "direct"
+		}
+		d.text("vnic_type", kind)
+	}
 }
 
 func renderMonitor(d *Document, m *model.Monitor) {
