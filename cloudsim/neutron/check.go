@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // check converts an attribute's value; reason is what is wrong with it, empty
@@ -227,14 +229,14 @@ var isPools = listOf("IP pool", func(o map[string]any) (r AddressRange, reason s
 })
 
 // isRoutes converts to []hostRoute, each of them once.
-func isRoutes(v any) (any, string) {
+func (s *Service) isRoutes(v any) (any, string) {
 	list, ok := v.([]any)
 	for _, each := range list {
 		if _, isObject := each.(map[string]any); ok && !isObject {
 			return nil, fmt.Sprintf("Invalid input. '%s' must be a dictionary with keys: ['destination', 'nexthop']", shown(each))
 		}
 	}
-	routes, reason := readRoutes(v)
+	routes, reason := listOf("hostroute", s.readRoute)(v)
 	if reason != "" {
 		return nil, reason
 	}
@@ -246,7 +248,7 @@ func isRoutes(v any) (any, string) {
 	return routes, ""
 }
 
-var readRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason string) {
+func (s *Service) readRoute(o map[string]any) (h hostRoute, reason string) {
 	if keys := slices.Sorted(maps.Keys(o)); !slices.Equal(keys, []string{"destination", "nexthop"}) {
 		return h, fmt.Sprintf("Validation of dictionary's keys failed. Expected keys: {'destination', 'nexthop'} Provided keys: {'%s'}", strings.Join(keys, "', '"))
 	}
@@ -256,7 +258,7 @@ var readRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason
 		prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 	}
 	switch {
-	case err != nil:
+	case err != nil, s.options.Release >= release.Epoxy && prefix != prefix.Masked():
 		return h, fmt.Sprintf("'%s' is not a valid CIDR", shown(o["destination"]))
 	case !strings.Contains(destination, "/") || prefix != prefix.Masked():
 		return h, fmt.Sprintf("'%s' is not a recognized CIDR, '%s' is recommended", destination, prefix.Masked())
@@ -267,7 +269,7 @@ var readRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason
 		return h, reason
 	}
 	return hostRoute{Destination: destination, NextHop: o["nexthop"].(string)}, ""
-})
+}
 
 var isNameServers = check(func(v any) (any, string) {
 	if v == nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -230,8 +231,15 @@ type routerActionView struct {
 	Distributed bool    `json:"distributed"`
 	HA          bool    `json:"ha"`
 	HAID        int     `json:"ha_vr_id"`
+	// Since 2025.1. Nobody enables them here.
+	BFD  *bool `json:"enable_default_route_bfd,omitempty"`
+	ECMP *bool `json:"enable_default_route_ecmp,omitempty"`
 }
 
 func (s *Service) viewRouterAction(r *router) *routerActionView {
-	return &routerActionView{routerView: s.viewRouter(r), GatewayPort: orNone(r.gateway)}
+	v := &routerActionView{routerView: s.viewRouter(r), GatewayPort: orNone(r.gateway)}
+	if s.options.Release >= release.Epoxy {
+		v.BFD, v.ECMP = new(bool), new(bool)
+	}
+	return v
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -107,7 +108,11 @@ func (s *Service) routeQuotas(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v2.0/quotas/{project}", s.quotaHandler("rule:delete_quota", func(w http.ResponseWriter, r *http.Request) error {
 		id := r.PathValue("project")
 		if s.quotas[id] == nil {
-			return notFound("TenantQuotaNotFound", "Quota for tenant %s could not be found.", id)
+			owner := "tenant"
+			if s.options.Release >= release.Epoxy {
+				owner = "project"
+			}
+			return notFound("TenantQuotaNotFound", "Quota for %s %s could not be found.", owner, id)
 		}
 		delete(s.quotas, id)
 		w.WriteHeader(http.StatusNoContent)

@@ -18,7 +18,7 @@ func (s *Service) routerResource() *resource {
 		"admin_state_up":        {post: true, put: true, filter: true, sort: true, check: isBool},
 		"status":                {sort: true},
 		"external_gateway_info": {post: true, put: true, check: orNull(isGatewayInfo)},
-		"routes":                {put: true, check: isRoutes},
+		"routes":                {put: true, check: s.isRoutes},
 		"flavor_id":             {filter: true},
 	})
 	res.find = func(c wire.Identity, id string) (object, bool) {

@@ -71,7 +71,7 @@ func (s *Service) viewGroup(g *securityGroup) *securityGroupView {
 	v := &securityGroupView{standardView: g.view(), Name: g.name, Tags: g.tags, Stateful: g.stateful, Rules: []*ruleOfGroup{}}
 	for _, id := range g.rules {
 		rule := s.rules[id]
-		v.Rules = append(v.Rules, &ruleOfGroup{rule.show(), rule.tags, rule.number})
+		v.Rules = append(v.Rules, &ruleOfGroup{s.viewRule(rule), rule.tags, rule.number})
 	}
 	return v
 }

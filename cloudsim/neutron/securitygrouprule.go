@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -49,13 +50,13 @@ func (s *Service) securityGroupRuleResource() *resource {
 		return errors.New("security group rules cannot be updated")
 	}
 	res.remove = func(_ wire.Identity, id string) error { s.removeRule(s.rules[id]); return nil }
-	res.show = func(_ wire.Identity, id string) any { return s.rules[id].show() }
+	res.show = func(_ wire.Identity, id string) any { return s.viewRule(s.rules[id]) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
 		s.ensureDefaultGroup(askedProject(c, r))
 		var views []*securityGroupRuleView
 		for _, rule := range s.rules {
 			if owns(c, rule.project) || owns(c, s.groups[rule.group].project) {
-				views = append(views, rule.show())
+				views = append(views, s.viewRule(rule))
 			}
 		}
 		return writeList(res, s.options.MaxPage, r, views, nil)
@@ -71,10 +72,13 @@ func (s *Service) ruleMissing(id string) *apiError {
 	return notFound("SecurityGroupRuleNotFound", "Security group rule %s does not exist", id)
 }
 
-func (r *securityGroupRule) show() *securityGroupRuleView {
+func (s *Service) viewRule(r *securityGroupRule) *securityGroupRuleView {
 	v := &securityGroupRuleView{
 		standardView: r.view(), Description: r.about, SecurityGroupID: r.group, Direction: r.direction, EtherType: r.ethertype, Protocol: orNone(r.protocol),
 		PortRangeMin: r.min, PortRangeMax: r.max, RemoteIPPrefix: orNone(r.prefix), RemoteGroupID: orNone(r.remote),
+	}
+	if s.options.Release >= release.Epoxy {
+		v.OfDefault = new(s.defaultGroup[s.groups[r.group].project] == r.group)
 	}
 	if prefix, err := netip.ParsePrefix(r.prefix); err == nil {
 		v.NormalizedCIDR = orNone(prefix.Masked().String())
@@ -100,7 +104,7 @@ func (s *Service) removeRule(r *securityGroupRule) {
 }
 
 func (s *Service) addRule(c wire.Identity, v values) (string, error) {
-	r, err := readRule(v)
+	r, err := s.readRule(v)
 	if err != nil {
 		return "", err
 	}
@@ -162,7 +166,7 @@ func protocolNumber(name string) string {
 }
 
 // readRule makes a rule of a request, or says what is wrong with it.
-func readRule(v values) (*securityGroupRule, error) {
+func (s *Service) readRule(v values) (*securityGroupRule, error) {
 	r := &securityGroupRule{group: v.text("security_group_id"), direction: v.text("direction"), ethertype: "IPv4", remote: v.text("remote_group_id")}
 	about := v.text("description")
 	r.about = &about
@@ -175,7 +179,7 @@ func readRule(v values) (*securityGroupRule, error) {
 			return nil, invalidRule("SecurityGroupRuleInvalidEtherType", "Security group rule for ethertype '%s' not supported. Allowed values are ['IPv4', 'IPv6'].", shown(v["ethertype"]))
 		}
 	}
-	if err := r.readProtocol(v["protocol"]); err != nil {
+	if err := s.readProtocol(r, v["protocol"]); err != nil {
 		return nil, err
 	}
 	for name, to := range map[string]**int{"port_range_min": &r.min, "port_range_max": &r.max} {
@@ -202,16 +206,19 @@ func invalidRule(kind, format string, args ...any) *apiError {
 	return refuse(http.StatusBadRequest, kind, format, args...)
 }
 
-func (r *securityGroupRule) readProtocol(v any) error {
+func (s *Service) readProtocol(r *securityGroupRule, v any) error {
 	if v == nil {
 		return nil
 	}
 	r.protocol = strings.ToLower(shown(v))
 	n, err := strconv.Atoi(protocolNumber(r.protocol))
 	if err != nil || n < 0 || n > 255 {
+		values := "[None, " + strings.Trim(pythonList(protocolNames), "[]") + "]"
+		if s.options.Release >= release.Epoxy {
+			values = "(None, 'any', " + strings.Trim(pythonList(protocolNames), "[]") + ")"
+		}
 		return invalidRule("SecurityGroupRuleInvalidProtocol",
-			"Security group rule protocol %s not supported. Only protocol values [None, %s] and integer representations [0 to 255] are supported.",
-			shown(v), strings.Trim(pythonList(protocolNames), "[]"))
+			"Security group rule protocol %s not supported. Only protocol values %s and integer representations [0 to 255] are supported.", shown(v), values)
 	}
 	if r.ethertype == "IPv6" && (r.protocol == "icmp" || r.protocol == "icmpv6") {
 		r.protocol = "ipv6-icmp"

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -22,7 +23,7 @@ func (s *Service) subnetResource() *resource {
 		"allocation_pools":  {post: true, put: true, check: isPools},
 		"enable_dhcp":       {post: true, put: true, filter: true, sort: true, check: isBool},
 		"dns_nameservers":   {post: true, put: true, check: isNameServers},
-		"host_routes":       {post: true, put: true, check: isRoutes},
+		"host_routes":       {post: true, put: true, check: s.isRoutes},
 		"ipv6_ra_mode":      {post: true, filter: true, sort: true, check: orNull(isIPv6Mode)},
 		"ipv6_address_mode": {post: true, filter: true, sort: true, check: orNull(isIPv6Mode)},
 		"service_types":     {},
@@ -36,13 +37,13 @@ func (s *Service) subnetResource() *resource {
 		return nil, false
 	}
 	res.remove = func(_ wire.Identity, id string) error { return s.removeSubnet(s.subnets[id]) }
-	res.show = func(_ wire.Identity, id string) any { return s.subnets[id].show() }
+	res.show = func(_ wire.Identity, id string) any { return s.viewSubnet(s.subnets[id]) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
 		var views []*subnetView
 		shared := map[string]bool{}
 		for _, sub := range s.subnets {
 			if s.visibleSubnet(c, sub.id) != nil {
-				views = append(views, sub.show())
+				views = append(views, s.viewSubnet(sub))
 				shared[sub.id] = s.networks[sub.network].sharedWith(c.ProjectID)
 			}
 		}
@@ -85,16 +86,19 @@ func (s *Service) visibleSubnet(c wire.Identity, id string) *subnet {
 	return nil
 }
 
-func (s *subnet) show() *subnetView {
+func (s *Service) viewSubnet(sub *subnet) *subnetView {
 	v := &subnetView{
-		standardView: s.view(), Name: s.name, Tags: s.tags, NetworkID: s.network, IPVersion: s.ipVersion(), CIDR: s.cidr.String(),
-		AllocationPools: []poolView{}, EnableDHCP: s.dhcp, DNSNameservers: s.dns, HostRoutes: s.routes, ServiceTypes: []string{},
-		IPv6RAMode: orNone(s.raMode), IPv6AddressMode: orNone(s.addressMode),
+		standardView: sub.view(), Name: sub.name, Tags: sub.tags, NetworkID: sub.network, IPVersion: sub.ipVersion(), CIDR: sub.cidr.String(),
+		AllocationPools: []poolView{}, EnableDHCP: sub.dhcp, DNSNameservers: sub.dns, HostRoutes: sub.routes, ServiceTypes: []string{},
+		IPv6RAMode: orNone(sub.raMode), IPv6AddressMode: orNone(sub.addressMode),
 	}
-	if s.gateway.IsValid() {
-		v.GatewayIP = orNone(s.gateway.String())
+	if s.options.Release >= release.Epoxy {
+		v.External = new(s.networks[sub.network].external)
 	}
-	for _, p := range s.pools {
+	if sub.gateway.IsValid() {
+		v.GatewayIP = orNone(sub.gateway.String())
+	}
+	for _, p := range sub.pools {
 		v.AllocationPools = append(v.AllocationPools, poolView{Start: p.First.String(), End: p.Last.String()})
 	}
 	return v

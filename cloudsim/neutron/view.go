@@ -71,6 +71,7 @@ type subnetView struct {
 	IPv6RAMode      *string     `json:"ipv6_ra_mode"`
 	IPv6AddressMode *string     `json:"ipv6_address_mode"`
 	SubnetPoolID    *string     `json:"subnetpool_id"`
+	External        *bool       `json:"router:external,omitempty"` // since 2025.1
 }
 
 type poolView struct {
@@ -175,6 +176,8 @@ type securityGroupRuleView struct {
 	NormalizedCIDR  *string `json:"normalized_cidr"`
 	RemoteGroupID   *string `json:"remote_group_id"`
 	RemoteAddresses *string `json:"remote_address_group_id"` // never any
+	// OfDefault is a *bool since 2025.1, and nil before.
+	OfDefault any `json:"belongs_to_default_sg,omitempty"`
 }
 
 // orNone is how an empty string is shown: as null.

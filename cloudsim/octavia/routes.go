@@ -120,7 +120,7 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 		}
 		who := wire.Caller(r.Context())
 		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, release: s.release, state: s.state, network: s.network, checks: &validate.Checks{
-			State: s.state, Network: s.network, Secrets: s.secrets, Minor: int(s.minor.Load()), ReservedIPs: s.reserved,
+			State: s.state, Network: s.network, Secrets: s.secrets, Minor: int(s.minor.Load()), Release: s.release, ReservedIPs: s.reserved,
 			Caller: who, Admin: who.Admin() || who.HasRole(roleAdmin),
 		}})
 		if err != nil {

@@ -7,11 +7,13 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // NewListener makes and checks a listener with its default pool (nil for none),
@@ -49,7 +51,7 @@ func (c *Checks) NewListener(lb *model.LoadBalancer, v schema.Values, p *model.P
 	if err := checkAccess(lb.VIPGroups, l.CIDRs); err != nil {
 		return nil, err
 	}
-	return l, checkCIDRs(lb, l.CIDRs)
+	return l, c.checkCIDRs(lb, l.CIDRs)
 }
 
 func duplicateListener(protocol string, port int) error {
@@ -110,12 +112,22 @@ func checkProtocols(listener, pool string) error {
 	return nil
 }
 
-// checkCIDRs refuses source ranges of another family than the VIP'c. Additional
-// VIPs do not count.
-func checkCIDRs(lb *model.LoadBalancer, cidrs []string) error {
+// checkCIDRs refuses source ranges of another family than the VIP's. Additional VIPs count only from 2025.1 on.
+func (c *Checks) checkCIDRs(lb *model.LoadBalancer, cidrs []string) error {
+	vips := []string{lb.Address}
+	if c.Release >= release.Epoxy {
+		for _, vip := range lb.Additional {
+			vips = append(vips, vip.Address)
+		}
+	}
 	for _, cidr := range cidrs {
 		prefix, err := schema.ParsePrefix(cidr)
-		if err != nil || prefix.Addr().Is6() != provider.IsIPv6(lb.Address) {
+		fits := func(vip string) bool { return prefix.Addr().Is6() == provider.IsIPv6(vip) }
+		switch {
+		case err == nil && slices.ContainsFunc(vips, fits):
+		case c.Release >= release.Epoxy:
+			return fault.Invalid("CIDR %s IP version incompatible with all VIPs ['%s'] IP version.", cidr, strings.Join(vips, "', '"))
+		default:
 			return fault.Invalid("CIDR %s IP version incompatible with VIP %s IP version.", cidr, lb.Address)
 		}
 	}
@@ -199,7 +211,7 @@ func (c *Checks) ChangeListener(l *model.Listener, v schema.Values) error {
 	}
 	if v.Has("allowed_cidrs") {
 		l.CIDRs = v.Texts("allowed_cidrs")
-		if err := checkCIDRs(l.LB, l.CIDRs); err != nil {
+		if err := c.checkCIDRs(l.LB, l.CIDRs); err != nil {
 			return err
 		}
 		if err := checkAccess(l.LB.VIPGroups, l.CIDRs); err != nil {

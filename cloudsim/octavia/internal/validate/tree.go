@@ -8,6 +8,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // BuildTree makes the children of a fully populated create. Listeners share
@@ -163,6 +164,9 @@ func (c *Checks) buildListener(lb *model.LoadBalancer, spec schema.Values, byNam
 	l, err := c.NewListener(lb, spec, p)
 	if err != nil {
 		return err
+	}
+	if c.Release >= release.Epoxy {
+		l.Updated = 0 // it is written once only
 	}
 	lb.Listeners = append(lb.Listeners, l)
 	for _, given := range spec.Objects("l7policies") {

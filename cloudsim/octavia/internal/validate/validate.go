@@ -13,6 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -33,6 +34,7 @@ type Checks struct {
 	Network Network
 	Secrets SecretReader // nil takes every reference
 	Minor   int          // of the API's version
+	Release release.Release
 	Caller  wire.Identity
 	Admin   bool // whether the caller is one, for Octavia
 	// ReservedIPs are addresses that no member may have.
