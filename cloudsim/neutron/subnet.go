@@ -80,7 +80,7 @@ func (s *Service) visibleSubnet(c wire.Identity, id string) *subnet {
 		return nil
 	}
 	n := s.networks[sub.network]
-	if owns(c, sub.project) || n.sharedWith(c.ProjectID) || n.external && s.options.ShowExternalSubnets {
+	if owns(c, sub.project) || n.sharedWith(c.ProjectID) || n.external && (s.options.ShowExternalSubnets || s.options.Release >= release.Epoxy) {
 		return sub
 	}
 	return nil

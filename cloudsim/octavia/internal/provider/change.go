@@ -22,7 +22,7 @@ func ChangeTime(lb *model.LoadBalancer, amphorae time.Duration) time.Duration {
 	return amphorae
 }
 
-// SecurityGroupFits reports whether Octavia can make the rules of the VIP's security group.
+// SecurityGroupFits reports whether Octavia before 2025.1 can make the rules of the VIP's security group.
 // It makes each for the families of all VIPs, so that a source range makes it
 // fail when there are both.
 func SecurityGroupFits(lb *model.LoadBalancer) bool {

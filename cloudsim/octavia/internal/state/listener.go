@@ -29,9 +29,14 @@ func (c *Change) UpdateListener(l *model.Listener, changed model.Listener) {
 
 // startListener starts a change of source ranges, which may not fit.
 func (c *Change) startListener() {
-	c.fail = c.fail || !provider.SecurityGroupFits(c.lb)
+	c.fail = c.fail || !c.state.securityGroupFits(c.lb)
 	c.admits = true
 	c.Start()
+}
+
+// securityGroupFits reports whether Octavia can make the rules of the VIP's security group.
+func (s *State) securityGroupFits(lb *model.LoadBalancer) bool {
+	return s.options.RangesOfOneFamily || provider.SecurityGroupFits(lb)
 }
 
 // DeleteListener removes the listener with its policies.

@@ -17,7 +17,7 @@ func (s *State) Build(ctx context.Context, lb *model.LoadBalancer, lost bool) {
 	lb.Provisioning = model.Active // so that it can be locked
 	c := s.Begin(ctx, lb, model.PendingCreate)
 	lb.Updated = 0
-	c.fail = c.fail || lost || !provider.SecurityGroupFits(lb)
+	c.fail = c.fail || lost || !c.state.securityGroupFits(lb)
 	s.LoadBalancers.Add(lb)
 	s.byPort[lb.Port] = lb
 	s.Quotas.used(lb.Project)[model.LoadBalancerQuota]++

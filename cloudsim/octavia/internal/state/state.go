@@ -19,7 +19,9 @@ type Options struct {
 	StuckChildren, MonitorsReport bool
 	// LateChildren is whether provider ovn reports what a change was about only after its load balancer is ACTIVE.
 	LateChildren bool
-	Now          func() time.Time
+	// RangesOfOneFamily is whether a load balancer with VIPs of both families works with source ranges of one.
+	RangesOfOneFamily bool
+	Now               func() time.Time
 	// Vary makes times of changes differ; nil leaves them as they are.
 	Vary func(time.Duration) time.Duration
 	// ReleaseVIP lets a load balancer's port go. It is called without the lock.
