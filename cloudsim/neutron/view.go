@@ -175,9 +175,8 @@ type securityGroupRuleView struct {
 	RemoteIPPrefix  *string `json:"remote_ip_prefix"`
 	NormalizedCIDR  *string `json:"normalized_cidr"`
 	RemoteGroupID   *string `json:"remote_group_id"`
-	RemoteAddresses *string `json:"remote_address_group_id"` // never any
-	// OfDefault is a *bool since 2025.1, and nil before.
-	OfDefault any `json:"belongs_to_default_sg,omitempty"`
+	RemoteAddresses *string `json:"remote_address_group_id"`         // never any
+	OfDefault       *bool   `json:"belongs_to_default_sg,omitempty"` // since 2025.1
 }
 
 // orNone is how an empty string is shown: as null.

@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -251,21 +252,28 @@ func (w *nginxWalk) user() *user {
 
 // get makes one HTTP request on a connection of its own.
 func get(ctx context.Context, from client, at string) (string, error) {
-	client := http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true, DialContext: from.dial}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at, nil)
+	body, _, err := requestFrom(ctx, from, nil, "http://"+at)
+	return body, err
+}
+
+// requestFrom makes one request on a connection of its own, with trust for https, and returns body and header of the answer. Another
+// status than 200 is an error.
+func requestFrom(ctx context.Context, from client, trust *tls.Config, url string) (string, http.Header, error) {
+	client := http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true, DialContext: from.dial, TLSClientConfig: trust}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	resp, err := client.Do(request)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s", resp.Status, body)
 	}
-	return string(body), err
+	return string(body), resp.Header, err
 }
 
 // nginx runs the containers of nginx, as processes with a log each.
