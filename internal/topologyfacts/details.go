@@ -6,7 +6,6 @@ package topologyfacts
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -82,23 +81,25 @@ func (w *Watcher) readTree(ctx context.Context, b octavia.Listed, d *detail) err
 	return nil
 }
 
-// each reads a few load balancers at once. One that is gone is none of the errors: the next lists lack it.
+// each reads a few load balancers at once, and keeps what it read also if another one could not be read. One that is gone
+// is none of the errors: the next lists lack it.
 func (w *Watcher) each(ctx context.Context, all []octavia.Listed, read func(context.Context, octavia.Listed, *detail) error) error {
-	var mu sync.Mutex
+	details, complete := make([]detail, len(all)), make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
-	for _, b := range all {
-		d := w.lists.details[b.Bare.ID]
+	for i, b := range all {
+		details[i] = w.lists.details[b.Bare.ID]
 		group.Go(func() error {
-			gone, err := openstack.UnlessGone(read(ctx, b, &d))
-			if err != nil || gone {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			w.lists.details[b.Bare.ID] = d
-			return nil
+			gone, err := openstack.UnlessGone(read(ctx, b, &details[i]))
+			complete[i] = err == nil && !gone
+			return err
 		})
 	}
-	return group.Wait()
+	err := group.Wait()
+	for i, b := range all {
+		if complete[i] {
+			w.lists.details[b.Bare.ID] = details[i]
+		}
+	}
+	return err
 }
