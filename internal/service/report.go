@@ -44,8 +44,10 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	switch {
 	case apierrors.IsConflict(o.Failure):
 		return retry(o.Failure) // the Service has changed since it was read
-	case o.Failure != nil && ctx.Err() != nil:
-		return reconcile.Result{}, nil // the controller is being stopped
+	case o.Failure != nil && ctx.Err() != nil && o.began == nil:
+		// The controller is being stopped, and the next one finds the same. What Octavia has begun is published all the
+		// same, with the failure of another write: see carryOut.
+		return reconcile.Result{}, nil
 	}
 	if err := r.publishPass(context.WithoutCancel(ctx), f, d, o); err != nil {
 		return retry(err)

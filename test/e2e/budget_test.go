@@ -27,7 +27,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 			if len(ports) == 1 {
 				skipOnRealOpenStack(t, "with five ports it takes the same calls to create and delete, and more for a node")
 			}
-			s := newStage(t, settings{flags: []string{"--sweep-interval=1h"}}) // a sweep has calls of its own
+			s := newStage(t, settings{})
 			s.waitUntilIdle()                                                  // and so has a start
 			s.resetCalls()
 			web := s.service("web", tcp(ports...))
@@ -72,7 +72,7 @@ func TestCallsToCreateALoadBalancerAtAClusterIPStayWithinTheBudget(t *testing.T)
 	for _, numbers := range [][]int32{{8080}, {8081, 8082, 8083}} {
 		t.Run(fmt.Sprintf("P=%d", len(numbers)), func(t *testing.T) {
 			onSimulatedServiceSubnet(t)
-			s := newStage(t, settings{off: true, flags: []string{"--sweep-interval=1h"}})
+			s := newStage(t, settings{off: true})
 			s.atClusterIPs(s.serviceSubnet(nil), "namespaces = "+s.namespace)
 			s.start()
 			s.waitUntilIdle()
@@ -119,7 +119,7 @@ func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
 func TestServicesThatChangeTogetherShareTheirReads(t *testing.T) {
 	skipOnRealOpenStack(t, "how many polls there are depends on how long it takes; test/bench counts them")
 	const answer = 80 * time.Millisecond
-	s := newStage(t, settings{flags: []string{"--sweep-interval=1h"}, cloud: cloudsim.Options{
+	s := newStage(t, settings{cloud: cloudsim.Options{
 		BuildTime: 8 * time.Second, UpdateTime: 2 * time.Second, DeleteTime: 3 * time.Second,
 	}})
 	for _, service := range []string{cloudsim.LoadBalancer, cloudsim.Network} {

@@ -75,6 +75,10 @@ func (s *stage) start() {
 	})
 }
 
+// noSweeps is a flag of all controllers: a wake-up that is lost must fail the test, and not be made up for by the next
+// sweep. Another interval may follow it.
+const noSweeps = "--sweep-interval=1h"
+
 // begin starts the controller. Its log is shown when the test fails.
 func (s *stage) begin() {
 	s.t.Helper()
@@ -85,8 +89,7 @@ func (s *stage) begin() {
 		"--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
 		"--metrics-bind-address=0", "--health-probe-bind-address=" + health,
 		"--log-format=json", "--v=4",
-		// A wake-up that is lost must fail the test, and not be made up for by the next sweep.
-		"--sweep-interval=1h",
+		noSweeps,
 	}, s.settings.flags...)
 	program := s.settings.program
 	program.Version = "test"

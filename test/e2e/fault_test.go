@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -59,6 +60,34 @@ func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
 	s.start()
 	release()
 	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
+	web.requireOneLoadBalancer()
+}
+
+func TestAControllerThatIsStoppedInACreateWritesTheIDAlsoIfAnotherWriteFails(t *testing.T) {
+	simulatorOnly(t, "the creation of the floating IP is held, and fails")
+	s := newStage(t, settings{})
+	create := wire.Fault{Service: cloudsim.Network, Method: http.MethodPost, Route: "/v2.0/floatingips", Times: 1}
+	hang, fail := create, create
+	hang.Kind = wire.FaultHang
+	fail.Kind, fail.Status, fail.Body = wire.FaultStatus, http.StatusConflict, `{"NeutronError": {"type": "Conflict", "message": "no", "detail": ""}}`
+	faults := s.cloud.Faults()
+	held := faults.Add(hang)
+	faults.Add(fail)
+	web := s.service("web", tcp(8080))
+	s.eventually(func() error {
+		if faults.Held() == 0 {
+			return errors.New("the floating IP is not being created yet")
+		}
+		return nil
+	})
+	s.controller.stop()
+	faults.Remove(held)
+	s.stop()
+	if web.now().Annotations[annotation.LoadBalancerID] == "" {
+		t.Error("the controller that was stopped did not write the id of the load balancer to the Service")
+	}
+	s.start()
+	web.waitUntilProgrammed()
 	web.requireOneLoadBalancer()
 }
 

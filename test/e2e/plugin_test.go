@@ -62,7 +62,7 @@ func (p plugin) kubectl(args ...string) (status int, out, errs string) {
 
 func TestTheProgramIsAPluginOfKubectl(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080)})[0]
 	p := s.plugin()
 	have, named, conf := web.tree(), s.namespace+"/"+web.name, "--cloud-config="+s.cloudConf()

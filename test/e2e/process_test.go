@@ -51,7 +51,7 @@ func (s *stage) launch(program string, flags ...string) *process {
 
 // command is that of launch.
 func (s *stage) command(program string, flags ...string) *exec.Cmd {
-	return exec.Command(program, append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--v=4"}, flags...)...)
+	return exec.Command(program, append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--v=4", noSweeps}, flags...)...)
 }
 
 // execute starts a command that is the stage's controller.

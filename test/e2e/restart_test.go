@@ -14,9 +14,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
-// noSweeps leaves everything to the passes after a start.
-var noSweeps = []string{"--sweep-interval=1h"}
-
 // settled creates the Services and waits until a restart finds nothing to do for them.
 func (s *stage) settled(edits ...[]edit) []*service {
 	s.t.Helper()
@@ -62,7 +59,7 @@ func (s *stage) requireCallsToTheCloud(what string, most int) {
 
 func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator counts the calls")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	services := s.settled([]edit{tcp(8080, 8081)}, []edit{tcp(8082)}, []edit{tcp(8083), annotated(internalKey, "true")}, []edit{udp(5300)})
 
 	s.stop()
@@ -100,7 +97,7 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 
 func TestRestartReadsNoServiceOfBothFamiliesThatIsUnchanged(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator counts the calls")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	s.gainIPv6("a")
 	for _, web := range []*service{
 		s.service("required", tcp(8080, 8081), stack(requiresBoth)), s.service("preferred", udp(5300), stack(prefersBoth)),
@@ -119,7 +116,7 @@ func TestRestartReadsNoServiceOfBothFamiliesThatIsUnchanged(t *testing.T) {
 
 func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080, 8081)})[0]
 	address := web.waitUntilProgrammed()
 	nodes := s.addresses("a", "b")
@@ -165,7 +162,7 @@ func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
 
 func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator counts the calls")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080, 8081)})[0]
 	for name, e := range map[string]edit{
 		"no note": notAnnotated(programmedKey), "a note of an earlier version": annotated(programmedKey, "0123456789abcdef"),
@@ -184,7 +181,7 @@ func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
 
 func TestRestartedControllerReadsInFullWhatItsPredecessorHadNotYet(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator is quick enough")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080)})[0]
 	if note := web.now().Annotations[programmedKey]; !strings.HasSuffix(note, " unread") {
 		t.Fatalf("the note of a load balancer that was only written is %q", note)
@@ -203,7 +200,7 @@ func TestRestartedControllerReadsInFullWhatItsPredecessorHadNotYet(t *testing.T)
 
 func TestChangedServiceDoesNotWaitForListsThatHang(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator holds calls")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	services := s.settled([]edit{tcp(8080)}, []edit{tcp(8081)}, []edit{tcp(8082)})
 	s.stop()
 	services[2].change(tcp(8083))

@@ -120,7 +120,7 @@ func occmPair(s *stage) []*occmService {
 
 func TestGroupsOfServicesAreTakenOverWithoutAWriteAndGoWithThem(t *testing.T) {
 	skipOnRealOpenStack(t, "what Neutron makes of groups on ports is in the contract")
-	s := newStage(t, settings{off: true, conf: []string{manageGroups, groupPerService}, flags: []string{"--sweep-interval=1h"}})
+	s := newStage(t, settings{off: true, conf: []string{manageGroups, groupPerService}})
 	all := occmPair(s)
 	web, shop := all[0], all[1]
 	for _, o := range all {

@@ -157,7 +157,7 @@ func (s *stage) withoutGroups() {
 
 func TestOneSecurityGroupLetsTheLoadBalancersOfAllServicesIn(t *testing.T) {
 	skipOnRealOpenStack(t, "TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst has the group there")
-	s := newStage(t, settings{conf: []string{manageGroups}, flags: []string{"--sweep-interval=1h"}})
+	s := newStage(t, settings{conf: []string{manageGroups}})
 	s.withoutGroups()
 	web := s.service("web", tcp(8080))
 	web.waitUntilProgrammed()

@@ -45,7 +45,7 @@ func requireParts(t *testing.T, what, text string, parts ...string) {
 
 func TestStatusShowsMembersCostAndDriftInEachForm(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
-	s := newStage(t, settings{flags: noSweeps, conf: []string{"create-monitor=true"}})
+	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	services := s.settled([]edit{tcp(8080, 8081)}, []edit{tcp(8082), annotated(internalKey, "true")})
 	s.stop()
 	web, have := services[0], services[0].tree()
@@ -122,7 +122,7 @@ func (s *stage) requireForms(web *service, have tree, address, difference string
 
 func TestStatusMakesFewCallsForManyServices(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator counts the calls")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	services := s.settled([]edit{tcp(8080, 8081)}, []edit{tcp(8082)}, []edit{tcp(8083), annotated(internalKey, "true")}, []edit{udp(5300)})
 	s.stop()
 	const (
@@ -153,7 +153,7 @@ func TestStatusMakesFewCallsForManyServices(t *testing.T) {
 
 func TestServicesThatShareALoadBalancerShowTheirOwnParts(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	owner := s.service("owner", tcp(8080))
 	owner.waitUntilProgrammed()
 	id := owner.tree().ID
@@ -274,7 +274,7 @@ func TestAWatchGoesOnAfterAFailedRead(t *testing.T) {
 
 func TestAWatchShowsAChangeAndEndsWithStatusZero(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
-	s := newStage(t, settings{flags: noSweeps})
+	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080)})[0]
 	watches := map[string]*watching{"text": s.watch(), "tree": s.watch("-o", "tree"), "json": s.watch("-o", "json")}
 	for _, w := range watches {
