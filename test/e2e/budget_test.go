@@ -28,7 +28,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 				skipOnRealOpenStack(t, "with five ports it takes the same calls to create and delete, and more for a node")
 			}
 			s := newStage(t, settings{})
-			s.waitUntilIdle()                                                  // and so has a start
+			s.waitUntilIdle() // and so has a start
 			s.resetCalls()
 			web := s.service("web", tcp(ports...))
 			address := web.waitUntilProgrammed()
