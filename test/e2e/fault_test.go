@@ -4,7 +4,6 @@
 package e2e_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -64,29 +63,23 @@ func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
 }
 
 func TestAControllerThatIsStoppedInACreateWritesTheIDAlsoIfAnotherWriteFails(t *testing.T) {
-	simulatorOnly(t, "the creation of the floating IP is held, and fails")
+	simulatorOnly(t, "the creation of the floating IP takes long, and fails")
 	s := newStage(t, settings{})
+	release := s.cloud.hold()
 	create := wire.Fault{Service: cloudsim.Network, Method: http.MethodPost, Route: "/v2.0/floatingips", Times: 1}
-	hang, fail := create, create
-	hang.Kind = wire.FaultHang
-	fail.Kind, fail.Status, fail.Body = wire.FaultStatus, http.StatusConflict, `{"NeutronError": {"type": "Conflict", "message": "no", "detail": ""}}`
-	faults := s.cloud.Faults()
-	held := faults.Add(hang)
-	faults.Add(fail)
+	slow, fails := create, create
+	slow.Kind, slow.Delay = wire.FaultLatency, 2*time.Second
+	fails.Kind, fails.Status = wire.FaultStatus, http.StatusForbidden
+	s.cloud.Faults().Add(slow)
+	s.cloud.Faults().Add(fails)
 	web := s.service("web", tcp(8080))
-	s.eventually(func() error {
-		if faults.Held() == 0 {
-			return errors.New("the floating IP is not being created yet")
-		}
-		return nil
-	})
-	s.controller.stop()
-	faults.Remove(held)
+	s.eventually(func() error { return s.is("PENDING_CREATE", web) })
 	s.stop()
 	if web.now().Annotations[annotation.LoadBalancerID] == "" {
 		t.Error("the controller that was stopped did not write the id of the load balancer to the Service")
 	}
 	s.start()
+	release()
 	web.waitUntilProgrammed()
 	web.requireOneLoadBalancer()
 }
