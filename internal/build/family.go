@@ -78,16 +78,16 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 	// Obstacles for a new load balancer come before those of the existing one.
 	switch found := in.Found; {
 	case found != nil && found.DualStack():
-		// Source ranges are refused then, with any policy.
+		// Source ranges that cannot be enforced are refused then, with any policy.
 		return nil
 	case found != nil && in.Sharer:
 		return invalid(ReasonRequiresReplacement, "load balancer %s of annotation %s has no %s address; name one that has, "+
 			"or remove the annotation to get a separate load balancer", found.ID, annotation.LoadBalancerID, second)
 	case !in.Capabilities.Has(lb.FeatureAdditionalVIPs):
 		return invalid(ReasonDualStackUnsupported, "a load balancer with addresses of both families needs %s", in.needs(lb.FeatureAdditionalVIPs))
-	case restricted:
-		return &Invalid{Reason: ReasonDualStackUnsupported,
-			Message: "Octavia cannot enforce source ranges on a load balancer with addresses of both families; remove the ranges to get both families"}
+	case restricted && !in.Capabilities.Has(lb.FeatureDualStackSourceRanges):
+		return invalid(ReasonDualStackUnsupported, "source ranges on a load balancer with addresses of both families need %s; "+
+			"remove the ranges to get both families", in.needs(lb.FeatureDualStackSourceRanges))
 	case found != nil:
 		return invalid(ReasonRequiresReplacement, "load balancer %s has no %s address, and Octavia cannot add one; to get one, "+
 			"delete the Service and create it again, in a network with an %s subnet", found.ID, second, second)

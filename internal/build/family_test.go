@@ -98,7 +98,55 @@ func TestAnObstacleToTheSecondFamilyIsReportedOrTheServiceIsRefused(t *testing.T
 	}
 }
 
-func TestADualStackLoadBalancerNeverHasSourceRanges(t *testing.T) {
+func TestADualStackLoadBalancerHasSourceRangesWhereOctaviaTakesThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		changes []change
+		want    []string
+	}{
+		"new":                           {[]change{require, ranges("fd00::/8", "10.0.0.0/8")}, []string{"10.0.0.0/8", "fd00::/8"}},
+		"preferred":                     {[]change{prefer, ranges("10.0.0.0/8")}, []string{"10.0.0.0/8"}},
+		"one that comes twice":          {[]change{require, ranges("10.1.0.0/8", "10.0.0.0/8", "fd00::/8")}, []string{"10.0.0.0/8", "fd00::/8"}},
+		"there":                         {[]change{require, found("10.0.0.9", "fd00::9"), ranges("10.0.0.0/8", "fd00::/8")}, []string{"10.0.0.0/8", "fd00::/8"}},
+		"kept by one that asks for one": {[]change{found("10.0.0.9", "fd00::9"), ranges("10.0.0.0/8")}, []string{"10.0.0.0/8"}},
+		"everybody of one":              {[]change{require, ranges("0.0.0.0/0")}, []string{"0.0.0.0/0"}},
+		"everybody of both":             {[]change{require, ranges("0.0.0.0/0", "::/0")}, nil},
+		"none":                          {[]change{require}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted, err := Wanted(input(append(c.changes, apiVersion(30))...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if vips := wanted.LoadBalancer.AdditionalVIPs; len(vips) == 0 && name != "kept by one that asks for one" {
+				t.Errorf("there is no second VIP, because of %+v", wanted.Withheld)
+			}
+			if diff := cmp.Diff(c.want, wanted.LoadBalancer.Listeners[0].AllowedCIDRs); diff != "" {
+				t.Errorf("source ranges (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMetricsOfADualStackLoadBalancerAreRestrictedWhereOctaviaCan(t *testing.T) {
+	metrics := []change{require, annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")}
+	wanted, err := Wanted(input(append(metrics, apiVersion(30))...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := wanted.LoadBalancer.Listeners[len(wanted.LoadBalancer.Listeners)-1]
+	if diff := cmp.Diff([]string{"10.0.0.0/8"}, last.AllowedCIDRs); last.Protocol != lb.ListenerPrometheus || diff != "" {
+		t.Errorf("listener %s (-want +got):\n%s", last.Protocol, diff)
+	}
+	wanted, err = Wanted(input(append(metrics, apiVersion(29))...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(wanted.LoadBalancer.Listeners) != 1 || len(wanted.Withheld) != 1 || !strings.Contains(wanted.Withheld[0].Message, "2.30") {
+		t.Errorf("listeners %+v, withheld %+v", wanted.LoadBalancer.Listeners, wanted.Withheld)
+	}
+}
+
+func TestADualStackLoadBalancerHasNoSourceRangesWhereTheyPutItIntoError(t *testing.T) {
 	for name, in := range map[string]Input{
 		"new":                           input(require),
 		"there":                         input(require, found("10.0.0.9", "fd00::9")),
@@ -120,7 +168,7 @@ func TestADualStackLoadBalancerNeverHasSourceRanges(t *testing.T) {
 	} {
 		_, err := Wanted(in)
 		var invalid *Invalid
-		if !errors.As(err, &invalid) || invalid.Reason != ReasonUnsupported || !strings.Contains(invalid.Message, "lb-1") {
+		if !errors.As(err, &invalid) || invalid.Reason != ReasonUnsupported || !strings.Contains(invalid.Message, "lb-1") || !strings.Contains(invalid.Message, "2.30") {
 			t.Errorf("%s: source ranges that cannot be enforced are not refused: %v", name, err)
 		}
 	}

@@ -191,14 +191,10 @@ func restricts(ranges []string, families []corev1.IPFamily) bool {
 // hasBoth reports whether the load balancer has, or gets, VIPs of both families.
 func (in Input) hasBoth() bool { return in.both || in.Found != nil && in.Found.DualStack() }
 
-// sourceRanges returns who may connect, in Octavia's form: one family. It is nil if the cloud has no source ranges
-// and none are requested, or the nodes' security group enforces them. Ranges that cannot be enforced are an error,
-// never left out.
-//
-// It is also nil for VIPs of both families: Octavia would create a rule of the VIP's security group for each pair
-// of range and family, which Neutron rejects, and the load balancer would be in ERROR (_update_security_group_rules
-// in network/drivers/neutron/allowed_address_pairs.py of Octavia 11; later versions do better, but the API version
-// does not tell).
+// sourceRanges returns who may connect, in Octavia's form: only of families that a VIP has. It is nil if the cloud has no
+// source ranges and none are requested, or the nodes' security group enforces them. Ranges that cannot be enforced are an
+// error, never left out. It is also nil if everybody may reach VIPs of both families: not every Octavia takes the ranges
+// of everybody for them.
 func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	ranges, restricted, err := in.sources(options)
 	switch {
@@ -206,11 +202,12 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 		return nil, err
 	case len(options.VIPSecurityGroups) > 0:
 		return nil, nil
-	case in.hasBoth() && restricted:
-		return nil, invalid(ReasonUnsupported, "load balancer %s has addresses of both families, and Octavia cannot enforce source ranges on it. "+
-			"Remove the ranges, restrict the sources elsewhere, or delete the Service and create it again with spec.ipFamilyPolicy SingleStack", in.Found.ID)
-	case in.hasBoth():
+	case in.hasBoth() && !restricted:
 		return nil, nil
+	case in.hasBoth() && !in.Capabilities.Has(lb.FeatureDualStackSourceRanges):
+		return nil, invalid(ReasonUnsupported, "load balancer %s has addresses of both families; source ranges on it need %s. "+
+			"Remove the ranges, restrict the sources elsewhere, or delete the Service and create it again with spec.ipFamilyPolicy SingleStack",
+			in.Found.ID, in.needs(lb.FeatureDualStackSourceRanges))
 	case in.Capabilities.Has(lb.FeatureAllowedCIDRs):
 		return ranges, nil
 	case restricted && !in.sourcesBySecurityGroup():
@@ -235,7 +232,7 @@ func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error
 	case !restricted:
 		return []string{everybody[in.Family()]}, false, nil
 	case in.hasBoth():
-		return ranges, true, nil
+		return slices.Compact(slices.Sorted(slices.Values(ranges))), true, nil
 	}
 	// Clients of the other family cannot reach the VIP.
 	ours := slices.DeleteFunc(slices.Clone(ranges), func(r string) bool {

@@ -49,11 +49,12 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 	switch enforced := can.Has(lb.FeatureAllowedCIDRs); {
 	case restricted && (len(options.VIPSecurityGroups) > 0 || in.Found != nil && len(in.Found.VIPSecurityGroups) > 0):
 		return nil, withheld("the VIP has security groups, with which Octavia cannot restrict who may read metrics alone"), nil
-	case restricted && in.hasBoth():
-		return nil, withheld("the load balancer has addresses of both families, and Octavia cannot restrict who may read its metrics"), nil
+	case restricted && in.hasBoth() && !can.Has(lb.FeatureDualStackSourceRanges):
+		return nil, withheld("the load balancer has addresses of both families; restricting who may read its metrics needs %s",
+			in.needs(lb.FeatureDualStackSourceRanges)), nil
 	case restricted && !enforced:
 		return nil, withheld("restricting who may read metrics needs %s", in.needs(lb.FeatureAllowedCIDRs)), nil
-	case in.hasBoth() || !enforced || len(options.VIPSecurityGroups) > 0:
+	case in.hasBoth() && !restricted || !enforced || len(options.VIPSecurityGroups) > 0:
 		sources = nil
 	}
 	return []lb.Listener{{

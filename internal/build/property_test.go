@@ -30,7 +30,7 @@ func anyInput(t *rapid.T, odd bool) Input {
 		}
 		return rapid.SampledFrom(usual).Draw(t, label)
 	}
-	minors, nodePorts, protocols := []int{16, 26, 29}, []int32{30001, 30002, 30003}, []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolUDP}
+	minors, nodePorts, protocols := []int{16, 26, 29, 30}, []int32{30001, 30002, 30003}, []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolUDP}
 	if odd {
 		minors, nodePorts, protocols = append(minors, 0, 4, 5, 11, 12, 13, 15), append(nodePorts, 0), append(protocols, corev1.ProtocolSCTP)
 	}
@@ -161,7 +161,9 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 			t.Fatalf("source ranges %v on a cloud without them", l.AllowedCIDRs)
 		}
 		asked := in.Service.Spec.LoadBalancerSourceRanges
-		if both := len(wanted.LoadBalancer.AdditionalVIPs) > 0; both && (len(l.AllowedCIDRs) > 0 || len(asked) > 0 && asked[0] != "" && restricts(asked, in.Families())) {
+		both := len(wanted.LoadBalancer.AdditionalVIPs) > 0
+		restricted := len(asked) > 0 && asked[0] != "" && restricts(asked, in.Families())
+		if both && (len(l.AllowedCIDRs) > 0) != restricted || both && restricted && !in.Capabilities.Has(lb.FeatureDualStackSourceRanges) {
 			t.Fatalf("source ranges %v with VIPs of both families, of %v that are asked for", l.AllowedCIDRs, asked)
 		} else if !both && len(asked) > 0 && asked[0] != "" && len(l.AllowedCIDRs) == 0 && in.Capabilities.Has(lb.FeatureAllowedCIDRs) {
 			t.Fatal("source ranges got lost")

@@ -45,11 +45,6 @@ func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) 
 	if err != nil {
 		return nil, err
 	}
-	if chain[0].Subject.CommonName == "" {
-		// Octavia 11 reads the first common name without a check that there is one, and what it created for the
-		// request stays behind (get_host_names in common/tls_utils/cert_parser.py).
-		return nil, fmt.Errorf("has a certificate in %s without a common name, which Octavia rejects; add one to the subject (spec.commonName of cert-manager)", corev1.TLSCertKey)
-	}
 	key, err := readKey(data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return nil, err
@@ -60,6 +55,9 @@ func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) 
 	}
 	return &Certificate{chain, key}, nil
 }
+
+// HasCommonName reports whether the subject of the certificate has a common name. Not every Octavia takes one without.
+func (c *Certificate) HasCommonName() bool { return c.chain[0].Subject.CommonName != "" }
 
 func readChain(text []byte) ([]*x509.Certificate, error) {
 	var chain []*x509.Certificate

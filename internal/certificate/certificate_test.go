@@ -70,6 +70,15 @@ func read(t *testing.T, data map[string][]byte) *certificate.Certificate {
 	return c
 }
 
+func TestACertificateNeedsNoCommonNameAndSaysWhetherItHasOne(t *testing.T) {
+	key := newKey(t)
+	for _, name := range []string{"", "web"} {
+		if got := read(t, data(signed(t, name, key), pkcs8(t, key))).HasCommonName(); got != (name != "") {
+			t.Errorf("common name %q: %v", name, got)
+		}
+	}
+}
+
 func TestErrorsOfUnusableSecretsDoNotContainTheKey(t *testing.T) {
 	key, other := newKey(t), newKey(t)
 	_, edwards, err := ed25519.GenerateKey(rand.Reader)
@@ -93,7 +102,6 @@ func TestErrorsOfUnusableSecretsDoNotContainTheKey(t *testing.T) {
 		"a key of nonsense":          {corev1.SecretTypeTLS, data(good, []byte(words[3])), "no private key in tls.key"},
 		"a key without its frame":    {corev1.SecretTypeTLS, data(good, []byte("-----BEGIN "+words[3]+"-----\naGVsbG8=\n-----END "+words[3]+"-----\n")), "no private key in tls.key"},
 		"a certificate for a key":    {corev1.SecretTypeTLS, data(good, good), "no private key in tls.key"},
-		"no common name":             {corev1.SecretTypeTLS, data(signed(t, "", key), private), "spec.commonName"},
 		"an encrypted key":           {corev1.SecretTypeTLS, data(good, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("hello")})), "must not be encrypted"},
 		"somebody else's key":        {corev1.SecretTypeTLS, data(good, pkcs8(t, other)), "does not fit"},
 		"the first is another's":     {corev1.SecretTypeTLS, data(append(signed(t, "ca", other), good...), private), "does not fit"},

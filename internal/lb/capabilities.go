@@ -85,6 +85,16 @@ const (
 	// FeatureVIPSecurityGroups: security groups of the VIP's port in place of source ranges. 2.29, not ovn: its release 8
 	// accepts and shows them, and the port keeps the project's default group.
 	FeatureVIPSecurityGroups
+	// FeatureDualStackSourceRanges: source ranges on load balancers with VIPs of both families. 2.30, not ovn. Octavia 11
+	// creates a rule of the VIP's security group for each pair of range and family, which Neutron rejects, and the load
+	// balancer is in ERROR (_update_security_group_rules in network/drivers/neutron/allowed_address_pairs.py). Octavia 16,
+	// which has API version 2.30, was seen to take them; nothing is known of the releases between.
+	FeatureDualStackSourceRanges
+	// FeatureCertificatesWithoutCommonName: certificates with names of hosts only. 2.30, not ovn. Octavia 11 reads the first
+	// common name without a check that there is one, refuses the certificate, and leaves behind what it created for the
+	// request (get_host_names in common/tls_utils/cert_parser.py). Octavia 16, which has API version 2.30, was seen to take
+	// one; which releases between do is not known.
+	FeatureCertificatesWithoutCommonName
 )
 
 var features = map[Feature]struct {
@@ -97,30 +107,32 @@ var features = map[Feature]struct {
 	// ovnSince is set if provider ovn got the feature later.
 	ovnSince Version
 }{
-	FeatureTags:                 {name: "tags", doc: "tags, by which load balancers are identified instead of by name; custom tags", since: Version{2, 5}},
-	FeatureAllowedCIDRs:         {name: "allowed-cidrs", doc: "source ranges", since: Version{2, 12}, notOVN: true},
-	FeatureTransportsShareAPort: {name: "transports-share-a-port", doc: "TCP and UDP ports with one number", since: Version{2, 13}},
-	FeatureSourceIPPort:         {name: "source-ip-port", doc: "balancing method SOURCE_IP_PORT", since: Version{2, 13}},
-	FeatureHTTPMonitorOnUDP:     {name: "http-monitor-on-udp", doc: "health monitors of type HTTP for UDP ports", since: Version{2, 16}, notOVN: true},
-	FeatureHTTPMonitor:          {name: "http-monitor", doc: "health monitors of type HTTP, for externalTrafficPolicy Local", since: Version{2, 0}, notOVN: true},
-	FeatureCreateWithMonitors:   {name: "create-with-monitors", doc: "health monitors in the call that creates a complete load balancer", since: Version{2, 0}, notOVN: true},
-	FeatureMonitor:              {name: "monitor", doc: "health monitors", since: Version{2, 0}, ovnSince: Version{2, 27}},
-	FeatureSessionAffinity:      {name: "session-affinity", doc: "session affinity", since: Version{2, 0}, ovnSince: Version{2, 27}},
-	FeatureTimeouts:             {name: "timeouts", doc: "timeouts", since: Version{2, 1}, notOVN: true},
-	FeatureConnectionLimit:      {name: "connection-limit", doc: "connection limits", since: Version{2, 0}, notOVN: true},
-	FeatureWeights:              {name: "weights", doc: "weights of members: Pods that terminate keep their connections", since: Version{2, 0}, notOVN: true},
-	FeatureFlavors:              {name: "flavors", doc: "flavors", since: Version{2, 6}, notOVN: true},
-	FeatureAvailabilityZones:    {name: "availability-zones", doc: "availability zones", since: Version{2, 14}, notOVN: true},
-	FeatureHTTP:                 {name: "http", doc: "HTTP and X-Forwarded-For", since: Version{2, 0}, notOVN: true},
-	FeatureTLS:                  {name: "tls", doc: "TLS that the load balancer terminates", since: Version{2, 0}, notOVN: true},
-	FeatureProxy:                {name: "proxy", doc: "PROXY protocol, version 1", since: Version{2, 0}, notOVN: true},
-	FeatureProxyV2:              {name: "proxy-v2", doc: "PROXY protocol, version 2", since: Version{2, 22}, notOVN: true},
-	FeatureSCTP:                 {name: "sctp", doc: "SCTP ports", since: Version{2, 23}},
-	FeatureSCTPMonitor:          {name: "sctp-monitor", doc: "health monitors of SCTP ports", since: Version{2, 23}, notOVN: true},
-	FeatureAdditionalVIPs:       {name: "additional-vips", doc: "two IP families on one load balancer (dual-stack)", since: Version{2, 26}, notOVN: true},
-	FeaturePrometheus:           {name: "metrics", doc: "metrics of the load balancer for Prometheus", since: Version{2, 25}, notOVN: true},
-	FeatureHSTS:                 {name: "hsts", doc: "HTTP Strict Transport Security (HSTS) of TLS ports", since: Version{2, 27}, notOVN: true},
-	FeatureVIPSecurityGroups:    {name: "vip-security-groups", doc: "security groups of the VIP, in place of source ranges", since: Version{2, 29}, notOVN: true},
+	FeatureTags:                          {name: "tags", doc: "tags, by which load balancers are identified instead of by name; custom tags", since: Version{2, 5}},
+	FeatureAllowedCIDRs:                  {name: "allowed-cidrs", doc: "source ranges", since: Version{2, 12}, notOVN: true},
+	FeatureTransportsShareAPort:          {name: "transports-share-a-port", doc: "TCP and UDP ports with one number", since: Version{2, 13}},
+	FeatureSourceIPPort:                  {name: "source-ip-port", doc: "balancing method SOURCE_IP_PORT", since: Version{2, 13}},
+	FeatureHTTPMonitorOnUDP:              {name: "http-monitor-on-udp", doc: "health monitors of type HTTP for UDP ports", since: Version{2, 16}, notOVN: true},
+	FeatureHTTPMonitor:                   {name: "http-monitor", doc: "health monitors of type HTTP, for externalTrafficPolicy Local", since: Version{2, 0}, notOVN: true},
+	FeatureCreateWithMonitors:            {name: "create-with-monitors", doc: "health monitors in the call that creates a complete load balancer", since: Version{2, 0}, notOVN: true},
+	FeatureMonitor:                       {name: "monitor", doc: "health monitors", since: Version{2, 0}, ovnSince: Version{2, 27}},
+	FeatureSessionAffinity:               {name: "session-affinity", doc: "session affinity", since: Version{2, 0}, ovnSince: Version{2, 27}},
+	FeatureTimeouts:                      {name: "timeouts", doc: "timeouts", since: Version{2, 1}, notOVN: true},
+	FeatureConnectionLimit:               {name: "connection-limit", doc: "connection limits", since: Version{2, 0}, notOVN: true},
+	FeatureWeights:                       {name: "weights", doc: "weights of members: Pods that terminate keep their connections", since: Version{2, 0}, notOVN: true},
+	FeatureFlavors:                       {name: "flavors", doc: "flavors", since: Version{2, 6}, notOVN: true},
+	FeatureAvailabilityZones:             {name: "availability-zones", doc: "availability zones", since: Version{2, 14}, notOVN: true},
+	FeatureHTTP:                          {name: "http", doc: "HTTP and X-Forwarded-For", since: Version{2, 0}, notOVN: true},
+	FeatureTLS:                           {name: "tls", doc: "TLS that the load balancer terminates", since: Version{2, 0}, notOVN: true},
+	FeatureProxy:                         {name: "proxy", doc: "PROXY protocol, version 1", since: Version{2, 0}, notOVN: true},
+	FeatureProxyV2:                       {name: "proxy-v2", doc: "PROXY protocol, version 2", since: Version{2, 22}, notOVN: true},
+	FeatureSCTP:                          {name: "sctp", doc: "SCTP ports", since: Version{2, 23}},
+	FeatureSCTPMonitor:                   {name: "sctp-monitor", doc: "health monitors of SCTP ports", since: Version{2, 23}, notOVN: true},
+	FeatureAdditionalVIPs:                {name: "additional-vips", doc: "two IP families on one load balancer (dual-stack)", since: Version{2, 26}, notOVN: true},
+	FeaturePrometheus:                    {name: "metrics", doc: "metrics of the load balancer for Prometheus", since: Version{2, 25}, notOVN: true},
+	FeatureHSTS:                          {name: "hsts", doc: "HTTP Strict Transport Security (HSTS) of TLS ports", since: Version{2, 27}, notOVN: true},
+	FeatureVIPSecurityGroups:             {name: "vip-security-groups", doc: "security groups of the VIP, in place of source ranges", since: Version{2, 29}, notOVN: true},
+	FeatureCertificatesWithoutCommonName: {name: "certificates-without-common-name", doc: "TLS certificates whose subject has no common name", since: Version{2, 30}, notOVN: true},
+	FeatureDualStackSourceRanges:         {name: "dual-stack-source-ranges", doc: "source ranges on load balancers of two IP families", since: Version{2, 30}, notOVN: true},
 }
 
 // ProviderOVN is the provider that uses OVN's own load balancing. It supports fewer features than the others.

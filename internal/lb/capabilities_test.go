@@ -59,6 +59,8 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 		{"HTTP monitors", FeatureHTTPMonitor, Version{1, 9}, Version{2, 0}, false},
 		{"metrics", FeaturePrometheus, Version{2, 24}, Version{2, 25}, false},
 		{"additional VIPs", FeatureAdditionalVIPs, Version{2, 25}, Version{2, 26}, false},
+		{"source ranges of two families", FeatureDualStackSourceRanges, Version{2, 29}, Version{2, 30}, false},
+		{"certificates without a common name", FeatureCertificatesWithoutCommonName, Version{2, 29}, Version{2, 30}, false},
 		{"monitors in a create", FeatureCreateWithMonitors, Version{1, 9}, Version{2, 0}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

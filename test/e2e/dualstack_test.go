@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 const (
@@ -225,5 +226,28 @@ func TestSourceRangesAreEnforcedOrADualStackServiceIsRefused(t *testing.T) {
 	t.Log(required.waitForCondition(accepted, conditionFalse, "Unsupported").Message)
 	if now := required.tree(); now.Status != "ACTIVE" || now.ID != before.ID || len(now.Listeners[0].Sources) > 0 {
 		t.Errorf("the load balancer is %+v", now)
+	}
+}
+
+func TestADualStackServiceHasSourceRangesOfBothFamilies(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no source ranges")
+	s := newStage(t, settings{cloud: cloudsim.Options{Release: release.Epoxy, APIVersion: "2.30"}})
+	s.needsOctavia("2.30")
+	web := s.service("web", tcp(8080), openTo("192.0.2.0/24", "2001:db8::/32"), stack(requiresBoth))
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	if have := web.waitForTree(sources("192.0.2.0/24", "2001:db8::/32")); len(have.Additional) != 1 {
+		t.Errorf("it has additional VIPs %+v", have.Additional)
+	}
+	for _, ranges := range [][]string{{"198.51.100.0/24"}, {"0.0.0.0/0", "::/0"}, {"2001:db8::/32"}} {
+		web.change(openTo(ranges...))
+		want := ranges
+		if len(ranges) > 1 {
+			want = nil // everybody
+		}
+		web.waitForTree(sources(want...))
+		web.waitForCondition(programmed, conditionTrue, "Programmed")
+	}
+	if now := web.tree(); now.Status != "ACTIVE" {
+		t.Errorf("the load balancer is %s", now.Status)
 	}
 }

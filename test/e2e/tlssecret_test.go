@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -44,11 +45,16 @@ func curious() cli.Options {
 // pair is a certificate with its key, as PEM. It ends in the time.
 func (s *stage) pair(left time.Duration) (certificate, key []byte) {
 	s.t.Helper()
+	return s.pairOf(pkix.Name{CommonName: "web.example.test"}, left)
+}
+
+func (s *stage) pairOf(subject pkix.Name, left time.Duration) (certificate, key []byte) {
+	s.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	plan := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "web.example.test"}, DNSNames: []string{"web.example.test"},
+	plan := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: subject, DNSNames: []string{"web.example.test"},
 		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(left)}
 	der, err := x509.CreateCertificate(rand.Reader, plan, plan, private.Public(), private)
 	if err != nil {
@@ -278,6 +284,9 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 	_, key := s.pair(time.Hour)
 	s.secret("web-tls", certificate, key)
 	refused("does not fit")
+	nameless, itsKey := s.pairOf(pkix.Name{}, time.Hour)
+	s.secret("web-tls", nameless, itsKey)
+	refused("2.30")
 	s.addNode("c")
 	web.waitForTree(all(speaks("TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b", "c")...)))
 	s.requireNoFailedRequest(visitor)
@@ -311,6 +320,19 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 	web.waitUntilGone()
 	s.noneStored()
 	s.readNoOtherSecret()
+}
+
+// As ACME authorities issue them by now.
+func TestACertificateWithoutACommonNameIsUsedWhereOctaviaTakesIt(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	s := newStage(t, settings{password: true, cloud: cloudsim.Options{Release: release.Epoxy, APIVersion: "2.30"}})
+	s.needsOctavia("2.30")
+	s.mayRead("web-tls")
+	certificate, key := s.pairOf(pkix.Name{}, time.Hour)
+	s.secret("web-tls", certificate, key)
+	web := s.service("web", tcp(8080), annotated(secretKey, "web-tls"))
+	web.waitUntilProgrammed()
+	web.waitForCertificate("TCP/8080")
 }
 
 // Barbican can do what it was asked to and not say so.
