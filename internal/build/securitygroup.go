@@ -36,6 +36,9 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	need = securitygroup.Need{IPv6: in.Family() == corev1.IPv6Protocol, VIPSubnetID: in.Networks.VIPSubnetID}
 	need.DualStack = len(in.Families()) > 1 && len(wanted.LoadBalancer.AdditionalVIPs) > 0
 	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
+	if len(options.NodeSelector) > 0 {
+		need.NodeSelector = options.NodeSelector
+	}
 	in.chooseMembers(options)
 	in.both = need.DualStack || in.hasBoth() && len(in.Families()) > 1
 	monitored := false

@@ -63,6 +63,26 @@ func TestSecurityGroupNeedOfAService(t *testing.T) {
 	}
 }
 
+// Otherwise a group of the Service's own would stay on the nodes that it selected before.
+func TestSecurityGroupNeedChangesWithTheNodesThatTheServiceSelects(t *testing.T) {
+	needOf := func(changes ...change) securitygroup.Need {
+		in := input(append(changes, managed)...)
+		wanted, err := Wanted(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		need, _ := SecurityGroupNeed(in, wanted, lb.Observed{})
+		return need
+	}
+	one, other := needOf(annotate(annotation.NodeSelector, "disk=ssd")), needOf(annotate(annotation.NodeSelector, "disk"))
+	if cmp.Equal(one, other, samePrefix) || cmp.Equal(one, needOf(), samePrefix) {
+		t.Errorf("the need stays %+v", one)
+	}
+	if diff := cmp.Diff(one, needOf(annotate(annotation.NodeSelector, "disk = ssd")), samePrefix); diff != "" {
+		t.Errorf("another form of the same labels changes it:\n%s", diff)
+	}
+}
+
 func TestSecurityGroupNeedCoversExistingAndWantedMembers(t *testing.T) {
 	in := input(managed)
 	wanted, err := Wanted(in)

@@ -61,6 +61,9 @@ type Need struct {
 	VIPSubnetID     string   `json:"vipSubnetID,omitempty"`
 	// Sources are the clients whose own addresses reach the nodes.
 	Sources []netip.Prefix `json:"sources,omitempty"`
+	// NodeSelector are the labels of the nodes that need the rules. Empty means all nodes. Its changes move a group of the
+	// Service's own to other nodes.
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 }
 
 // And returns the need with the ports and the members' subnets of another one, too.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
@@ -101,6 +102,17 @@ func (s *stage) withGroup(name string, nodes ...string) {
 	})
 }
 
+// withoutGroup waits until the port of the node does not have the security group.
+func (s *stage) withoutGroup(name, node string) {
+	s.t.Helper()
+	s.eventually(func() error {
+		if p, g := s.portOf(node), s.serviceGroups()[name]; slices.Contains(p.Groups, g.ID) {
+			return fmt.Errorf("the port of node %s has %s (%s)", node, name, g.ID)
+		}
+		return nil
+	})
+}
+
 // groupWrites are the writes about security groups since forget.
 func (s *stage) groupWrites() []string {
 	s.t.Helper()
@@ -171,6 +183,20 @@ func TestGroupsOfServicesAreTakenOverWithoutAWriteAndGoWithThem(t *testing.T) {
 	if *stateDir == "" {
 		s.requireFaultMet(t)
 	}
+}
+
+func TestTheGroupOfAServiceMovesToTheNodesThatItSelects(t *testing.T) {
+	skipOnRealOpenStack(t, "what Neutron makes of groups on ports is in the contract")
+	s := newStage(t, settings{conf: []string{manageGroups, groupPerService}})
+	s.changeNode("a", func(n *corev1.Node) { n.Labels = map[string]string{"disk": "ssd"} })
+	web := s.service("web", tcp(8080))
+	web.waitUntilProgrammed()
+	s.withGroup(web.groupName(), "a", "b")
+	web.change(annotated(prefix+"node-selector", "disk=ssd"))
+	s.withoutGroup(web.groupName(), "b")
+	s.withGroup(web.groupName(), "a")
+	web.change(notAnnotated(prefix + "node-selector"))
+	s.withGroup(web.groupName(), "a", "b")
 }
 
 func TestGroupsOfServicesGoWhenThatOfTheClusterIsInTheirPlace(t *testing.T) {
