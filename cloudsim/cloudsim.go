@@ -193,7 +193,7 @@ func (c *Cloud) start() error {
 	if err := c.listen(); err != nil {
 		return err
 	}
-	c.keystone = keystone.New(keystone.Options{TokenLifetime: c.options.TokenLifetime})
+	c.keystone = keystone.New(keystone.Options{Release: c.options.Release, TokenLifetime: c.options.TokenLifetime})
 	c.addPeople()
 	c.addCatalog()
 	compute := c.options.Nova

@@ -57,7 +57,7 @@ func unreadable(refs []any) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", fault.Python(refs))
+	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", wire.Python(refs))
 }
 
 // checkAuthority refuses references to a certificate authority and its
