@@ -197,7 +197,7 @@ func (c *Cloud) start() error {
 	c.addPeople()
 	c.addCatalog()
 	compute := c.options.Nova
-	compute.SecurityGroups, compute.Interfaces = c.securityGroupsOf, c.interfaces
+	compute.Release, compute.SecurityGroups, compute.Interfaces = c.options.Release, c.securityGroupsOf, c.interfaces
 	c.nova = nova.New(compute)
 	c.barbican = barbican.New(barbican.Options{Release: c.options.Release})
 	c.glance = glance.New("ubuntu-24.04", c.ids.AdminProject, time.Now())

@@ -33,7 +33,7 @@ type sortKey struct {
 // The real service has its own rules: a filter that is not known is refused, a repeated
 // one fails; and the links to other pages carry limit and sorting but lose the filters.
 func (k Kind[T]) List(d *Document, r *http.Request, query url.Values, rows []T, find func(id string) (T, bool)) ([]byte, error) {
-	limit, err := d.pageLimit(query)
+	limit, err := pageLimit(query)
 	if err != nil {
 		return nil, err
 	}
@@ -64,25 +64,25 @@ func (k Kind[T]) List(d *Document, r *http.Request, query url.Values, rows []T, 
 	if limit > 0 && len(rows) > limit {
 		rows = rows[:limit]
 	}
-	if limit == 0 && len(rows) > 0 {
+	if limit == 0 && len(rows) > 0 && d.release < release.Epoxy {
 		return nil, fault.New(http.StatusInternalServerError, "'>=' not supported between instances of 'int' and 'NoneType'")
 	}
 	return k.page(d, r, query, rows, limit), nil
 }
 
-// pageLimit is the page's size, 0 if the client wants everything, which the real service before 2025.1 breaks on when there
-// is something.
-func (d *Document) pageLimit(query url.Values) (int, error) {
+// pageLimit is the page's size, 0 if the client wants everything, which the real
+// service before 2025.1 breaks on when there is something.
+func pageLimit(query url.Values) (int, error) {
 	text := query.Get("limit")
 	if !query.Has("limit") {
 		return pageSize, nil
 	}
+	if text == "infinite" {
+		return 0, nil
+	}
 	limit, err := strconv.Atoi(text)
-	switch {
-	case err != nil && text != "infinite":
+	if err != nil {
 		return 0, fault.Outside(http.StatusBadRequest, "Supplied pagination limit '%s' is not valid.", text)
-	case limit <= 0 && d.release >= release.Epoxy:
-		return pageSize, nil
 	}
 	return min(max(limit, 0), pageSize), nil
 }
