@@ -261,8 +261,8 @@ func (s *Service) scopeToCredential(t *token, want scopeRequest) *problem {
 	return nil
 }
 
-// credentialsGiveImpliedRoles reports whether an application credential gives the roles that its roles imply, too. It does
-// in 2025.1.
+// credentialsGiveImpliedRoles reports whether an application credential gives the roles that its roles imply, too: it does
+// since 2025.1 or a release between 2022.2 and that.
 func (s *Service) credentialsGiveImpliedRoles() bool { return s.release >= release.Epoxy }
 
 func (s *Service) scopeToTrust(t *token, id string) *problem {

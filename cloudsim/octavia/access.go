@@ -23,8 +23,8 @@ const (
 	roleQuotaAdmin     = "load-balancer_quota_admin"
 )
 
-// rolesOfKeystone are the roles that count since 2025.1 in place of Octavia's own, which then give nothing: since Octavia has
-// rules for Keystone's roles, and oslo.policy (2024.2) passes over those that it calls deprecated.
+// rolesOfKeystone are the roles that count since 2025.1 in place of Octavia's own, which give no right any more: Octavia's rules
+// name them (octavia.policies.keystone_default_roles), and oslo.policy no longer applies the rules from before (since 2024.2).
 var rolesOfKeystone = map[string]string{
 	roleAdmin: "admin", roleMember: "member", roleObserver: "reader", roleGlobalObserver: "admin", roleQuotaAdmin: "admin",
 }
