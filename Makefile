@@ -102,6 +102,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 #? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
 #? KUBE=1.28      with another version of Kubernetes, as every target that needs the Kubernetes API
 	$(GO) test $(TESTFLAGS) $(PKG)
+	$(if $(filter ./...,$(PKG)),$(GO) test $(TESTFLAGS) ./test/contract -release=2025.1)
 	$(if $(RACE),$(if $(filter ./...,$(PKG)),$(GO) test $(filter-out -race,$(TESTFLAGS)) ./test/walks))
 	cd hack/chart && $(GO) test ./...
 	cd hack/install && $(GO) test -timeout 20m $(if $(SHORT),-short) ./...

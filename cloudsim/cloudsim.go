@@ -193,11 +193,11 @@ func (c *Cloud) start() error {
 	if err := c.listen(); err != nil {
 		return err
 	}
-	c.keystone = keystone.New(keystone.Options{TokenLifetime: c.options.TokenLifetime})
+	c.keystone = keystone.New(keystone.Options{Release: c.options.Release, TokenLifetime: c.options.TokenLifetime})
 	c.addPeople()
 	c.addCatalog()
 	compute := c.options.Nova
-	compute.SecurityGroups, compute.Interfaces = c.securityGroupsOf, c.interfaces
+	compute.Release, compute.SecurityGroups, compute.Interfaces = c.options.Release, c.securityGroupsOf, c.interfaces
 	c.nova = nova.New(compute)
 	c.barbican = barbican.New(barbican.Options{Release: c.options.Release})
 	c.glance = glance.New("ubuntu-24.04", c.ids.AdminProject, time.Now())

@@ -156,10 +156,11 @@ func TestBundleIsReadUnlessItHasAPassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkPKCS12(bundle); (err == nil) != readable || err != nil && !errors.Is(err, ErrUnreadablePKCS12) {
+		var unreadable UnreadablePKCS12Error
+		if _, err := pairOfPKCS12(&secret{payload: bundle}); (err == nil) != readable || err != nil && !errors.As(err, &unreadable) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := checkPKCS12(bundle[:len(bundle)-1]); !errors.Is(err, ErrUnreadablePKCS12) {
+		if _, err := pairOfPKCS12(&secret{payload: bundle[:len(bundle)-1]}); !errors.As(err, &unreadable) {
 			t.Errorf("%s cut short: %v", name, err)
 		}
 	}
@@ -176,7 +177,7 @@ func TestACertificateIsReadWithItsChainByWhoIsOnTheListOfAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := pairOfPKCS12(bundle)
+	pair, err := pairOfPKCS12(&secret{payload: bundle})
 	if err != nil || len(pair.Certificate) < 2 {
 		t.Fatalf("the bundle has %d certificates, %v", len(pair.Certificate), err)
 	}

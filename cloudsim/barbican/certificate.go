@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,10 +17,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// ErrUnreadablePKCS12 is a secret that can be read and is no PKCS#12 bundle.
-var ErrUnreadablePKCS12 = errors.New("the PKCS12 bundle is unreadable")
+// UnreadablePKCS12Error is of a secret that can be read and is no PKCS#12 bundle without a password. It says so in the words of
+// the library that Octavia reads bundles with since 2025.1, cryptography.
+type UnreadablePKCS12Error string
 
-// ErrNoCommonName is a certificate whose subject has none, which Octavia 11 cannot use.
+func (e UnreadablePKCS12Error) Error() string { return string(e) }
+
+// ErrNoCommonName is a certificate whose subject has none, which Octavia before 2025.1 cannot use.
 var ErrNoCommonName = errors.New("the certificate has no common name")
 
 // Reader reads secrets for another service, Octavia, which is a user of its own.
@@ -38,7 +40,7 @@ func (s *Service) ReaderFor(userID string) *Reader { return &Reader{s, userID} }
 
 // Certificate checks that a reference leads to a certificate with its key: a
 // secret that is a PKCS#12 bundle without a password, or a certificate container.
-// The error is ErrUnreadablePKCS12 for a secret that is something else, and
+// The error is an UnreadablePKCS12Error for a secret that is something else, and
 // ErrNoCommonName for a certificate without one; whatever else is wrong, there is no such certificate that the caller may use.
 func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	r.service.mu.Lock()
@@ -47,7 +49,11 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 		return err
 	}
 	if x := r.service.secret(idOf(reference)); x != nil {
-		return checkPKCS12(x.payload)
+		pair, err := pairOfPKCS12(x)
+		if err != nil {
+			return err
+		}
+		return r.named(pair.Leaf)
 	}
 	x := r.service.container(idOf(reference))
 	if x.kind != "certificate" {
@@ -64,7 +70,7 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	if err != nil {
 		return err
 	}
-	return named(pair.Leaf)
+	return r.named(pair.Leaf)
 }
 
 // KeyPair returns the certificate and the key that a reference leads to, as the reader's own user reads them
@@ -82,16 +88,21 @@ func (r *Reader) KeyPair(reference string) (tls.Certificate, error) {
 		}
 	}
 	if x := r.service.secret(idOf(reference)); x != nil {
-		return pairOfPKCS12(x.payload)
+		return pairOfPKCS12(x)
 	}
 	return r.pairOfContainer(r.service.container(idOf(reference)))
 }
 
 // pairOfPKCS12 returns what a bundle without a password holds.
-func pairOfPKCS12(bundle []byte) (pair tls.Certificate, err error) {
-	key, leaf, chain, err := pkcs12.DecodeChain(bundle, "")
-	if err != nil {
-		return pair, fmt.Errorf("%w: %w", ErrUnreadablePKCS12, err)
+func pairOfPKCS12(x *secret) (pair tls.Certificate, err error) {
+	key, leaf, chain, err := pkcs12.DecodeChain(x.payload, "")
+	switch {
+	case x.contentType == plainText:
+		return pair, UnreadablePKCS12Error("argument 'data': from_buffer() cannot return the address of a unicode object")
+	case errors.Is(err, pkcs12.ErrIncorrectPassword):
+		return pair, UnreadablePKCS12Error("Invalid password or PKCS12 data")
+	case err != nil:
+		return pair, UnreadablePKCS12Error("Could not deserialize PKCS12 data")
 	}
 	pair.PrivateKey, pair.Leaf = key, leaf
 	for _, certificate := range append([]*x509.Certificate{leaf}, chain...) {
@@ -116,22 +127,12 @@ func (r *Reader) pairOfContainer(x *container) (tls.Certificate, error) {
 	return tls.X509KeyPair(chain, key.payload)
 }
 
-// named refuses a certificate without a common name, which Octavia reads.
-func named(leaf *x509.Certificate) error {
-	if leaf.Subject.CommonName == "" {
+// named refuses a certificate without a common name, which Octavia reads before 2025.1.
+func (r *Reader) named(leaf *x509.Certificate) error {
+	if leaf.Subject.CommonName == "" && r.service.release < release.Epoxy {
 		return ErrNoCommonName
 	}
 	return nil
-}
-
-// checkPKCS12 reports whether the bytes are a bundle without a password that holds a
-// certificate with its key.
-func checkPKCS12(bundle []byte) error {
-	_, leaf, _, err := pkcs12.DecodeChain(bundle, "")
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreadablePKCS12, err)
-	}
-	return named(leaf)
 }
 
 // Payload is the payload of the secret that a reference names.

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // authRequest is the body of POST /v3/auth/tokens.
@@ -250,11 +252,18 @@ func (s *Service) scopeToCredential(t *token, want scopeRequest) *problem {
 	}
 	t.project = c.project
 	t.roles = intersect(c.roles, withImplied(c.user.roles[c.project.id]))
+	if s.credentialsGiveImpliedRoles() {
+		t.roles = withImplied(t.roles)
+	}
 	if len(t.roles) == 0 || c.project.disabled {
 		return denied()
 	}
 	return nil
 }
+
+// credentialsGiveImpliedRoles reports whether an application credential gives the roles that its roles imply, too: it does
+// since 2025.1 or a release between 2022.2 and that.
+func (s *Service) credentialsGiveImpliedRoles() bool { return s.release >= release.Epoxy }
 
 func (s *Service) scopeToTrust(t *token, id string) *problem {
 	tr := s.trustByID(id)

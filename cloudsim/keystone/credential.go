@@ -68,16 +68,15 @@ type roleReference struct {
 // postCredential makes an application credential for the caller in the project
 // of its token. The secret is in this answer and nowhere else.
 func (s *Service) postCredential(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Credential *credentialRequest `json:"application_credential"`
-	}
-	if p := readBody(r, &body); p != nil {
+	var req *credentialRequest
+	asSent, p := readObject(r, "application_credential", &req)
+	if p != nil {
 		p.write(w, r)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, p := s.newCredential(r, body.Credential)
+	c, p := s.newCredential(r, req, asSent)
 	if p != nil {
 		p.write(w, r)
 		return
@@ -89,7 +88,7 @@ func (s *Service) postCredential(w http.ResponseWriter, r *http.Request) {
 	wire.JSON(w, http.StatusCreated, map[string]any{"application_credential": d})
 }
 
-func (s *Service) newCredential(r *http.Request, req *credentialRequest) (*credential, *problem) {
+func (s *Service) newCredential(r *http.Request, req *credentialRequest, asSent any) (*credential, *problem) {
 	t := s.valid(r.Header.Get("X-Auth-Token"))
 	switch {
 	case t == nil:
@@ -97,7 +96,7 @@ func (s *Service) newCredential(r *http.Request, req *credentialRequest) (*crede
 	case t.user.id != r.PathValue("id") || t.project == nil:
 		return nil, forbidden("identity:create_application_credential")
 	case req == nil || req.Name == "":
-		return nil, invalid("'name' is a required property")
+		return nil, s.lacks("application_credential", asSent, "name")
 	case t.credential != nil && !t.credential.isUnrestricted():
 		return nil, restricted()
 	}

@@ -4,7 +4,7 @@
 // Package keystone simulates OpenStack's identity service, Keystone v3: tokens
 // by password, application credential, token and trust, scoped to a project or
 // to nothing, with a catalogue and an expiry. One domain, Default. It imports
-// only package wire.
+// only packages release and wire.
 package keystone
 
 import (
@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // The one domain.
@@ -27,6 +29,8 @@ const (
 
 // Options are what New makes a Service of.
 type Options struct {
+	// Release is the release of OpenStack that is played.
+	Release release.Release
 	// TokenLifetime is how long a token is valid; 0 means one hour.
 	TokenLifetime time.Duration
 	// Now tells the time; nil means time.Now.
@@ -35,7 +39,8 @@ type Options struct {
 
 // Service is Keystone. It is used by many goroutines.
 type Service struct {
-	now func() time.Time
+	release release.Release
+	now     func() time.Time
 
 	mu          sync.Mutex
 	lifetime    time.Duration
@@ -85,7 +90,7 @@ type endpoint struct {
 
 // New makes a Keystone that knows nobody yet.
 func New(o Options) *Service {
-	s := &Service{now: o.Now, tokens: map[string]*token{}}
+	s := &Service{release: o.Release, now: o.Now, tokens: map[string]*token{}}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -438,6 +439,23 @@ func TestDirectoryShowsWhatTheCallerMaySee(t *testing.T) {
 		list, _ := body[tc.key].([]any)
 		if status != tc.status || body[tc.key] == nil || tc.n >= 0 && len(list) != tc.n {
 			t.Errorf("%s: got %d %v", tc.path, status, body)
+		}
+	}
+}
+
+func TestRefusalsShowWhatWasSentSince2025(t *testing.T) {
+	const plain, shown = "'trustee_user_id' is a required property", "Invalid input for field/attribute trust. Value: {'impersonation': True, 'remaining_uses': 1}. "
+	for r, want := range map[release.Release]string{release.Zed: plain, release.Epoxy: shown + plain} {
+		h := newHouse(t)
+		h.release = r
+		for body, want := range map[string]string{
+			`{"trust": {"remaining_uses": 1, "impersonation": true}}`: want,
+			`{}`: "'trust' is a required property",
+		} {
+			status, _, answer := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", body)
+			if message := answer["error"].(map[string]any)["message"]; status != http.StatusBadRequest || message != want {
+				t.Errorf("%s, %s: got %d %v", r, body, status, message)
+			}
 		}
 	}
 }

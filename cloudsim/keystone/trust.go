@@ -77,16 +77,15 @@ type trustRequest struct {
 }
 
 func (s *Service) postTrust(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Trust *trustRequest `json:"trust"`
-	}
-	if p := readBody(r, &body); p != nil {
+	var req *trustRequest
+	asSent, p := readObject(r, "trust", &req)
+	if p != nil {
 		p.write(w, r)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, p := s.newTrust(r, body.Trust)
+	t, p := s.newTrust(r, req, asSent)
 	if p != nil {
 		p.write(w, r)
 		return
@@ -95,7 +94,7 @@ func (s *Service) postTrust(w http.ResponseWriter, r *http.Request) {
 	wire.JSON(w, http.StatusCreated, map[string]any{"trust": s.showTrustInFull(r, t)})
 }
 
-func (s *Service) newTrust(r *http.Request, req *trustRequest) (*trust, *problem) {
+func (s *Service) newTrust(r *http.Request, req *trustRequest, asSent any) (*trust, *problem) {
 	caller := s.valid(r.Header.Get("X-Auth-Token"))
 	switch {
 	case caller == nil:
@@ -103,9 +102,9 @@ func (s *Service) newTrust(r *http.Request, req *trustRequest) (*trust, *problem
 	case req == nil:
 		return nil, invalid("'trust' is a required property")
 	case req.TrusteeUserID == "":
-		return nil, invalid("'trustee_user_id' is a required property")
+		return nil, s.lacks("trust", asSent, "trustee_user_id")
 	case req.Impersonation == nil:
-		return nil, invalid("'impersonation' is a required property")
+		return nil, s.lacks("trust", asSent, "impersonation")
 	case caller.trust != nil:
 		return nil, forbidden("")
 	case caller.credential != nil && !caller.credential.isUnrestricted():

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -52,6 +53,30 @@ func malformed(what string) *problem {
 
 // invalid refuses what does not fit the schema.
 func invalid(what string) *problem { return &problem{http.StatusBadRequest, what} }
+
+// readObject decodes the object that the request's body has under the key into v, if there is one.
+// It returns the object as it came, too: nil if there is none.
+func readObject(r *http.Request, key string, v any) (any, *problem) {
+	var body map[string]json.RawMessage
+	if p := readBody(r, &body); p != nil || body[key] == nil {
+		return nil, p
+	}
+	var object any
+	if json.Unmarshal(body[key], v) != nil || json.Unmarshal(body[key], &object) != nil {
+		return nil, malformed("Expecting to find valid JSON in request body.")
+	}
+	return object, nil
+}
+
+// lacks refuses an application credential or a trust that a request has sent without a key that it must have. Since 2025.1 the
+// sentence shows what was sent.
+func (s *Service) lacks(kind string, asSent any, key string) *problem {
+	sentence := "'" + key + "' is a required property"
+	if s.release >= release.Epoxy && asSent != nil {
+		sentence = "Invalid input for field/attribute " + kind + ". Value: " + wire.Python(asSent) + ". " + sentence
+	}
+	return invalid(sentence)
+}
 
 // unknownToken refuses a token that was good once, or may not be looked at.
 func unknownToken() *problem { return &problem{http.StatusNotFound, "Failed to validate token"} }

@@ -257,10 +257,11 @@ func (s *Service) readRoute(o map[string]any) (h hostRoute, reason string) {
 	if addr, errAddr := netip.ParseAddr(destination); errAddr == nil {
 		prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 	}
+	unusual := !strings.Contains(destination, "/") || prefix != prefix.Masked()
 	switch {
-	case err != nil, s.options.Release >= release.Epoxy && prefix != prefix.Masked():
+	case err != nil, unusual && s.options.Release >= release.Epoxy:
 		return h, fmt.Sprintf("'%s' is not a valid CIDR", shown(o["destination"]))
-	case !strings.Contains(destination, "/") || prefix != prefix.Masked():
+	case unusual:
 		return h, fmt.Sprintf("'%s' is not a recognized CIDR, '%s' is recommended", destination, prefix.Masked())
 	case prefix.Addr().IsLoopback():
 		return h, fmt.Sprintf("'%s' is not a routable CIDR", destination)

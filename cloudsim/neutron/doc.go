@@ -6,5 +6,5 @@
 // of the real service (Neutron 21) under their own error types, statuses and
 // messages. The simulated Octavia asks it for VIP ports through Go calls.
 //
-// Of the project it imports only package wire.
+// Of the project it imports only packages release and wire.
 package neutron

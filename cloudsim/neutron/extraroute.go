@@ -32,13 +32,13 @@ func (s *Service) routeExtraRoutes(mux *http.ServeMux) {
 	}
 	for name, combine := range map[string]func(old, named []hostRoute) []hostRoute{"add_extraroutes": addRoutes, "remove_extraroutes": removeRoutes} {
 		path := "/v2.0/routers/{id}/" + name
-		mux.HandleFunc("PUT "+path, s.changingRoutes(combine))
+		mux.HandleFunc("PUT "+path, s.changingRoutes(name, combine))
 	}
 }
 
-// changingRoutes answers a request that names routes to add to a router's or to
+// changingRoutes answers a request of that name, which has routes to add to a router's or to
 // remove from them. Other changes of the same request are passed over.
-func (s *Service) changingRoutes(combine func(old, named []hostRoute) []hostRoute) http.HandlerFunc {
+func (s *Service) changingRoutes(name string, combine func(old, named []hostRoute) []hostRoute) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var body any
 		if json.NewDecoder(r.Body).Decode(&body) != nil && r.ContentLength != 0 {
@@ -56,6 +56,9 @@ func (s *Service) changingRoutes(combine func(old, named []hostRoute) []hostRout
 			router := s.routers[id]
 			if router == nil || !owns(c, router.project) {
 				return routerMissing(id)
+			}
+			if !s.mayWrite(c) {
+				return forbidden("rule:" + name)
 			}
 			named, err := namedRoutes(body)
 			if err != nil {

@@ -51,6 +51,16 @@ func (s *Service) routePortForwardings(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE "+path+"/{forwarding}", s.deletePortForwarding)
 }
 
+// changingParent is the floating IP that the path of a request names, if the caller may create or delete, as action says, what
+// it has.
+func (s *Service) changingParent(r *http.Request, action string) (*floatingIP, error) {
+	f, err := s.parent(r)
+	if err == nil && !s.mayWrite(wire.Caller(r.Context())) {
+		return nil, forbidden("rule:" + action + "_floatingip_port_forwarding")
+	}
+	return f, err
+}
+
 // parent is the floating IP that the path of a request names.
 func (s *Service) parent(r *http.Request) (*floatingIP, error) {
 	id := r.PathValue("id")
@@ -91,7 +101,7 @@ func (s *Service) createPortForwarding(w http.ResponseWriter, r *http.Request) {
 	}
 	var made portForwarding
 	err = s.change(func() error {
-		f, err := s.parent(r)
+		f, err := s.changingParent(r, "create")
 		if err != nil {
 			return err
 		}
@@ -191,7 +201,7 @@ func pythonFixedIPs(all []FixedIP) string {
 
 func (s *Service) deletePortForwarding(w http.ResponseWriter, r *http.Request) {
 	err := s.change(func() error {
-		f, err := s.parent(r)
+		f, err := s.changingParent(r, "delete")
 		if err != nil {
 			return err
 		}

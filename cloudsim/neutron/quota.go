@@ -178,12 +178,29 @@ var quotaAttributes = func() attributes {
 	return all
 }()
 
+// checkLimits refuses limits below what the project has already, unless they are forced. Neutron does so since 2025.1.
+func (s *Service) checkLimits(project string, limits values) error {
+	if s.options.Release < release.Epoxy || limits.flag("force", false) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		limit, ok := limits[name].(int)
+		if used := s.used(project, name); ok && limit >= 0 && limit < used {
+			return badBody("Quota limit %d for %s must be greater than or equal to already used %d", limit, name, used)
+		}
+	}
+	return nil
+}
+
 func (s *Service) updateQuota(w http.ResponseWriter, r *http.Request) error {
 	items, _, err := quotaAttributes.body(r, "quota", "quotas", false)
 	if err != nil {
 		return err
 	}
 	project := r.PathValue("project")
+	if err := s.checkLimits(project, items[0]); err != nil {
+		return err
+	}
 	for name, limit := range items[0] {
 		if n, ok := limit.(int); ok {
 			s.setQuota(project, name, n)

@@ -155,6 +155,9 @@ func (s *Service) addOne(res *resource, c wire.Identity, v values) (string, erro
 	if err := s.checkQuota(v.text("project_id"), res.one, 1); err != nil {
 		return "", err
 	}
+	if !s.mayWrite(c) {
+		return "", forbidden("rule:create_" + res.one)
+	}
 	if err := res.attributes.allow(c.Admin(), "create_"+res.one, v); err != nil {
 		return "", err
 	}
@@ -172,7 +175,7 @@ func (s *Service) updating(res *resource) http.HandlerFunc {
 		}
 		var changed any
 		err = s.change(func() error {
-			if _, err := res.mine(c, id, "update_"); err != nil {
+			if _, err := s.mine(res, c, id, "update_"); err != nil {
 				return err
 			}
 			if err := res.attributes.allow(c.Admin(), "update_"+res.one, items[0]); err != nil {
@@ -217,7 +220,7 @@ func (s *Service) deleting(res *resource) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, id := wire.Caller(r.Context()), r.PathValue("id")
 		err := s.change(func() error {
-			o, err := res.mine(c, id, "delete_")
+			o, err := s.mine(res, c, id, "delete_")
 			if err != nil {
 				return err
 			}
@@ -239,12 +242,12 @@ func (s *Service) deleting(res *resource) http.HandlerFunc {
 }
 
 // mine returns an object that the caller is about to change.
-func (res *resource) mine(c wire.Identity, id, action string) (object, error) {
+func (s *Service) mine(res *resource, c wire.Identity, id, action string) (object, error) {
 	o, mine := res.find(c, id)
 	switch {
 	case o == nil:
 		return nil, res.missing(id)
-	case !mine:
+	case !mine, !s.mayWrite(c):
 		return nil, forbidden("rule:" + action + res.one)
 	}
 	return o, nil

@@ -37,6 +37,9 @@ func (s *Service) routeRouterInterfaces(mux *http.ServeMux) {
 				if router == nil || !owns(c, router.project) {
 					return routerMissing(id)
 				}
+				if !s.mayWrite(c) {
+					return forbidden("rule:" + name)
+				}
 				p, subnets, err := do(c, router, wanted)
 				if err != nil {
 					return err

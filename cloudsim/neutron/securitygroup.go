@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -47,9 +48,21 @@ func (s *Service) securityGroupResource() *resource {
 				views = append(views, s.viewGroup(g))
 			}
 		}
+		if s.options.Release >= release.Epoxy && r.URL.Query().Has("fields") {
+			forgetDefault(views)
+		}
 		return writeList(res, s.options.MaxPage, r, views, nil)
 	}
 	return res
+}
+
+// forgetDefault takes away from rules whether their group is a default one: a list of some fields of groups has null there.
+func forgetDefault(groups []*securityGroupView) {
+	for _, g := range groups {
+		for _, rule := range g.Rules {
+			rule.OfDefault = (*bool)(nil)
+		}
+	}
 }
 
 // askedProject is the project that a list of security groups is about: Neutron

@@ -215,6 +215,12 @@ func owns(c wire.Identity, project string) bool {
 	return c.Admin() || project == c.ProjectID && project != ""
 }
 
+// mayWrite reports whether the caller's roles let it change what its project has. Since 2025.1 Neutron asks for the role
+// member; before, every role of the project was enough.
+func (s *Service) mayWrite(c wire.Identity) bool {
+	return s.options.Release < release.Epoxy || c.Admin() || c.HasRole("member")
+}
+
 // inOrder returns the values of a map that the test keeps, ordered by id.
 func inOrder[T any](m map[string]T, keep func(T) bool) []T {
 	var kept []T

@@ -104,8 +104,7 @@ func (s *Service) viewSubnet(sub *subnet) *subnetView {
 	return v
 }
 
-// admitSubnet leaves subnets to those who may use the network: its owner and,
-// surprisingly, who it is shared with.
+// admitSubnet leaves subnets to the owner of the network and, surprisingly and before 2025.1 only, to who it is shared with.
 func (s *Service) admitSubnet(c wire.Identity, v values) error {
 	if text, bad := v["cidr"].(unreadable); bad {
 		return invalidInput("%s is not in a CIDR format", text)
@@ -114,8 +113,10 @@ func (s *Service) admitSubnet(c wire.Identity, v values) error {
 	switch {
 	case n == nil:
 		return networkMissing(v.text("network_id"))
-	case owns(c, n.project), n.sharedWith(c.ProjectID):
+	case owns(c, n.project), n.sharedWith(c.ProjectID) && s.options.Release < release.Epoxy:
 		return nil
+	case n.sharedWith(c.ProjectID):
+		return forbidden("rule:create_subnet")
 	}
 	return refuse(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create subnet on this network", v.text("project_id"))
 }

@@ -21,7 +21,9 @@ func (s *Service) routeTags(mux *http.ServeMux, res *resource) {
 		wire.JSON(w, http.StatusOK, map[string]any{"tags": std.tags})
 		return nil
 	}))
-	mux.HandleFunc("PUT "+all, s.tags(res, true, replaceTags))
+	mux.HandleFunc("PUT "+all, s.tags(res, true, func(w http.ResponseWriter, r *http.Request, std *standard) error {
+		return s.replaceTags(res, w, r, std)
+	}))
 	mux.HandleFunc("DELETE "+all, s.tags(res, true, func(w http.ResponseWriter, _ *http.Request, std *standard) error {
 		std.tags = []string{}
 		w.WriteHeader(http.StatusNoContent)
@@ -40,6 +42,9 @@ func (s *Service) routeTags(mux *http.ServeMux, res *resource) {
 			return invalidInput("%s", reason)
 		}
 		if !slices.Contains(std.tags, tag.(string)) {
+			if err := s.checkTagLimit(res, len(std.tags)+1); err != nil {
+				return err
+			}
 			std.tags = append(slices.Clip(std.tags), tag.(string))
 		}
 		wire.JSON(w, http.StatusCreated, nil)
@@ -60,6 +65,16 @@ func tagMissing(tag string) *apiError {
 	return notFound("TagNotFound", "Tag %s could not be found.", tag)
 }
 
+// maxTags is how many tags an object may have since 2025.1; before, there was no limit.
+const maxTags = 50
+
+func (s *Service) checkTagLimit(res *resource, tags int) error {
+	if s.options.Release >= release.Epoxy && tags > maxTags {
+		return badRequest(res.many, "The number of tags exceed the per-resource limit of %d", maxTags)
+	}
+	return nil
+}
+
 // tags runs do on the object that the path names, with the lock held.
 func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter, *http.Request, *standard) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +84,8 @@ func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter
 		}
 		err := s.change(func() error {
 			id := r.PathValue("id")
-			o, mine := res.find(wire.Caller(r.Context()), id)
+			c := wire.Caller(r.Context())
+			o, mine := res.find(c, id)
 			if o == nil && s.options.Release >= release.Epoxy {
 				if anybody, _ := res.find(wire.Identity{Roles: []string{"admin"}}, id); anybody == nil {
 					return errInternal
@@ -77,6 +93,10 @@ func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter
 			}
 			if o == nil || changing && !mine {
 				return notFound("TagResourceNotFound", "Resource %s %s could not be found.", res.many, id)
+			}
+			if changing && !s.mayWrite(c) {
+				action := map[string]string{http.MethodPut: "update", http.MethodDelete: "delete"}[r.Method]
+				return forbidden("rule:" + action + "_" + res.one + ":tags")
 			}
 			if changing && slices.ContainsFunc(eTags(r), func(t string) bool { return strings.HasPrefix(t, "revision_number=") }) {
 				return errInternal // whatever the revision is
@@ -96,7 +116,7 @@ func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter
 	}
 }
 
-func replaceTags(w http.ResponseWriter, r *http.Request, std *standard) error {
+func (s *Service) replaceTags(res *resource, w http.ResponseWriter, r *http.Request, std *standard) error {
 	var body map[string]any
 	if json.NewDecoder(r.Body).Decode(&body) != nil {
 		return badBody("Body contains invalid data")
@@ -107,6 +127,9 @@ func replaceTags(w http.ResponseWriter, r *http.Request, std *standard) error {
 	tags, reason := isTags(body["tags"])
 	if reason != "" {
 		return invalidInput("%s", reason)
+	}
+	if err := s.checkTagLimit(res, len(tags.([]string))); err != nil {
+		return err
 	}
 	std.tags = tags.([]string)
 	wire.JSON(w, http.StatusOK, map[string]any{"tags": std.tags})

@@ -175,8 +175,9 @@ type securityGroupRuleView struct {
 	RemoteIPPrefix  *string `json:"remote_ip_prefix"`
 	NormalizedCIDR  *string `json:"normalized_cidr"`
 	RemoteGroupID   *string `json:"remote_group_id"`
-	RemoteAddresses *string `json:"remote_address_group_id"`         // never any
-	OfDefault       *bool   `json:"belongs_to_default_sg,omitempty"` // since 2025.1
+	RemoteAddresses *string `json:"remote_address_group_id"` // never any
+	// OfDefault is nil before 2025.1, and a *bool since.
+	OfDefault any `json:"belongs_to_default_sg,omitempty"`
 }
 
 // orNone is how an empty string is shown: as null.

@@ -3,7 +3,7 @@
 
 // Package nova simulates OpenStack's compute service, Nova v2.1 with
 // microversions, as far as it is read: servers, their interfaces and flavors.
-// Servers come and go through Go calls. It imports only package wire.
+// Servers come and go through Go calls. It imports only packages release and wire.
 package nova
 
 import (
@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // Server is a virtual machine. Its maps and slices are replaced, never changed in
@@ -89,6 +91,8 @@ type Flavor struct {
 
 // Options are what New makes a Service of.
 type Options struct {
+	// Release is the release of OpenStack that is played.
+	Release release.Release
 	// SecurityGroups finds the security groups on ports; nil means none.
 	SecurityGroups func(portIDs ...string) []SecurityGroup
 	// Interfaces finds the ports of all servers, by the servers' ids; nil means that
@@ -102,6 +106,7 @@ type Options struct {
 
 // Service is Nova. It is used by many goroutines.
 type Service struct {
+	maxMinor int // of the newest microversion, 2.maxMinor
 	now      func() time.Time
 	groups   func(portIDs ...string) []SecurityGroup
 	ports    func() map[string][]Interface
@@ -124,7 +129,7 @@ func New(o Options) *Service {
 	if o.MaxLimit == 0 {
 		o.MaxLimit = defaultMaxLimit
 	}
-	return &Service{now: o.Now, groups: o.SecurityGroups, ports: o.Interfaces, maxLimit: o.MaxLimit, flavors: []Flavor{
+	return &Service{maxMinor: newestMinors[o.Release], now: o.Now, groups: o.SecurityGroups, ports: o.Interfaces, maxLimit: o.MaxLimit, flavors: []Flavor{
 		{ID: "2", Name: "m1.small", VCPUs: 1, RAM: 2048, Disk: 20},
 		{ID: "3", Name: "m1.medium", VCPUs: 2, RAM: 4096, Disk: 40},
 		{ID: "4", Name: "m1.large", VCPUs: 4, RAM: 8192, Disk: 80},
@@ -237,14 +242,14 @@ func (s *Service) Counts() map[string]int {
 // Mux returns Nova's routes.
 func (s *Service) Mux() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", listVersions)
-	mux.Handle("GET /v2.1", versioned(showVersion))
-	mux.Handle("GET /v2.1/{$}", versioned(showVersion))
-	current := func(handle versioned) versioned {
-		return func(w http.ResponseWriter, r *http.Request, minor int) {
+	mux.HandleFunc("GET /{$}", s.listVersions)
+	mux.Handle("GET /v2.1", s.versioned(s.showVersion))
+	mux.Handle("GET /v2.1/{$}", s.versioned(s.showVersion))
+	current := func(handle versioned) http.Handler {
+		return s.versioned(func(w http.ResponseWriter, r *http.Request, minor int) {
 			s.synchronize()
 			handle(w, r, minor)
-		}
+		})
 	}
 	for pattern, handler := range map[string]versioned{
 		"GET /v2.1/servers":                         s.listServers(false),

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -245,5 +246,17 @@ func TestAServerThatIsDeletedAndCanBeRestoredIsInNoListButAnswersToItsID(t *test
 	_, _, body := o.get(t, "/v2.1/servers/"+id)
 	if server, _ := body["server"].(map[string]any); server["status"] != "SOFT_DELETED" || server["OS-EXT-STS:vm_state"] != "soft-delete" {
 		t.Errorf("by its id: %v", body)
+	}
+}
+
+func TestTheNewestMicroversionIsThatOfTheRelease(t *testing.T) {
+	for r, want := range map[release.Release]int{release.Zed: 93, release.Epoxy: 100, release.Newest: 104} {
+		s := New(Options{Release: r})
+		for minor, status := range map[int]int{want: http.StatusOK, want + 1: http.StatusNotAcceptable} {
+			request := apitest.Request("GET", "/v2.1/flavors", "", "OpenStack-API-Version", fmt.Sprintf("compute 2.%d", minor))
+			if got := apitest.Do(t, s.Mux(), request).Status; got != status {
+				t.Errorf("%s: 2.%d is answered %d, want %d", r, minor, got, status)
+			}
+		}
 	}
 }

@@ -10,14 +10,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// The microversions on offer, 2.minMinor to 2.maxMinor: those of Nova 26.
-const (
-	minMinor = 1
-	maxMinor = 93
-)
+// minMinor is of the oldest microversion, 2.minMinor.
+const minMinor = 1
+
+// newestMinors are of the newest microversions: those of Nova 26, 31 and 34. Servers look in all after 2.93 as they do in that one.
+var newestMinors = map[release.Release]int{release.Zed: 93, release.Epoxy: 100, release.Newest: 104}
 
 // versioned is a handler of requests of one microversion, 2.minor.
 type versioned func(w http.ResponseWriter, r *http.Request, minor int)
@@ -29,25 +30,27 @@ const (
 
 var microversion = regexp.MustCompile(`^([1-9][0-9]*)\.([1-9][0-9]*|0)$`)
 
-// ServeHTTP finds the microversion that the request asks for.
-func (handle versioned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	minor, shown, err := wantedMinor(r)
-	if shown != "" {
-		w.Header().Set(newHeader, "compute "+shown)
-		w.Header().Set(oldHeader, shown)
+// versioned finds the microversion that the request asks for.
+func (s *Service) versioned(handle versioned) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		minor, shown, err := s.wantedMinor(r)
+		if shown != "" {
+			w.Header().Set(newHeader, "compute "+shown)
+			w.Header().Set(oldHeader, shown)
+		}
+		w.Header().Add("Vary", newHeader)
+		w.Header().Add("Vary", oldHeader)
+		if err != nil {
+			err.write(w)
+			return
+		}
+		handle(w, r, minor)
 	}
-	w.Header().Add("Vary", newHeader)
-	w.Header().Add("Vary", oldHeader)
-	if err != nil {
-		err.write(w)
-		return
-	}
-	handle(w, r, minor)
 }
 
 // wantedMinor returns the microversion 2.minor that the request asks for, and
 // the version that the answer says it is in: none when it cannot be read.
-func wantedMinor(r *http.Request) (minor int, shown string, p *problem) {
+func (s *Service) wantedMinor(r *http.Request) (minor int, shown string, p *problem) {
 	wanted := r.Header.Get(oldHeader)
 	for _, v := range r.Header.Values(newHeader) {
 		for part := range strings.SplitSeq(v, ",") {
@@ -60,16 +63,16 @@ func wantedMinor(r *http.Request) (minor int, shown string, p *problem) {
 	case "":
 		wanted = fmt.Sprintf("2.%d", minMinor)
 	case "latest":
-		wanted = fmt.Sprintf("2.%d", maxMinor)
+		wanted = fmt.Sprintf("2.%d", s.maxMinor)
 	}
 	parts := microversion.FindStringSubmatch(wanted)
 	if parts == nil {
 		return minMinor, "", badRequest("API Version String " + wanted + " is of invalid format. Must be of format MajorNum.MinorNum.")
 	}
 	minor, err := strconv.Atoi(parts[2])
-	if err != nil || parts[1] != "2" || minor < minMinor || minor > maxMinor {
+	if err != nil || parts[1] != "2" || minor < minMinor || minor > s.maxMinor {
 		return minMinor, wanted, &problem{http.StatusNotAcceptable, "computeFault", fmt.Sprintf(
-			"Version %s is not supported by the API. Minimum is 2.%d and maximum is 2.%d.", wanted, minMinor, maxMinor)}
+			"Version %s is not supported by the API. Minimum is 2.%d and maximum is 2.%d.", wanted, minMinor, s.maxMinor)}
 	}
 	return minor, wanted, nil
 }
@@ -99,25 +102,25 @@ func NotFound(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-func describeVersion(r *http.Request) map[string]any {
+func (s *Service) describeVersion(r *http.Request) map[string]any {
 	return map[string]any{
-		"id": "v2.1", "status": "CURRENT", "version": fmt.Sprintf("2.%d", maxMinor), "min_version": fmt.Sprintf("2.%d", minMinor),
+		"id": "v2.1", "status": "CURRENT", "version": fmt.Sprintf("2.%d", s.maxMinor), "min_version": fmt.Sprintf("2.%d", minMinor),
 		"updated": "2013-07-23T11:33:21Z", "links": []any{map[string]string{"rel": "self", "href": "http://" + r.Host + "/v2.1/"}},
 	}
 }
 
-func listVersions(w http.ResponseWriter, r *http.Request) {
+func (s *Service) listVersions(w http.ResponseWriter, r *http.Request) {
 	wire.JSON(w, http.StatusOK, map[string]any{"versions": []any{
 		map[string]any{
 			"id": "v2.0", "status": "SUPPORTED", "version": "", "min_version": "", "updated": "2011-01-21T11:33:21Z",
 			"links": []any{map[string]string{"rel": "self", "href": "http://" + r.Host + "/v2/"}},
 		},
-		describeVersion(r),
+		s.describeVersion(r),
 	}})
 }
 
-func showVersion(w http.ResponseWriter, r *http.Request, _ int) {
-	v := describeVersion(r)
+func (s *Service) showVersion(w http.ResponseWriter, r *http.Request, _ int) {
+	v := s.describeVersion(r)
 	v["links"] = append(v["links"].([]any), map[string]string{"rel": "describedby", "type": "text/html", "href": "http://docs.openstack.org/"})
 	v["media-types"] = []any{map[string]string{"base": "application/json", "type": "application/vnd.openstack.compute+json;version=2.1"}}
 	wire.JSON(w, http.StatusOK, map[string]any{"version": v})

@@ -10,6 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // The roles that Octavia's policy knows, besides admin.
@@ -21,15 +23,31 @@ const (
 	roleQuotaAdmin     = "load-balancer_quota_admin"
 )
 
+// rolesOfKeystone are the roles that count since 2025.1 in place of Octavia's own, which give no right any more: Octavia's rules
+// name them (octavia.policies.keystone_default_roles), and oslo.policy no longer applies the rules from before (since 2024.2).
+var rolesOfKeystone = map[string]string{
+	roleAdmin: "admin", roleMember: "member", roleObserver: "reader", roleGlobalObserver: "admin", roleQuotaAdmin: "admin",
+}
+
+// hasRole reports whether the user has the role, or in the release what counts in its place.
+func hasRole(who wire.Identity, role string, played release.Release) bool {
+	if played >= release.Epoxy {
+		role = rolesOfKeystone[role]
+	}
+	return who.HasRole(role)
+}
+
+func (r *request) hasRole(role string) bool { return hasRole(r.checks.Caller, role, r.release) }
+
 // permit refuses a caller who may not do something with a project's objects.
 type permit func(project string) error
 
 func (r *request) seesAll() bool {
-	return r.checks.Admin || r.checks.Caller.HasRole(roleGlobalObserver)
+	return r.checks.Admin || r.hasRole(roleGlobalObserver)
 }
 
 func (r *request) mayRead(project string) error {
-	own := r.checks.Caller.ProjectID == project && (r.checks.Caller.HasRole(roleMember) || r.checks.Caller.HasRole(roleObserver))
+	own := r.checks.Caller.ProjectID == project && (r.hasRole(roleMember) || r.hasRole(roleObserver))
 	if !own && !r.seesAll() {
 		return fault.ErrForbidden
 	}
@@ -37,7 +55,7 @@ func (r *request) mayRead(project string) error {
 }
 
 func (r *request) mayWrite(project string) error {
-	if !r.checks.Admin && (r.checks.Caller.ProjectID != project || !r.checks.Caller.HasRole(roleMember)) {
+	if !r.checks.Admin && (r.checks.Caller.ProjectID != project || !r.hasRole(roleMember)) {
 		return fault.ErrForbidden
 	}
 	return nil

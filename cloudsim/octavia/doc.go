@@ -25,6 +25,6 @@
 //	model     the types of the objects
 //	fault     refusals in Octavia's words
 //
-// Of the simulator they import package wire, the types of package neutron in the
+// Of the simulator they import packages release and wire, the types of package neutron in the
 // VIP calls, the errors of package barbican, and the model of package dataplane.
 package octavia

@@ -5,6 +5,7 @@ package octavia
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
@@ -13,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 var listenerResource = &resource[*model.Listener]{
@@ -49,8 +51,17 @@ func createListener(r *request, v schema.Values) (*model.Listener, error) {
 	if err := provider.CheckListener(l); err != nil {
 		return nil, err
 	}
+	if r.release == release.Epoxy && l.Pool != nil && sharesPort(l) {
+		return nil, fault.ErrSharedPort
+	}
 	r.state.Begin(r.Context(), lb, model.PendingUpdate).CreateListener(l)
 	return l, nil
+}
+
+// sharesPort reports whether the load balancer has another listener on the port of a new one, with another transport.
+// Octavia 16 (2025.1) stumbles over that when the new one has a default pool; Octavia 11 and 19 do not.
+func sharesPort(l *model.Listener) bool {
+	return slices.ContainsFunc(l.LB.Listeners, func(other *model.Listener) bool { return other.Port == l.Port })
 }
 
 func listenerStats(r *request) (answer, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 var monitorResource = &resource[*model.Monitor]{
@@ -66,8 +67,8 @@ func updateMonitor(r *request, m *model.Monitor, v schema.Values) error {
 	if err := validate.ChangeMonitor(&changed, v); err != nil {
 		return err
 	}
-	if m.Kind == "UDP-CONNECT" && !v.Has("delay") {
-		return fault.ErrNoDelay
+	if m.Kind == "UDP-CONNECT" && !v.Has("delay") && r.release < release.Epoxy {
+		return fault.ErrNoDelay // Octavia 16 takes the delay that the monitor has
 	}
 	if err := validate.CheckMonitorFitsPool(m.Kind, changed.Delay, m.Pool); err != nil {
 		return err

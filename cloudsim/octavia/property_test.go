@@ -56,7 +56,7 @@ func (s *Service) check() error {
 				got.HealthMonitors++
 			}
 		}
-		for _, o := range provider.Children(lb) {
+		for _, o := range provider.Children(lb, false) {
 			if lb.Provisioning == model.Active && o.Provisioning != model.Active {
 				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.ID, o.Provisioning)
 			}

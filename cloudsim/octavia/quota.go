@@ -23,14 +23,14 @@ func quotaRoutes(route router) {
 }
 
 func (r *request) mayReadQuota(project string) error {
-	if r.checks.Caller.HasRole(roleQuotaAdmin) {
+	if r.hasRole(roleQuotaAdmin) {
 		return nil
 	}
 	return r.mayRead(project)
 }
 
 func (r *request) mayWriteQuota() error {
-	if r.checks.Caller.HasRole(roleQuotaAdmin) {
+	if r.hasRole(roleQuotaAdmin) {
 		return nil
 	}
 	return r.mayAdmin()
@@ -107,7 +107,7 @@ func deleteQuota(r *request) (answer, error) {
 // listQuotas lists the projects that have a quota of their own.
 func listQuotas(r *request) (answer, error) {
 	only := r.checks.Caller.ProjectID
-	if r.seesAll() || r.checks.Caller.HasRole(roleQuotaAdmin) {
+	if r.seesAll() || r.hasRole(roleQuotaAdmin) {
 		only = ""
 	} else if err := r.mayRead(only); err != nil {
 		return answer{}, err

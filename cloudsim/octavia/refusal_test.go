@@ -163,7 +163,7 @@ type oneSecret struct{}
 func (oneSecret) Certificate(caller wire.Identity, ref string) error {
 	switch {
 	case ref == "text":
-		return barbican.ErrUnreadablePKCS12
+		return barbican.UnreadablePKCS12Error("Could not read it")
 	case ref != "good" || caller.UserID != alice.UserID:
 		return errors.New("no such secret")
 	}
@@ -179,7 +179,7 @@ func TestCertificatesThatCannotBeReadAreRefused(t *testing.T) {
 	}
 	listener("bad").refused(http.StatusBadRequest, "Could not retrieve certificate: ['bad']")
 	listener("text").refused(http.StatusBadRequest, "The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. "+
-		"In addition, make sure it does not require a pass phrase. Error: [('the PKCS12 bundle is unreadable')]")
+		"In addition, make sure it does not require a pass phrase. Error: [('Could not read it')]")
 	a := listener("good").must(http.StatusCreated)
 	if got := fmt.Sprint(a.get("loadbalancer.listeners.0.tls_versions")); got != "[TLSv1.2 TLSv1.3]" {
 		t.Errorf("tls_versions are %s", got)

@@ -121,7 +121,7 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 		who := wire.Caller(r.Context())
 		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, release: s.release, state: s.state, network: s.network, checks: &validate.Checks{
 			State: s.state, Network: s.network, Secrets: s.secrets, Minor: int(s.minor.Load()), Release: s.release, ReservedIPs: s.reserved,
-			Caller: who, Admin: who.Admin() || who.HasRole(roleAdmin),
+			Caller: who, Admin: who.Admin() || hasRole(who, roleAdmin, s.release),
 		}})
 		if err != nil {
 			writeFault(w, err)
@@ -164,9 +164,9 @@ func writeFault(w http.ResponseWriter, err error) {
 // GET only.
 func (r *request) document() *view.Document {
 	if r.Method != http.MethodGet {
-		return view.NewDocument(r.checks.Minor, nil)
+		return view.NewDocument(r.release, r.checks.Minor, nil)
 	}
-	return view.NewDocument(r.checks.Minor, r.query["fields"])
+	return view.NewDocument(r.release, r.checks.Minor, r.query["fields"])
 }
 
 // parse reads a body of one object.

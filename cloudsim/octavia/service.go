@@ -136,7 +136,8 @@ func New(o Options) (*Service, error) {
 	s := &Service{
 		release: o.Release, network: o.Network, secrets: o.Secrets, reserved: o.ReservedIPs,
 		state: state.New(state.Options{
-			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport, LateChildren: o.Release >= release.Epoxy, RangesOfOneFamily: o.Release >= release.Epoxy,
+			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
+			WholeTree: o.Release >= release.Epoxy, LateChildren: o.Release >= release.Epoxy, RangesOfOneFamily: o.Release >= release.Epoxy,
 			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, SetVIPRules: o.Network.SetVIPRules, SetVIPGroups: o.Network.SetVIPGroups, OnChange: o.OnChange,
 		}),
 	}

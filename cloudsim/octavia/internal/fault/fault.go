@@ -82,5 +82,6 @@ var (
 	ErrSecondMonitor = New(http.StatusConflict, "This pool already has a health monitor")
 	ErrDuplicateID   = New(http.StatusConflict, "Already an entity with that specified id.")
 	ErrNotJSON       = New(http.StatusBadRequest, "Request is not in valid JSON format")
+	ErrSharedPort    = New(http.StatusInternalServerError, "'NoneType' object has no attribute 'ip_address'")
 	ErrNestedCreate  = New(http.StatusInternalServerError, "'dict' object has no attribute '_sa_instance_state'")
 )

@@ -5,49 +5,16 @@ package fault
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-)
 
-// Python writes a JSON value as Python prints it, which is how it appears in
-// Octavia's fault texts.
-func Python(x any) string {
-	switch v := x.(type) {
-	case nil:
-		return "None"
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
-	case json.Number:
-		return v.String()
-	case string:
-		return "'" + v + "'"
-	case []any:
-		items := make([]string, len(v))
-		for i, item := range v {
-			items[i] = Python(item)
-		}
-		return "[" + strings.Join(items, ", ") + "]"
-	case map[string]any:
-		var items []string
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			items = append(items, "'"+key+"': "+Python(v[key]))
-		}
-		return "{" + strings.Join(items, ", ") + "}"
-	}
-	return fmt.Sprint(x)
-}
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
 
 // Plain is python without the quotes of a string.
 func Plain(x any) string {
 	if s, ok := x.(string); ok {
 		return s
 	}
-	return Python(x)
+	return wire.Python(x)
 }
 
 // PythonType is what Python calls the type of a JSON value.

@@ -30,9 +30,9 @@ func SecurityGroupFits(lb *model.LoadBalancer) bool {
 	return !both || !slices.ContainsFunc(lb.Listeners, func(l *model.Listener) bool { return len(l.CIDRs) > 0 })
 }
 
-// Children returns all parts of a load balancer that Octavia brings to ACTIVE
-// with it. With amphorae it forgets pools that no listener and no policy uses.
-func Children(lb *model.LoadBalancer) []*model.Object {
+// Children returns all parts of a load balancer that Octavia brings to ACTIVE with it: the whole tree since 2025.1. Before, it
+// forgets with amphorae pools that no listener and no policy uses.
+func Children(lb *model.LoadBalancer, wholeTree bool) []*model.Object {
 	var all []*model.Object
 	used := map[*model.Pool]bool{}
 	for _, l := range lb.Listeners {
@@ -47,7 +47,7 @@ func Children(lb *model.LoadBalancer) []*model.Object {
 		}
 	}
 	for _, p := range lb.Pools {
-		if used[p] || lb.Provider == OVN {
+		if used[p] || wholeTree || lb.Provider == OVN {
 			all = append(all, poolParts(p)...)
 		}
 	}
@@ -66,17 +66,17 @@ func poolParts(p *model.Pool) []*model.Object {
 	return all
 }
 
-// Finished returns the parts that become ACTIVE with a new load balancer. The others
+// Finished returns the parts that become ACTIVE with a new load balancer: the whole tree since 2025.1. Before, others
 // stay in PENDING_CREATE: with provider ovn the health monitors, which it never makes,
 // and with amphorae everything if stuck says so.
-func Finished(lb *model.LoadBalancer, stuck bool) []*model.Object {
-	if lb.Provider != OVN {
-		if stuck {
-			return nil
-		}
-		return Children(lb)
+func Finished(lb *model.LoadBalancer, wholeTree, stuck bool) []*model.Object {
+	all := Children(lb, wholeTree)
+	if lb.Provider != OVN && stuck {
+		return nil
 	}
-	all := Children(lb)
+	if lb.Provider != OVN || wholeTree {
+		return all
+	}
 	for _, p := range lb.Pools {
 		if p.Monitor != nil {
 			p.Monitor.Unmade = true

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // valueType is what an attribute of a request body may be.
@@ -219,7 +220,7 @@ func inputFault(name, value, problem string) *fault.Fault {
 // malformed is the refusal of a value that is not even of the right type; it
 // names the whole body.
 func (p *parser) malformed(format string, args ...any) *fault.Fault {
-	return inputFault(p.root, fault.Python(p.body), fmt.Sprintf(format, args...))
+	return inputFault(p.root, wire.Python(p.body), fmt.Sprintf(format, args...))
 }
 
 func (p *parser) value(a *Attribute, x any, path []string) (any, error) {
@@ -246,7 +247,7 @@ func (p *parser) value(a *Attribute, x any, path []string) (any, error) {
 func (p *parser) objects(a *Attribute, x any, path []string) (any, error) {
 	list, ok := x.([]any)
 	if !ok {
-		return nil, p.malformed("Value not a valid list: %s", fault.Python(x))
+		return nil, p.malformed("Value not a valid list: %s", wire.Python(x))
 	}
 	all := make([]Values, len(list))
 	for i, item := range list {
@@ -284,7 +285,7 @@ func (p *parser) number(a *Attribute, x any) (any, error) {
 		f, err = 0, nil
 	}
 	if err != nil {
-		return nil, p.malformed("invalid literal for int() with base 10: %s", fault.Python(x))
+		return nil, p.malformed("invalid literal for int() with base 10: %s", wire.Python(x))
 	}
 	n := int(f)
 	if a.oneOf != nil {
@@ -311,19 +312,19 @@ func (p *parser) texts(a *Attribute, x any) (any, error) {
 	for i, item := range list {
 		text, ok := item.(string)
 		if !ok {
-			return nil, inputFault(a.name, fault.Python(x), "Value should be string")
+			return nil, inputFault(a.name, wire.Python(x), "Value should be string")
 		}
 		if a.kind == cidrsKind {
 			prefix, err := ParsePrefix(text)
 			if err != nil {
-				return nil, inputFault(a.name, fault.Python(x), "Value should be IPv4 or IPv6 CIDR format")
+				return nil, inputFault(a.name, wire.Python(x), "Value should be IPv4 or IPv6 CIDR format")
 			}
 			text = prefix.String()
 		} else if problem := p.problem(a, text); problem != "" {
 			if a.name == "alpn_protocols" {
 				problem = "Value should be a valid ALPN protocol ID"
 			}
-			return nil, inputFault(a.name, fault.Python(x), problem)
+			return nil, inputFault(a.name, wire.Python(x), problem)
 		}
 		all[i] = text
 	}
@@ -349,7 +350,7 @@ func (p *parser) headers(a *Attribute, x any) (any, error) {
 	for name, value := range m {
 		text, ok := value.(string)
 		if !ok {
-			return nil, inputFault(a.name, fault.Python(x), "Value should be string")
+			return nil, inputFault(a.name, wire.Python(x), "Value should be string")
 		}
 		headers[name] = text
 	}
@@ -362,7 +363,7 @@ func (p *parser) word(a *Attribute, x any) (any, error) {
 	if a.kind == decimalKind {
 		f, err := strconv.ParseFloat(fault.Plain(x), 64)
 		if err != nil {
-			return nil, p.malformed("could not convert string to float: %s", fault.Python(x))
+			return nil, p.malformed("could not convert string to float: %s", wire.Python(x))
 		}
 		text, ok = strconv.FormatFloat(f, 'f', -1, 64), true
 		if !strings.Contains(text, ".") {

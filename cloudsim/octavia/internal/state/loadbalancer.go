@@ -28,13 +28,13 @@ func (s *State) Build(ctx context.Context, lb *model.LoadBalancer, lost bool) {
 		s.registerListener(l)
 	}
 	c.admits = true
-	c.touched = provider.Finished(lb, s.options.StuckChildren)
+	c.touched = provider.Finished(lb, s.options.WholeTree, s.options.StuckChildren)
 	c.Start()
 }
 
 // Failover builds the load balancer anew, which mends all its children.
 func (c *Change) Failover() {
-	c.touched = provider.Children(c.lb)
+	c.touched = provider.Children(c.lb, c.state.options.WholeTree)
 	c.Start()
 }
 

@@ -17,6 +17,8 @@ import (
 type Options struct {
 	DefaultQuota                  map[string]int // by resource
 	StuckChildren, MonitorsReport bool
+	// WholeTree is whether a fully populated create brings all that it makes to ACTIVE.
+	WholeTree bool
 	// LateChildren is whether provider ovn reports what a change was about only after its load balancer is ACTIVE.
 	LateChildren bool
 	// RangesOfOneFamily is whether a load balancer with VIPs of both families works with source ranges of one.

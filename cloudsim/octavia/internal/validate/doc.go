@@ -5,5 +5,5 @@
 // what makes no sense: with the object itself, with those around it, with the project's
 // quota, with the API's version, with the caller's networks and certificates. It changes
 // nothing in the state. It imports the packages schema, state, provider, model and fault,
-// and of the simulator wire, and what neutron and barbican answer.
+// and of the simulator release and wire, and what neutron and barbican answer.
 package validate

@@ -14,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // NewListener makes and checks a listener with its default pool (nil for none),
@@ -160,10 +161,10 @@ func checkHeaders(l *model.Listener) error {
 		}
 	}
 	if unknown {
-		return fault.InvalidOption("dict_keys("+fault.Python(names)+")", "insert_headers")
+		return fault.InvalidOption("dict_keys("+wire.Python(names)+")", "insert_headers")
 	}
 	if len(ssl) > 0 && l.Protocol == "HTTP" {
-		return fault.InvalidOption(fault.Python(ssl), "HTTP protocol listener.")
+		return fault.InvalidOption(wire.Python(ssl), "HTTP protocol listener.")
 	}
 	return nil
 }

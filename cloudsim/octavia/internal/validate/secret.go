@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/barbican"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -20,7 +21,7 @@ import (
 // to which whoever makes the request gives access.
 type SecretReader interface {
 	// Certificate checks that a reference leads to a certificate with its key.
-	// The error is barbican.ErrUnreadablePKCS12 when it leads to something else, and
+	// The error is a barbican.UnreadablePKCS12Error when it leads to something else, and
 	// barbican.ErrNoCommonName for a certificate that has none.
 	Certificate(caller wire.Identity, ref string) error
 	// Payload is what the secret that is referred to holds.
@@ -37,27 +38,38 @@ func (c *Checks) checkCertificates(refs ...string) error {
 	var bad []any
 	nameless := ""
 	for _, ref := range refs {
+		var unreadable barbican.UnreadablePKCS12Error
 		switch err := c.Secrets.Certificate(c.Caller, ref); {
 		case errors.Is(err, barbican.ErrNoCommonName):
 			nameless = cmp.Or(nameless, ref)
-		case errors.Is(err, barbican.ErrUnreadablePKCS12):
-			return fault.New(http.StatusBadRequest, "The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. "+
-				"In addition, make sure it does not require a pass phrase. Error: [('%v')]", err)
+		case errors.As(err, &unreadable):
+			return c.unreadablePKCS12(unreadable)
 		case err != nil:
 			bad = append(bad, ref)
 		}
 	}
-	if err := unreadable(bad); err != nil || nameless == "" {
+	if err := unretrieved(bad); err != nil || nameless == "" {
 		return err
 	}
 	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", nameless) // by the driver, of one
 }
 
-func unreadable(refs []any) error {
+// unreadablePKCS12 refuses a bundle with what a library says of it. Before 2025.1 that is OpenSSL, whose words are not known here.
+func (c *Checks) unreadablePKCS12(err barbican.UnreadablePKCS12Error) error {
+	words := string(err)
+	if c.Release < release.Epoxy {
+		words = "[('" + words + "')]"
+	}
+	return fault.New(http.StatusBadRequest, "The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. "+
+		"In addition, make sure it does not require a pass phrase. Error: %s", words)
+}
+
+// unretrieved refuses references, if there are any.
+func unretrieved(refs []any) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", fault.Python(refs))
+	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", wire.Python(refs))
 }
 
 // checkAuthority refuses references to a certificate authority and its
@@ -76,7 +88,7 @@ func (c *Checks) checkAuthority(ca, crl string) error {
 		payloads[ref] = payload
 	}
 	if len(bad) > 0 {
-		return unreadable(bad)
+		return unretrieved(bad)
 	}
 	authority, err := parseAuthority(payloads[ca])
 	if err != nil {

@@ -10,22 +10,25 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // Document writes JSON objects straight into a buffer: a list of a thousand
 // load balancers takes milliseconds, and fields that nobody asked for are
 // never computed.
 type Document struct {
-	buf   []byte
-	minor int             // the API's minor version
-	only  map[string]bool // ?fields=; nil means all. Counts for the outermost resource only.
-	comma bool
+	buf     []byte
+	release release.Release
+	minor   int             // the API's minor version
+	only    map[string]bool // ?fields=; nil means all. Counts for the outermost resource only.
+	comma   bool
 }
 
 // NewDocument returns an empty document. fields are those wanted of the outermost
 // resource; none means all.
-func NewDocument(minor int, fields []string) *Document {
-	d := &Document{minor: minor}
+func NewDocument(r release.Release, minor int, fields []string) *Document {
+	d := &Document{release: r, minor: minor}
 	if len(fields) > 0 {
 		d.only = map[string]bool{}
 		for _, f := range fields {

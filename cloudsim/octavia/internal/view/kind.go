@@ -40,7 +40,8 @@ var (
 		sample: &model.Member{Pool: Pools.sample, Name: model.Share(""), Address: model.Share(""), Subnet: model.Share(""), MonitorAddress: model.Share("")},
 	}
 	Monitors = Kind[*model.Monitor]{
-		One: "healthmonitor", many: "healthmonitors", column: monitorColumn, sample: &model.Monitor{Pool: Pools.sample}, render: renderMonitor,
+		One: "healthmonitor", many: "healthmonitors", column: monitorColumn, sample: &model.Monitor{Pool: Pools.sample},
+		render: func(d *Document, m *model.Monitor) { renderMonitor(d, m, false) },
 	}
 	Policies = Kind[*model.L7Policy]{
 		One: "l7policy", many: "l7policies", column: policyColumn, sample: &model.L7Policy{Listener: Listeners.sample},

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // pageSize is the most that one answer lists.
@@ -63,14 +64,14 @@ func (k Kind[T]) List(d *Document, r *http.Request, query url.Values, rows []T, 
 	if limit > 0 && len(rows) > limit {
 		rows = rows[:limit]
 	}
-	if limit == 0 && len(rows) > 0 {
+	if limit == 0 && len(rows) > 0 && d.release < release.Epoxy {
 		return nil, fault.New(http.StatusInternalServerError, "'>=' not supported between instances of 'int' and 'NoneType'")
 	}
 	return k.page(d, r, query, rows, limit), nil
 }
 
 // pageLimit is the page's size, 0 if the client wants everything, which the real
-// service breaks on when there is something.
+// service before 2025.1 breaks on when there is something.
 func pageLimit(query url.Values) (int, error) {
 	text := query.Get("limit")
 	if !query.Has("limit") {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // The renderers write the members of one resource. full is the form of the
@@ -156,7 +157,7 @@ func renderPool(d *Document, p *model.Pool, full bool) {
 	d.refs("listeners", len(listeners), func(i int) uuid.UUID { return listeners[i].ID })
 	if full {
 		d.list("members", len(p.Members), func(i int) { renderMember(d, p.Members[i]) })
-		d.raw("healthmonitor", "null") // the real service leaves it out as well, see GET
+		renderNestedMonitor(d, p.Monitor)
 	} else {
 		d.refs("loadbalancers", 1, func(int) uuid.UUID { return p.LB.ID })
 		d.refs("members", len(p.Members), func(i int) uuid.UUID { return p.Members[i].ID })
@@ -168,6 +169,16 @@ func renderPool(d *Document, p *model.Pool, full bool) {
 		d.texts("tags", p.Tags)
 	}
 	renderPoolTLS(d, p)
+}
+
+// renderNestedMonitor writes the monitor of a pool in the answer to a fully populated create. Before 2025.1 the real service
+// leaves it out, see GET.
+func renderNestedMonitor(d *Document, m *model.Monitor) {
+	if m == nil || d.release < release.Epoxy {
+		d.raw("healthmonitor", "null")
+		return
+	}
+	d.nested("healthmonitor", func() { renderMonitor(d, m, true) })
 }
 
 func renderPoolPersistence(d *Document, p *model.Pool) {
@@ -236,7 +247,7 @@ func renderMember(d *Document, m *model.Member) {
 	}
 }
 
-func renderMonitor(d *Document, m *model.Monitor) {
+func renderMonitor(d *Document, m *model.Monitor, full bool) {
 	renderCommon(d, m, m.Name, m.AdminUp)
 	d.text("type", m.Kind)
 	d.number("delay", m.Delay)
@@ -246,7 +257,9 @@ func renderMonitor(d *Document, m *model.Monitor) {
 	d.optional("http_method", m.Method)
 	d.optional("url_path", m.Path)
 	d.optional("expected_codes", m.Codes)
-	d.refs("pools", 1, func(int) uuid.UUID { return m.Pool.ID })
+	if !full {
+		d.refs("pools", 1, func(int) uuid.UUID { return m.Pool.ID })
+	}
 	if d.since(5) {
 		d.texts("tags", m.Tags)
 	}
