@@ -41,8 +41,9 @@ const (
 	FeatureHTTPMonitorOnUDP
 	// FeatureHTTPMonitor: HTTP monitors. Any version, not ovn.
 	FeatureHTTPMonitor
-	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version,
-	// not ovn: it does not create them, and a change or deletion of one leaves the load balancer PENDING for ever.
+	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version, ovn since
+	// 2.30 (its release 8 of 2025.1). Before, ovn does not create them, and a change or deletion of one leaves the load
+	// balancer PENDING for ever; which of its releases between does not is not known.
 	FeatureCreateWithMonitors
 	// FeatureMonitor: health monitors that do no harm. Any version, ovn since 2.27. Before, with ovn, a load
 	// balancer with a monitor stays PENDING for ever once a listener is created, and cannot even be deleted; and
@@ -113,7 +114,7 @@ var features = map[Feature]struct {
 	FeatureSourceIPPort:                  {name: "source-ip-port", doc: "balancing method SOURCE_IP_PORT", since: Version{2, 13}},
 	FeatureHTTPMonitorOnUDP:              {name: "http-monitor-on-udp", doc: "health monitors of type HTTP for UDP ports", since: Version{2, 16}, notOVN: true},
 	FeatureHTTPMonitor:                   {name: "http-monitor", doc: "health monitors of type HTTP, for externalTrafficPolicy Local", since: Version{2, 0}, notOVN: true},
-	FeatureCreateWithMonitors:            {name: "create-with-monitors", doc: "health monitors in the call that creates a complete load balancer", since: Version{2, 0}, notOVN: true},
+	FeatureCreateWithMonitors:            {name: "create-with-monitors", doc: "health monitors in the call that creates a complete load balancer", since: Version{2, 0}, ovnSince: Version{2, 30}},
 	FeatureMonitor:                       {name: "monitor", doc: "health monitors", since: Version{2, 0}, ovnSince: Version{2, 27}},
 	FeatureSessionAffinity:               {name: "session-affinity", doc: "session affinity", since: Version{2, 0}, ovnSince: Version{2, 27}},
 	FeatureTimeouts:                      {name: "timeouts", doc: "timeouts", since: Version{2, 1}, notOVN: true},

@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -79,16 +80,18 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 			}
 		})
 	}
-	for version, want := range map[Version]bool{{2, 26}: false, {2, 27}: true} {
-		if got := (Capabilities{APIVersion: version, Provider: ProviderOVN}).Has(FeatureMonitor); got != want {
-			t.Errorf("provider ovn of version %s has monitors that do no harm: %v, want %v", version, got, want)
+	for feature, minor := range map[Feature]int{FeatureMonitor: 27, FeatureSessionAffinity: 27, FeatureCreateWithMonitors: 30} {
+		for version, want := range map[Version]bool{{2, minor - 1}: false, {2, minor}: true} {
+			if got := (Capabilities{APIVersion: version, Provider: ProviderOVN}).Has(feature); got != want {
+				t.Errorf("provider ovn of version %s has feature %v: %v, want %v", version, features[feature].name, got, want)
+			}
 		}
-	}
-	if !(Capabilities{APIVersion: Version{2, 0}, Provider: "amphora"}).Has(FeatureMonitor) {
-		t.Error("amphorae of version 2.0 lack monitors")
-	}
-	if needs := FeatureMonitor.Needs(); !strings.Contains(needs, "2.27 with provider ovn") {
-		t.Errorf("Needs() = %q does not say when provider ovn got it", needs)
+		if !(Capabilities{APIVersion: Version{2, 0}, Provider: "amphora"}).Has(feature) {
+			t.Errorf("amphorae of version 2.0 lack feature %s", features[feature].name)
+		}
+		if needs, when := feature.Needs(), fmt.Sprintf("2.%d with provider ovn", minor); !strings.Contains(needs, when) {
+			t.Errorf("Needs() = %q does not say %s", needs, when)
+		}
 	}
 	if (Capabilities{APIVersion: Version{9, 9}}).Has(Feature(999)) {
 		t.Error("an unknown feature is there")

@@ -179,18 +179,33 @@ func (s *stage) needsPackets() {
 // needsOctavia skips the rest of a test where the cloud's Octavia has only older API versions than this one.
 func (s *stage) needsOctavia(version string) {
 	s.t.Helper()
+	if !slices.Contains(s.octaviaVersions(), "v"+version) {
+		s.t.Skipf("Octavia has no API version %s", version)
+	}
+}
+
+// notAfter skips the rest of a test where the cloud's Octavia has newer API versions than this one.
+func (s *stage) notAfter(version string) {
+	s.t.Helper()
+	if all := s.octaviaVersions(); all[len(all)-1] != "v"+version {
+		s.t.Skipf("Octavia has API version %s, after %s", all[len(all)-1], version)
+	}
+}
+
+// octaviaVersions are the API versions of the cloud's Octavia, the oldest first.
+func (s *stage) octaviaVersions() []string {
+	s.t.Helper()
 	var answer struct {
 		Versions []struct{ ID string }
 	}
 	if err := s.cloud.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/", nil, &answer); err != nil {
 		s.t.Fatal(err)
 	}
+	var all []string
 	for _, v := range answer.Versions {
-		if v.ID == "v"+version {
-			return
-		}
+		all = append(all, v.ID)
 	}
-	s.t.Skipf("Octavia has no API version %s", version)
+	return all
 }
 
 // call makes a request to Octavia, Neutron or Barbican (cloudsim.LoadBalancer,

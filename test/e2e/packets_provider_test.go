@@ -12,17 +12,51 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// oldOVN is provider ovn of the age at which its health monitors do harm.
+// oldOVN is provider ovn of the age at which its health monitors do harm. A real cloud may have a newer one, see notAfter.
 func oldOVN(t *testing.T) settings {
 	t.Helper()
 	onlyWithProvider(t, "ovn", "the monitors of amphorae do no harm")
 	return settings{cloud: cloudsim.Options{Provider: "ovn", APIVersion: "2.26"}, conf: []string{"lb-provider=ovn"}}
 }
 
+// newOVN is provider ovn of 2025.1, which makes monitors as all others do.
+func newOVN(t *testing.T) settings {
+	t.Helper()
+	onlyWithProvider(t, "ovn", "other providers always made monitors in the call that creates the load balancer")
+	return settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Epoxy, APIVersion: "2.30"}, conf: []string{"lb-provider=ovn"}}
+}
+
+func TestProviderOVNMakesMonitorsInTheCallThatCreatesTheLoadBalancer(t *testing.T) {
+	s := newStage(t, newOVN(t))
+	s.needsOctavia("2.30")
+	s.waitUntilIdle()
+	s.resetCalls()
+	web := s.service("web", tcp(8080, 8081), annotated(monitorKey, "true"))
+	address := web.waitUntilProgrammed()
+	for _, w := range s.writes() {
+		if strings.Contains(w, "/healthmonitors") {
+			t.Errorf("the cloud was written to: %s", w)
+		}
+	}
+	usual := &monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}
+	web.waitForTree(all(ports("TCP/8080", "TCP/8081"), monitored(usual)))
+	visitor := s.visit(address, 8080)
+	web.change(tcp(8082))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8081", "TCP/8082"), monitored(usual)))
+	web.change(without(8081))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8082"), monitored(usual)))
+	web.change(annotated(monitorKey, "false"))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8082"), monitored(nil)))
+	s.waitForAnswersThrough(address, 8082, s.addresses("a", "b")...)
+	s.requireNoFailedRequest(visitor)
+}
+
 func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
 	s := newStage(t, oldOVN(t))
+	s.notAfter("2.26")
 	web := s.service("web", tcp(8080), udp(5300), annotated(monitorKey, "true"))
 	t.Log(web.waitForCondition(accepted, conditionFalse, "HealthMonitorUnsupported").Message)
 	web.waitForCondition(programmed, conditionFalse, "NotAccepted")
@@ -40,6 +74,7 @@ func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing
 
 func TestSessionAffinityThatProviderOVNDoesNotCarryOutIsTold(t *testing.T) {
 	s := newStage(t, oldOVN(t))
+	s.notAfter("2.26")
 	web := s.service("web", tcp(8080), sticky(90))
 	t.Log(web.waitForCondition(accepted, conditionFalse, "SessionAffinityUnsupported").Message)
 	s.waitForAnswersThrough(web.address(), 8080, s.addresses("a", "b")...)
