@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // two are two ports, each with a member and a monitor.
@@ -103,6 +105,22 @@ func TestOVNLetsAPoolWithAMonitorItNeverMadeBeDeleted(t *testing.T) {
 	c.settled(lb, c.call("DELETE", "/pools/"+c.named("pools", "p80"), ""))
 	c.call("DELETE", "/loadbalancers/"+lb+"?cascade=true", "").must(http.StatusNoContent)
 	c.await(lb, "")
+}
+
+func TestOVNOfLaterReleasesFinishesWhatIsAboveAMonitor(t *testing.T) {
+	c := newCloud(t, Options{Provider: "ovn", Release: release.Epoxy})
+	lb := c.create(two("SOURCE_IP_PORT"))
+	listener, pool := c.named("listeners", "l80"), c.named("pools", "p80")
+	reach := func(want string) {
+		t.Helper()
+		c.wait("listener, pool and monitor are "+want, func() bool { return c.parts(listener, pool) == want })
+	}
+	reach("ACTIVE ACTIVE ACTIVE")
+	monitor := c.call("GET", "/pools/"+pool, "").str("pool.healthmonitor_id")
+	c.settled(lb, c.call("PUT", "/healthmonitors/"+monitor, `{"healthmonitor": {"delay": 6}}`))
+	reach("ACTIVE ACTIVE ACTIVE")
+	c.settled(lb, c.call("DELETE", "/healthmonitors/"+monitor, ""))
+	reach("ACTIVE ACTIVE none")
 }
 
 func TestOVNForgetsTheListenersAboveAMonitor(t *testing.T) {

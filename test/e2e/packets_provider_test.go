@@ -42,14 +42,18 @@ func TestProviderOVNMakesMonitorsInTheCallThatCreatesTheLoadBalancer(t *testing.
 		}
 	}
 	usual := &monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}
-	web.waitForTree(all(ports("TCP/8080", "TCP/8081"), monitored(usual)))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8081"), monitored(usual), s.finished))
 	visitor := s.visit(address, 8080)
 	web.change(tcp(8082))
 	web.waitForTree(all(ports("TCP/8080", "TCP/8081", "TCP/8082"), monitored(usual)))
 	web.change(without(8081))
 	web.waitForTree(all(ports("TCP/8080", "TCP/8082"), monitored(usual)))
 	web.change(annotated(monitorKey, "false"))
-	web.waitForTree(all(ports("TCP/8080", "TCP/8082"), monitored(nil)))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8082"), monitored(nil), s.finished))
+	web.waitUntilProgrammed()
+	web.change(annotated(monitorKey, "true"))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8082"), monitored(usual), s.finished))
+	web.waitUntilProgrammed()
 	s.waitForAnswersThrough(address, 8082, s.addresses("a", "b")...)
 	s.requireNoFailedRequest(visitor)
 }

@@ -165,22 +165,3 @@ func TestPortsAreMadeOneByOneWhereTheOperatorSaysSo(t *testing.T) {
 	}
 	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }
-
-// Provider ovn never makes the monitors of a load balancer that one call makes,
-// and does not finish the listeners above a monitor that comes or goes later.
-func TestMonitorsOfProviderOVNComeAndGo(t *testing.T) {
-	simulatorOnly(t, "a real OVN cannot make monitors without a distributed port to ask from")
-	s := newStage(t, settings{cloud: cloudsim.Options{Provider: "ovn"}, conf: []string{"lb-provider=ovn", "lb-method=SOURCE_IP_PORT"}})
-	web := s.service("web", tcp(8080, 8081), annotated(monitorKey, "true"))
-	address := web.waitUntilProgrammed()
-	there := monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3})
-	web.waitForTree(all(ports("TCP/8080", "TCP/8081"), there, s.finished))
-	visitor := s.visit(address, 8080)
-	web.change(annotated(monitorKey, "false"))
-	web.waitForTree(all(ports("TCP/8080", "TCP/8081"), monitored(nil), s.finished))
-	web.waitUntilProgrammed()
-	web.change(annotated(monitorKey, "true"))
-	web.waitForTree(all(ports("TCP/8080", "TCP/8081"), there, s.finished))
-	web.waitUntilProgrammed()
-	s.requireNoFailedRequest(visitor)
-}

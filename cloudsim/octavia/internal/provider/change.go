@@ -103,12 +103,12 @@ func ActiveBesides(lb *model.LoadBalancer, touched []*model.Object) []*model.Obj
 }
 
 // AboveMonitor returns what a change of the pool's monitor puts into PENDING_UPDATE, and
-// what of it becomes ACTIVE afterwards. Provider ovn does not say so of the listeners,
-// and when the monitor is deleted it says so of the first pool that it finds, not of
-// this one.
-func AboveMonitor(p *model.Pool, deletes bool) (pending, finished []*model.Object) {
+// what of it becomes ACTIVE afterwards: the whole tree since 2025.1. Before, provider ovn
+// does not say so of the listeners, and when the monitor is deleted it says so of the first
+// pool that it finds, not of this one.
+func AboveMonitor(p *model.Pool, wholeTree, deletes bool) (pending, finished []*model.Object) {
 	pending = AbovePool(p)
-	if p.LB.Provider != OVN {
+	if p.LB.Provider != OVN || wholeTree {
 		return pending, pending
 	}
 	if !deletes {

@@ -106,7 +106,7 @@ func (c *Change) touchPool(p *model.Pool) {
 
 // touchMonitored is touchPool for a change of the pool's monitor.
 func (c *Change) touchMonitored(m *model.Monitor, deletes bool) {
-	pending, finished := provider.AboveMonitor(m.Pool, deletes)
+	pending, finished := provider.AboveMonitor(m.Pool, c.state.options.WholeTree, deletes)
 	for _, o := range pending {
 		c.state.mark(o, model.PendingUpdate)
 	}

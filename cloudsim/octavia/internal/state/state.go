@@ -17,7 +17,8 @@ import (
 type Options struct {
 	DefaultQuota                  map[string]int // by resource
 	StuckChildren, MonitorsReport bool
-	// WholeTree is whether a fully populated create brings all that it makes to ACTIVE.
+	// WholeTree is whether a fully populated create brings all that it makes to ACTIVE, and a change of a monitor all that is
+	// above it.
 	WholeTree bool
 	// LateChildren is whether provider ovn reports what a change was about only after its load balancer is ACTIVE.
 	LateChildren bool
