@@ -224,7 +224,8 @@ func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
 var writers = []string{"admin", "manager", "member", "_member_", "Member", "load-balancer_member", "load-balancer_admin"}
 
 func checkRoles(f facts, login diagnosis.Login, r *diagnosis.Result) {
-	const assign = "Assign a role: `openstack role add --user USER --project PROJECT load-balancer_member`, and member. Application credentials have the roles of their creation: create another one."
+	const assign = "Assign a role: `openstack role add --user USER --project PROJECT member`, and load-balancer_member if Octavia's policy requires it: " +
+		"that of OpenStack 2022.2 does, that of 2025.1 does not. Application credentials have the roles of their creation: create another one."
 	if len(login.Roles) > 0 && !slices.ContainsFunc(login.Roles, func(role string) bool { return slices.Contains(writers, role) }) {
 		r.Found(diagnosis.Error, "the only roles are "+joined(login.Roles), "By default, these roles may not create load balancers and floating IPs.", assign)
 	}

@@ -146,8 +146,9 @@ var ofTheLogin = []situation{
 		check: diagnosis.Credentials, status: diagnosis.Error, what: "list loadbalancers: 401", do: "Create another application credential with `kube-octavia credential create`", also: ofReaders},
 	{name: "The only role is reader", arise: asNew("reader"),
 		check: diagnosis.Credentials, status: diagnosis.Error, what: "the only roles are reader", do: "openstack role add", also: ofReaders},
-	{name: "No role for Octavia", arise: asNew("reader"),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "list loadbalancers: 403: Policy does not allow", do: "load-balancer_member", lie: "does not need", also: ofReaders},
+	{name: "No role for Octavia", arise: asNew("creator"),
+		check: diagnosis.Credentials, status: diagnosis.Error, what: "list loadbalancers: 403: Policy does not allow", do: "load-balancer_member", lie: "does not need",
+		also: append([]diagnosis.Check{diagnosis.Networks, diagnosis.SecurityGroups}, ofReaders...)}, // Neutron of 2025.1 does not let it read either
 	{name: "The clock of this machine is behind", arise: func(s *setup) {
 		s.throughProxy(func(answer *http.Response, _ map[string]any) {
 			answer.Header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))

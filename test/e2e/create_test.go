@@ -102,6 +102,7 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
+	web.waitUntilNoted() // provider ovn may be late
 	object := web.now()
 	want := []corev1.LoadBalancerIngress{{IP: address, IPMode: s.keptIPMode(corev1.LoadBalancerIPModeVIP)}}
 	if d := cmp.Diff(want, object.Status.LoadBalancer.Ingress); d != "" {

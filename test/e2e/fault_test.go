@@ -90,6 +90,7 @@ func TestRestartedControllerChangesNothingThatIsAsItShouldBe(t *testing.T) {
 	address := web.waitUntilProgrammed()
 	web.waitForCondition(serving, conditionTrue, "NotMonitored")
 	web.requireEvents([]string{"Programmed"}, "Programmed")
+	web.waitUntilNoted() // provider ovn may be late
 	s.stop()
 	object, events := web.now(), len(web.events())
 	s.resetCalls()

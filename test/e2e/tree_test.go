@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +16,18 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 )
+
+// tagSet are the tags of an object, sorted: Octavia shows them in an order that depends on its release.
+type tagSet []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *tagSet) UnmarshalJSON(text []byte) error {
+	var all []string
+	err := json.Unmarshal(text, &all)
+	slices.Sort(all)
+	*s = all
+	return err
+}
 
 // tree is a load balancer with all below it, as Octavia's API shows it.
 type tree struct {
@@ -33,7 +46,7 @@ type tree struct {
 		Subnet  string `json:"subnet_id"`
 		Address string `json:"ip_address"`
 	} `json:"additional_vips"`
-	Tags      []string
+	Tags      tagSet
 	Listeners []listener `json:"-"`
 	// Unused are the pools that are no listener's.
 	Unused []pool `json:"-"`
@@ -52,7 +65,7 @@ type listener struct {
 	SNI         []string          `json:"sni_container_refs"`
 	PoolID      string            `json:"default_pool_id"`
 	Status      string            `json:"provisioning_status"`
-	Tags        []string
+	Tags        tagSet
 	Pool        *pool `json:"-"`
 }
 
@@ -74,7 +87,7 @@ type pool struct {
 		Timeout int    `json:"persistence_timeout"`
 	} `json:"session_persistence"`
 	MonitorID string `json:"healthmonitor_id"`
-	Tags      []string
+	Tags      tagSet
 	Members   []member `json:"-"`
 	Monitor   *monitor `json:"-"`
 }
@@ -101,7 +114,7 @@ type monitor struct {
 	Down     int    `json:"max_retries_down"`
 	Path     string `json:"url_path"`
 	Expected string `json:"expected_codes"`
-	Tags     []string
+	Tags     tagSet
 }
 
 // trees are the load balancers with the name. While one is being deleted parts

@@ -54,7 +54,8 @@ type Cloud struct {
 	Nodes map[string]Server `json:"nodes"`
 	// DataPlane is where packets flow; nil where none do.
 	DataPlane *DataPlane `json:"data_plane"`
-	// Socket is where the cloud's database answers.
+	// State is where the cloud has its state, and Socket where its database answers.
+	State  string `json:"state"`
 	Socket string `json:"mysql_socket"`
 }
 
@@ -96,7 +97,7 @@ func Load(stateDir string) (*Cloud, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no OpenStack was brought up in %s: %w: run `make openstack-up`", stateDir, err)
 	}
-	c := &Cloud{Provider: "amphora", Release: "2022.2", Patched: true, Socket: filepath.Join(stateDir, "run", "mysql.sock")}
+	c := &Cloud{Provider: "amphora", Release: "2022.2", Patched: true, State: stateDir, Socket: filepath.Join(stateDir, "run", "mysql.sock")}
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -24,9 +26,13 @@ func (c *Cloud) SQL(ctx context.Context, database, statements string) error {
 	return nil
 }
 
+// mariadb is the client of the cloud's release, which the machine itself may not have. Tests are two folders below the root
+// of the repository.
 func (c *Cloud) mariadb(ctx context.Context, database string) *exec.Cmd {
-	return exec.CommandContext(ctx, "mariadb", "--no-defaults", "--user=root", "--socket="+c.Socket,
-		"--skip-column-names", "--unbuffered", database)
+	command := exec.CommandContext(ctx, filepath.Join("..", "..", "hack", "openstack", "run.sh"), "mariadb", "--no-defaults", "--user=root",
+		"--socket="+c.Socket, "--skip-column-names", "--unbuffered", database)
+	command.Env = append(os.Environ(), "OPENSTACK_STATE="+c.State)
+	return command
 }
 
 // Hold keeps Octavia's worker from ending what it does with amphorae, so that
