@@ -4,7 +4,6 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,18 +15,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 )
-
-// tagSet are the tags of an object, sorted: Octavia shows them in an order that depends on its release.
-type tagSet []string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *tagSet) UnmarshalJSON(text []byte) error {
-	var all []string
-	err := json.Unmarshal(text, &all)
-	slices.Sort(all)
-	*s = all
-	return err
-}
 
 // tree is a load balancer with all below it, as Octavia's API shows it.
 type tree struct {
@@ -46,7 +33,7 @@ type tree struct {
 		Subnet  string `json:"subnet_id"`
 		Address string `json:"ip_address"`
 	} `json:"additional_vips"`
-	Tags      tagSet
+	Tags      []string
 	Listeners []listener `json:"-"`
 	// Unused are the pools that are no listener's.
 	Unused []pool `json:"-"`
@@ -65,7 +52,7 @@ type listener struct {
 	SNI         []string          `json:"sni_container_refs"`
 	PoolID      string            `json:"default_pool_id"`
 	Status      string            `json:"provisioning_status"`
-	Tags        tagSet
+	Tags        []string
 	Pool        *pool `json:"-"`
 }
 
@@ -87,7 +74,7 @@ type pool struct {
 		Timeout int    `json:"persistence_timeout"`
 	} `json:"session_persistence"`
 	MonitorID string `json:"healthmonitor_id"`
-	Tags      tagSet
+	Tags      []string
 	Members   []member `json:"-"`
 	Monitor   *monitor `json:"-"`
 }
@@ -114,7 +101,7 @@ type monitor struct {
 	Down     int    `json:"max_retries_down"`
 	Path     string `json:"url_path"`
 	Expected string `json:"expected_codes"`
-	Tags     tagSet
+	Tags     []string
 }
 
 // trees are the load balancers with the name. While one is being deleted parts
@@ -128,11 +115,15 @@ func (c *cloud) trees(name string) []tree {
 	return balancers
 }
 
-// balancers are the load balancers with the name, without what is below them.
+// balancers are the load balancers with the name, without what is below them. The tags of all objects are sorted here: they
+// are a set, which each release of Octavia shows in an order of its own.
 func (c *cloud) balancers(name string) []tree {
 	c.t.Helper()
 	var answer struct{ LoadBalancers []tree }
 	c.octavia(http.MethodGet, "loadbalancers?name="+url.QueryEscape(name), nil, &answer)
+	for _, l := range answer.LoadBalancers {
+		slices.Sort(l.Tags)
+	}
 	return answer.LoadBalancers
 }
 
@@ -144,9 +135,13 @@ func (c *cloud) fill(t *tree) {
 	c.octavia(http.MethodGet, "listeners?loadbalancer_id="+t.ID, nil, &listeners)
 	c.octavia(http.MethodGet, "pools?loadbalancer_id="+t.ID, nil, &pools)
 	t.Listeners = listeners.Listeners
+	for _, l := range t.Listeners {
+		slices.Sort(l.Tags)
+	}
 	used := map[string]bool{}
 	for i := range pools.Pools {
 		p := &pools.Pools[i]
+		slices.Sort(p.Tags)
 		p.Members, p.Monitor = c.members(p.ID), c.monitor(p.MonitorID)
 		for j := range t.Listeners {
 			if t.Listeners[j].PoolID == p.ID {
@@ -178,6 +173,7 @@ func (c *cloud) monitor(id string) *monitor {
 	if id == "" || c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/healthmonitors/"+id, nil, &answer) != nil {
 		return nil
 	}
+	slices.Sort(answer.HealthMonitor.Tags)
 	return answer.HealthMonitor
 }
 
