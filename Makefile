@@ -143,10 +143,9 @@ ui: ## Build the topology page of its sources (npm): internal/ui/web/dist, which
 	cd $(UI) && npm ci --no-progress && npm run check && npm run build
 
 .PHONY: test-ui
-test-ui: kube $(if $(RACE),need-cc) ## Test the topology page with a headless Chromium
-#? RACE=1         with the race detector (needs a C compiler)
+test-ui: kube ## Test the topology page with a headless Chromium
 #? SCREENSHOTS=docs/images  also write the screenshots of the documentation
-	cd test/browser && $(GO) test $(if $(RACE),-race) -count 1 -timeout 20m ./... $(if $(SCREENSHOTS),-screenshots='$(abspath $(SCREENSHOTS))')
+	cd test/browser && $(GO) test -count 1 -timeout 20m ./... $(if $(SCREENSHOTS),-screenshots='$(abspath $(SCREENSHOTS))')
 
 .PHONY: test-race
 test-race: ## Same as make test RACE=1
