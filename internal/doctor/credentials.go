@@ -220,7 +220,8 @@ func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
 	}
 }
 
-// writers are the roles to which the default policies of Octavia and Neutron give the right to write.
+// writers are the roles to which the default policies of Octavia and Neutron, of any release, give the right to write. With
+// Octavia's of 2025.1, load-balancer_member alone gives none, but a cloud may keep the former policy.
 var writers = []string{"admin", "manager", "member", "_member_", "Member", "load-balancer_member", "load-balancer_admin"}
 
 func checkRoles(f facts, login diagnosis.Login, r *diagnosis.Result) {

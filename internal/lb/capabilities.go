@@ -43,7 +43,7 @@ const (
 	FeatureHTTPMonitor
 	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version, ovn since
 	// 2.30 (its release 8 of 2025.1). Before, ovn does not create them, and a change or deletion of one leaves the load
-	// balancer PENDING for ever; which of its releases between does not is not known.
+	// balancer PENDING for ever; it is not known which of the releases between do.
 	FeatureCreateWithMonitors
 	// FeatureMonitor: health monitors that do no harm. Any version, ovn since 2.27. Before, with ovn, a load
 	// balancer with a monitor stays PENDING for ever once a listener is created, and cannot even be deleted; and
@@ -94,7 +94,7 @@ const (
 	// FeatureCertificatesWithoutCommonName: certificates with names of hosts only. 2.30, not ovn. Octavia 11 reads the first
 	// common name without a check that there is one, refuses the certificate, and leaves behind what it created for the
 	// request (get_host_names in common/tls_utils/cert_parser.py). Octavia 16, which has API version 2.30, was seen to take
-	// one; which releases between do is not known.
+	// one; it is not known which of the releases between do.
 	FeatureCertificatesWithoutCommonName
 )
 

@@ -22,7 +22,6 @@ func TestDetailsOfManyLoadBalancersAreReadAtOnce(t *testing.T) {
 		var b octavia.Listed
 		b.Bare.ID = fmt.Sprintf("lb-%d", i)
 		all = append(all, b)
-		w.lists.details[b.Bare.ID] = detail{health: "OFFLINE", version: "1"}
 	}
 	gone := &openstack.Error{Class: openstack.Gone, Status: http.StatusNotFound}
 	bad := errors.New("no answer")
@@ -41,8 +40,8 @@ func TestDetailsOfManyLoadBalancersAreReadAtOnce(t *testing.T) {
 		{"one does not answer", map[string]error{"lb-7": bad}, bad},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for id := range w.lists.details {
-				w.lists.details[id] = detail{health: "OFFLINE", version: "1"}
+			for _, b := range all {
+				w.lists.details[b.Bare.ID] = detail{health: "OFFLINE", version: "1"}
 			}
 			fail = c.fail
 			if err := w.each(t.Context(), all, read); !errors.Is(err, c.want) {

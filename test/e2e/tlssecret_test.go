@@ -48,6 +48,7 @@ func (s *stage) pair(left time.Duration) (certificate, key []byte) {
 	return s.pairOf(pkix.Name{CommonName: "web.example.test"}, left)
 }
 
+// pairOf is pair with another subject.
 func (s *stage) pairOf(subject pkix.Name, left time.Duration) (certificate, key []byte) {
 	s.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -322,7 +323,7 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 	s.readNoOtherSecret()
 }
 
-// As ACME authorities issue them by now.
+// ACME authorities issue such certificates.
 func TestACertificateWithoutACommonNameIsUsedWhereOctaviaTakesIt(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	s := newStage(t, settings{password: true, cloud: cloudsim.Options{Release: release.Epoxy, APIVersion: "2.30"}})
