@@ -190,21 +190,29 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 }
 
 // traffic returns what condition Serving depends on. It costs no call: what it does not know is unknown.
+//
+// Members that depend on endpoints are compared with the endpoints that the pass read. Endpoints that came during the pass have
+// no members yet, and a Service that was created together with its Pods would warn that its nodes are excluded.
 func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decision) status.Traffic {
 	if !f.Serves || !d.Goal.Known {
 		return status.Traffic{}
 	}
-	endpoints, err := r.Endpoints(ctx, f.Service)
-	return status.Traffic{
-		Known:      err == nil,
+	t := status.Traffic{
+		Known:      true,
 		Ports:      f.Service.Spec.Ports,
 		Owner:      f.Owner(),
 		Wanted:     d.Goal.Wanted.LoadBalancer,
-		Slices:     endpoints,
+		Slices:     d.Goal.Input.Slices,
 		PoolHealth: r.Memory.PoolHealth(),
 		Pods:       r.PodTargets(f.Service),
 		Local:      f.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
 	}
+	read := d.Goal.Input.Service != nil && (t.Pods || t.Local)
+	if !read {
+		endpoints, err := r.Endpoints(ctx, f.Service)
+		t.Slices, t.Known = endpoints, err == nil
+	}
+	return t
 }
 
 // replacing reports whether a load balancer is being replaced, so that the published address

@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -14,9 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
@@ -52,6 +56,22 @@ func (v *service) waitUntilServing() {
 	if err := wait.Run(); err != nil {
 		v.t.Fatalf("kubectl wait: %v\n%s\nconditions: %+v", err, out.String(), v.now().Status.Conditions)
 	}
+}
+
+// waitForEndpoints waits until the Service has one EndpointSlice, with so many endpoints.
+func (v *service) waitForEndpoints(want int) {
+	v.t.Helper()
+	endpointSlices := v.client.DiscoveryV1().EndpointSlices(v.namespace)
+	v.eventually(func() error {
+		all, err := endpointSlices.List(v.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + v.name})
+		if err != nil {
+			return err
+		}
+		if n := len(all.Items); n != 1 || len(all.Items[0].Endpoints) != want {
+			return fmt.Errorf("%d slices, want one with %d endpoints", n, want)
+		}
+		return nil
+	})
 }
 
 func TestAServiceWithoutNodesSaysThatItDoesNotServe(t *testing.T) {
@@ -139,6 +159,29 @@ func TestTheLastEndpointsNodeLeavesAndComesBack(t *testing.T) {
 	web.requireEvents(servingReasons, "UnAvailableLoadBalancer", "Serving", "NoEndpoints", "Serving")
 }
 
+func TestTheFirstEndpointThatComesDuringTheCreateIsNoWarning(t *testing.T) {
+	simulatorOnly(t, "the creation of the load balancer takes long")
+	for name, conf := range map[string][]string{"nodes": nil, "Pods": {"target-type=pod"}} {
+		t.Run(name+" as members", func(t *testing.T) {
+			s := newStage(t, settings{podless: true, conf: conf})
+			faults := s.cloud.Faults()
+			held := faults.Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers", Kind: wire.FaultHang, Times: 1})
+			web := s.service("web", tcp(8080), local)
+			s.eventually(func() error {
+				if faults.Held() == 0 {
+					return errors.New("the create has not begun")
+				}
+				return nil
+			})
+			s.runPod("only", "a")
+			web.waitForEndpoints(1)
+			faults.Remove(held)
+			web.waitForCondition(serving, conditionTrue, "NotMonitored")
+			web.requireEvents(servingReasons)
+		})
+	}
+}
+
 func TestAServiceWithPodsAsMembersSaysWhetherItServes(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{podless: true, conf: []string{"target-type=pod"}})
@@ -159,17 +202,7 @@ func TestAServiceThatIsUnchangedIsNotWrittenForItsEndpoints(t *testing.T) {
 	before := web.now().Status.Conditions
 	s.resetCalls()
 	s.runPod("third", "a")
-	slices := s.client.DiscoveryV1().EndpointSlices(s.namespace)
-	s.eventually(func() error {
-		all, err := slices.List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
-		if err != nil {
-			return err
-		}
-		if n := len(all.Items); n != 1 || len(all.Items[0].Endpoints) != 3 {
-			return fmt.Errorf("%d slices, want one with 3 endpoints", n)
-		}
-		return nil
-	})
+	web.waitForEndpoints(3)
 	web.change(touched("now")) // a pass that is sure to follow
 	s.waitUntilIdle()
 	s.requireCallsAtMost("another endpoint", 0)
