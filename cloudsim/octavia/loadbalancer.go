@@ -61,11 +61,14 @@ func createLoadBalancer(r *request) (answer, error) {
 	}
 	r.state.RLock()
 	lb, err := r.checks.NewLoadBalancer(v, project)
+	if err == nil {
+		lb.VIPGroups, lb.VIPIsDirect = groups, r.checks.FlavorHas(lb.Flavor, provider.SRIOVForVIP)
+		err = validate.CheckVIPType(lb, groups)
+	}
 	r.state.RUnlock()
 	if err != nil {
 		return answer{}, err
 	}
-	lb.VIPGroups = groups
 	if err := allocateVIP(r, lb, vip); err != nil {
 		return answer{}, err
 	}
@@ -131,7 +134,7 @@ func updateLoadBalancer(r *request, lb *model.LoadBalancer, v schema.Values) err
 		return err
 	}
 	groups := slices.Compact(slices.Sorted(slices.Values(v.Texts("vip_sg_ids"))))
-	if err := validate.CheckVIPGroups(lb, groups); err != nil {
+	if err := validate.CheckVIPType(lb, groups); err != nil {
 		return err
 	}
 	c := r.state.Begin(r.Context(), lb, model.PendingUpdate)

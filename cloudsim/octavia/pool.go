@@ -13,6 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 var poolResource = &resource[*model.Pool]{
@@ -45,7 +46,7 @@ func createPool(r *request, v schema.Values) (*model.Pool, error) {
 	if len(v.Objects("members")) > 0 || v.Object("healthmonitor") != nil {
 		return nil, fault.ErrNestedCreate
 	}
-	if err := provider.CheckPool(p); err != nil {
+	if err := provider.CheckPool(p, r.checks.Release >= release.Newest); err != nil {
 		return nil, err
 	}
 	r.state.Begin(r.Context(), lb, model.PendingUpdate).CreatePool(p, l)
@@ -80,7 +81,7 @@ func updatePool(r *request, p *model.Pool, v schema.Values) error {
 	if err := validate.CheckMutable(p.LB); err != nil {
 		return err
 	}
-	if err := provider.CheckPool(&changed); err != nil {
+	if err := provider.CheckPool(&changed, r.checks.Release >= release.Newest); err != nil {
 		return err
 	}
 	r.state.Begin(r.Context(), p.LB, model.PendingUpdate).UpdatePool(p, changed)

@@ -32,7 +32,7 @@ func (k offers) profileResource() *resource[*model.Profile] {
 		if err := r.mayAdmin(); err != nil {
 			return err
 		}
-		return provider.CheckProfile(v.Text("provider_name"), v.Text(k.dataKey), k.dataKey)
+		return provider.CheckProfile(v.Text("provider_name"), v.Text(k.dataKey), k.dataKey, r.checks.Minor)
 	}
 	res.create = func(r *request, v schema.Values) (*model.Profile, error) {
 		p := &model.Profile{Object: model.NewObject(r.state.Now(), nil), Name: v.Text("name"), Provider: v.Text("provider_name"), Data: v.Text(k.dataKey)}
@@ -60,7 +60,7 @@ func (k offers) updateProfile(r *request, p *model.Profile, v schema.Values) err
 	v.Set("name", &changed.Name)
 	v.Set("provider_name", &changed.Provider)
 	v.Set(k.dataKey, &changed.Data)
-	if err := provider.CheckProfile(changed.Provider, changed.Data, k.dataKey); err != nil {
+	if err := provider.CheckProfile(changed.Provider, changed.Data, k.dataKey, r.checks.Minor); err != nil {
 		return err
 	}
 	*p = changed

@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,6 +42,15 @@ func TestTheRolesOfKeystoneCountSince2025AndThoseOfOctaviaBefore(t *testing.T) {
 				t.Errorf("%s in %s (-want +got):\n%s", role, r, diff)
 			}
 		}
+	}
+}
+
+func TestProviderOVNBalancesBySourceAddressSinceItsRelease11(t *testing.T) {
+	for r, want := range map[release.Release]int{release.Zed: http.StatusNotImplemented, release.Epoxy: http.StatusNotImplemented, release.Newest: http.StatusCreated} {
+		c := newCloud(t, Options{Release: r, Provider: "ovn"})
+		c.post(two("SOURCE_IP")).must(want)
+		lb := c.create(`"name": "plain"`)
+		c.call("POST", "/pools", fmt.Sprintf(`{"pool": {"loadbalancer_id": %q, "protocol": "TCP", "lb_algorithm": "SOURCE_IP"}}`, lb)).must(want)
 	}
 }
 

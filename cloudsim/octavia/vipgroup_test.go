@@ -33,7 +33,7 @@ func (c *cloud) groupsOfVIP(lb string) string {
 	return fmt.Sprint(c.askNeutron(admin, "GET", "/ports/"+port, "").must(http.StatusOK).get("port.security_groups"))
 }
 
-func TestSecurityGroupsOfAVIPAreOnItsPortAndExcludeSourceRanges(t *testing.T) {
+func TestSecurityGroupsOfAVIPAreOnItsPortInPlaceOfSourceRanges(t *testing.T) {
 	c := newCloud(t, Options{APIVersion: "2.29"})
 	group := c.group(alice)
 	listener := func(cidrs string) string {
@@ -44,7 +44,7 @@ func TestSecurityGroupsOfAVIPAreOnItsPortAndExcludeSourceRanges(t *testing.T) {
 	if got := c.groupsOfVIP(lb); !strings.Contains(got, group) {
 		t.Errorf("the port has groups %s, want also %s", got, group)
 	}
-	const both = "allowed_cidrs of listeners and vip_sg_ids of their load balancer cannot be used together."
+	const both = "Allowed CIDRs are not allowed when using custom VIP Security Groups."
 	c.post(groups + ", " + listener(`, "allowed_cidrs": ["0.0.0.0/0"]`)).must(http.StatusBadRequest)
 	c.call("PUT", "/listeners/"+c.named("listeners", "l"), `{"listener": {"allowed_cidrs": ["10.0.0.0/8"]}}`).refused(http.StatusBadRequest, "Validation failure: "+both)
 	c.settled(lb, c.call("PUT", "/loadbalancers/"+lb, `{"loadbalancer": {"vip_sg_ids": null}}`))
@@ -52,7 +52,8 @@ func TestSecurityGroupsOfAVIPAreOnItsPortAndExcludeSourceRanges(t *testing.T) {
 		t.Errorf("the port still has groups %s", got)
 	}
 	c.settled(lb, c.call("PUT", "/listeners/"+c.named("listeners", "l"), `{"listener": {"allowed_cidrs": ["10.0.0.0/8"]}}`))
-	c.call("PUT", "/loadbalancers/"+lb, `{"loadbalancer": {`+groups+`}}`).refused(http.StatusBadRequest, "Validation failure: "+both)
+	c.settled(lb, c.call("PUT", "/loadbalancers/"+lb, `{"loadbalancer": {`+groups+`}}`))
+	c.call("PUT", "/listeners/"+c.named("listeners", "l"), `{"listener": {"allowed_cidrs": ["192.0.2.0/24"]}}`).refused(http.StatusBadRequest, "Validation failure: "+both)
 	for _, unseen := range []string{c.group(bob), "00000000-0000-4000-8000-000000000000"} {
 		c.post(fmt.Sprintf(`"vip_sg_ids": [%q]`, unseen)).must(http.StatusBadRequest)
 	}

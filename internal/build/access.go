@@ -12,8 +12,8 @@ import (
 )
 
 // checkAccess refuses security groups of the VIP that cannot be set, and source ranges that cannot be enforced beside some.
-// Octavia has either groups or source ranges. It exchanges one for the other only by way of neither, with which everybody could
-// connect, so that needs another load balancer.
+// Octavia has either groups or source ranges. It takes groups in place of ranges. Ranges in place of groups it takes only by way of
+// neither, with which everybody could connect, so that needs another load balancer.
 func (in Input) checkAccess(options annotation.Options) error {
 	key, groups := in.key(annotation.VIPSecurityGroups), strings.Join(options.VIPSecurityGroups, ",")
 	ranges := in.requestedSources(options)
@@ -32,9 +32,9 @@ func (in Input) checkAccess(options annotation.Options) error {
 	case wants && in.Sharer && !lb.SameVIPGroups(in.Networks.VIPSecurityGroupIDs, have.VIPSecurityGroups):
 		return invalid(ReasonSharingRefused, "annotation %s=%q: load balancer %s was created for another Service, which decides about its security groups; it has %s. "+
 			"Remove the annotation, set it on that Service, or give this one a separate load balancer", key, groups, have.ID, orNone(have.VIPSecurityGroups))
-	case wants && !in.Sharer && have.RestrictsSources():
-		return invalid(ReasonRequiresReplacement, "Octavia cannot exchange the source ranges of load balancer %s for security groups (annotation %s) "+
-			"without opening its ports to everybody in between", have.ID, key)
+	case wants && len(have.VIPSecurityGroups) == 0 && have.RestrictsSourcesOfOthers(in.Owner):
+		return invalid(ReasonSharingRefused, "annotation %s=%q: load balancer %s has source ranges of another Service or client, and security groups would "+
+			"open its ports to more clients. Remove the annotation or these ranges, or give this Service a separate load balancer", key, groups, have.ID)
 	case !restricted || len(have.VIPSecurityGroups) == 0:
 		return nil
 	case in.Sharer:

@@ -30,6 +30,9 @@ func there(tags, groups []string, ranges ...string) change {
 	}
 }
 
+// byAnotherClient makes the existing listener that of another client.
+func byAnotherClient(in *Input) { in.Found.Listeners[0].Tags = []string{"by-hand"} }
+
 // shares makes the Service share the existing load balancer.
 func shares(in *Input) {
 	in.Sharer, in.Owner.Sharer, in.FoundAddress, in.Config.MaxShared = true, true, "203.0.113.9", 2
@@ -45,6 +48,7 @@ func TestSecurityGroupsOfTheVIPTakeThePlaceOfSourceRanges(t *testing.T) {
 		"two, of a new load balancer":       {input(byGroups("g2", "g1", "g2")), []string{"g1", "g2"}},
 		"beside a range of everybody":       {input(byGroups("g1"), ranges("0.0.0.0/0")), []string{"g1"}},
 		"beside a range of everybody there": {input(byGroups("g1"), there(nil, nil, "0.0.0.0/0")), []string{"g1"}},
+		"in place of ranges":                {input(byGroups("g1"), there(nil, nil, "192.0.2.0/24")), []string{"g1"}},
 		"in place of others":                {input(byGroups("g2"), there(ours, []string{"g1"})), []string{"g2"}},
 		"in place of another client's":      {input(byGroups("g2"), there(nil, []string{"g1"})), []string{"g2"}},
 		"of a sharer, as the owner's":       {input(byGroups("g2", "g1"), there(nil, []string{"g1", "g2"}), shares), nil},
@@ -82,12 +86,12 @@ func TestSecurityGroupsAndSourceRangesExcludeEachOther(t *testing.T) {
 		"without tags": {input(byGroups("g1"), func(in *Input) {
 			in.Capabilities.Vendors = map[string]lb.Vendor{"amphora": {Lacks: []lb.Feature{lb.FeatureTags}}}
 		}), ReasonUnsupported, []string{key, "2.5"}},
-		"in place of ranges":               {input(byGroups("g1"), there(nil, nil, "192.0.2.0/24")), ReasonRequiresReplacement, []string{"lb-1", key, "everybody"}},
-		"ranges in place of ours":          {input(office, there(ours, []string{"g1"})), ReasonRequiresReplacement, []string{"lb-1", "everybody"}},
-		"ranges beside another client's":   {input(office, there(nil, []string{"g1"})), ReasonUnsupported, []string{"another client", "g1", "loadbalancer unset --vip-sg-id lb-1"}},
-		"of a sharer":                      {input(byGroups("g1"), there(nil, nil), shares), ReasonSharingRefused, []string{key, "lb-1", "it has none"}},
-		"of a sharer, others than there":   {input(byGroups("g1"), there(nil, []string{"g2"}), shares), ReasonSharingRefused, []string{key, "it has g2"}},
-		"ranges of a sharer beside groups": {input(office, there(ours, []string{"g1"}), shares), ReasonSharingRefused, []string{"lb-1", "g1", "no source ranges"}},
+		"in place of another client's ranges": {input(byGroups("g1"), there(nil, nil, "192.0.2.0/24"), byAnotherClient), ReasonSharingRefused, []string{"lb-1", key, "another Service or client"}},
+		"ranges in place of ours":             {input(office, there(ours, []string{"g1"})), ReasonRequiresReplacement, []string{"lb-1", "everybody"}},
+		"ranges beside another client's":      {input(office, there(nil, []string{"g1"})), ReasonUnsupported, []string{"another client", "g1", "loadbalancer unset --vip-sg-id lb-1"}},
+		"of a sharer":                         {input(byGroups("g1"), there(nil, nil), shares), ReasonSharingRefused, []string{key, "lb-1", "it has none"}},
+		"of a sharer, others than there":      {input(byGroups("g1"), there(nil, []string{"g2"}), shares), ReasonSharingRefused, []string{key, "it has g2"}},
+		"ranges of a sharer beside groups":    {input(office, there(ours, []string{"g1"}), shares), ReasonSharingRefused, []string{"lb-1", "g1", "no source ranges"}},
 	} {
 		_, err := Wanted(c.in)
 		var refused *Invalid

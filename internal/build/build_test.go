@@ -17,6 +17,37 @@ import (
 )
 
 // Each case is a sentence and a golden file that shows what it means.
+// supports states the balancing methods of provider ovn.
+func supports(methods ...lb.Algorithm) change {
+	return func(in *Input) { in.Capabilities.Vendors = map[string]lb.Vendor{lb.ProviderOVN: {Methods: methods}} }
+}
+
+func TestAProviderBalancesByMethodsThatItSupports(t *testing.T) {
+	ovn, both := provider(lb.ProviderOVN), supports("SOURCE_IP_PORT", "SOURCE_IP")
+	operators := func(method string) change { return func(in *Input) { in.Config.Method = method } }
+	for name, c := range map[string]struct {
+		in   Input
+		want lb.Algorithm
+	}{
+		"amphora, the operator's":                     {input(operators("SOURCE_IP")), "SOURCE_IP"},
+		"ovn, of which nothing is stated":             {input(operators("SOURCE_IP"), ovn), "SOURCE_IP_PORT"},
+		"ovn, the operator's":                         {input(operators("SOURCE_IP"), ovn, both), "SOURCE_IP"},
+		"ovn, without the operator's":                 {input(operators("ROUND_ROBIN"), ovn, both), "SOURCE_IP_PORT"},
+		"ovn, that of the annotation":                 {input(annotate(keyMethod, "SOURCE_IP"), ovn, both), "SOURCE_IP"},
+		"amphora, of which another provider's differ": {input(operators("LEAST_CONNECTIONS"), both), "LEAST_CONNECTIONS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted, err := Wanted(c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := wanted.LoadBalancer.Listeners[0].Pool.Algorithm; got != c.want {
+				t.Errorf("the pool balances by %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestTheWantedLoadBalancerOfAService(t *testing.T) {
 	udp, tcp := corev1.ProtocolUDP, corev1.ProtocolTCP
 	monitor := annotate(keyMonitor, "true")
@@ -86,6 +117,8 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 			ReasonUnsupported, []string{"53", "2.13", "2.12"}},
 		"another method than its own with ovn": {input(annotate(keyMethod, "ROUND_ROBIN"), provider(lb.ProviderOVN)),
 			ReasonUnsupported, []string{"ovn", "ROUND_ROBIN", keyMethod}},
+		"a method that the provider is not stated to support": {input(annotate(keyMethod, "LEAST_CONNECTIONS"), provider(lb.ProviderOVN), supports("SOURCE_IP_PORT", "SOURCE_IP")),
+			ReasonUnsupported, []string{"ovn", "LEAST_CONNECTIONS", "SOURCE_IP_PORT, SOURCE_IP", keyMethod}},
 		"SOURCE_IP_PORT by annotation below 2.13": {input(annotate(keyMethod, "SOURCE_IP_PORT"), apiVersion(12)),
 			ReasonUnsupported, []string{"SOURCE_IP_PORT", "2.13", "2.12"}},
 		"source ranges below 2.12": {input(ranges("10.0.0.0/8"), apiVersion(11)),

@@ -73,29 +73,38 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options,
 	return pool
 }
 
-// algorithm returns that of the annotation, or else of cloud.conf. The latter is for all providers, so ovn uses the
-// only one it supports instead.
+// algorithm returns that of the annotation, or else of cloud.conf. The latter is for all providers, so one that does not
+// support it uses its default instead.
 func (in Input) algorithm(options annotation.Options) lb.Algorithm {
-	switch {
-	case options.Method != "":
+	if options.Method != "" {
 		return lb.Algorithm(options.Method)
-	case in.Capabilities.OVN():
-		return lb.SourceIPPort
 	}
-	return lb.Algorithm(options.OperatorsMethod)
+	operators, supported := lb.Algorithm(options.OperatorsMethod), in.Capabilities.Methods()
+	if len(supported) > 0 && !slices.Contains(supported, operators) {
+		return supported[0]
+	}
+	return operators
 }
 
 func (in Input) checkAlgorithm(options annotation.Options) error {
 	algorithm := in.algorithm(options)
-	if in.Capabilities.OVN() && algorithm != lb.SourceIPPort {
-		return invalid(ReasonUnsupported, "provider %s does not support balancing method %s, only %s; remove annotation %s",
-			in.Capabilities.Provider, algorithm, lb.SourceIPPort, in.key(annotation.Method))
+	if supported := in.Capabilities.Methods(); len(supported) > 0 && !slices.Contains(supported, algorithm) {
+		return invalid(ReasonUnsupported, "provider %s does not support balancing method %s, only %s; change or remove annotation %s",
+			in.Capabilities.Provider, algorithm, methodNames(supported), in.key(annotation.Method))
 	}
 	if algorithm != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
 		return nil
 	}
 	return invalid(ReasonUnsupported, "balancing method %s needs %s; this cloud has version %s",
 		lb.SourceIPPort, lb.FeatureSourceIPPort.Needs(), in.Capabilities.APIVersion)
+}
+
+func methodNames(all []lb.Algorithm) string {
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = string(a)
+	}
+	return strings.Join(names, ", ")
 }
 
 // persistence implements sessionAffinity ClientIP. Octavia has a timeout for UDP and SCTP only.

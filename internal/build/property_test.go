@@ -161,11 +161,14 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 			t.Fatalf("source ranges %v on a cloud without them", l.AllowedCIDRs)
 		}
 		asked := in.Service.Spec.LoadBalancerSourceRanges
+		if strings.Join(asked, "") == "" {
+			asked = strings.Split(in.Service.Annotations[keySources], ",")
+		}
 		both := len(wanted.LoadBalancer.AdditionalVIPs) > 0
-		restricted := len(asked) > 0 && asked[0] != "" && restricts(asked, in.Families())
+		restricted := asked[0] != "" && restricts(asked, in.Families())
 		if both && (len(l.AllowedCIDRs) > 0) != restricted || both && restricted && !in.Capabilities.Has(lb.FeatureDualStackSourceRanges) {
 			t.Fatalf("source ranges %v with VIPs of both families, of %v that are asked for", l.AllowedCIDRs, asked)
-		} else if !both && len(asked) > 0 && asked[0] != "" && len(l.AllowedCIDRs) == 0 && in.Capabilities.Has(lb.FeatureAllowedCIDRs) {
+		} else if !both && asked[0] != "" && len(l.AllowedCIDRs) == 0 && in.Capabilities.Has(lb.FeatureAllowedCIDRs) {
 			t.Fatal("source ranges got lost")
 		}
 	}

@@ -4,6 +4,8 @@
 package config
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -14,7 +16,9 @@ const vendorSection = "LoadBalancerProvider"
 
 var vendorKeys = section(vendorSection, Used,
 	Key{Name: "like", allowed: []string{lb.ProviderAmphora, lb.ProviderOVN},
-		Doc: "The known provider that it resembles. ovn: it forwards packets with the clients' addresses and balances only by SOURCE_IP_PORT. Default: ovn for provider ovn, else amphora."},
+		Doc: "The known provider that it resembles. ovn: it forwards packets with the clients' addresses. Default: ovn for provider ovn, else amphora."},
+	Key{Name: "methods", check: methodNames,
+		Doc: "Balancing methods that the provider supports, separated by commas. The first is used where a Service requests none and lb-method is not among them. Set it to `SOURCE_IP_PORT, SOURCE_IP` for release 11 of provider ovn. Default: SOURCE_IP_PORT for a provider like ovn, else all."},
 	Key{Name: "lacks", check: featureNames,
 		Doc: "Features that the provider lacks, separated by commas, independent of the Octavia API version: " + strings.Join(lb.FeatureNames(), ", ") + "."},
 )
@@ -24,6 +28,28 @@ func featureNames(v value) string {
 		return "has an unknown feature: " + err.Error()
 	}
 	return ""
+}
+
+func methodNames(v value) string {
+	if _, err := parseMethods(v.text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// parseMethods reads balancing methods that are separated by commas.
+func parseMethods(text string) ([]lb.Algorithm, error) {
+	var all []lb.Algorithm
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if !slices.Contains(Methods, name) {
+			return nil, fmt.Errorf("has an unknown balancing method: %q is not one of %s", name, strings.Join(Methods, ", "))
+		}
+		all = append(all, lb.Algorithm(name))
+	}
+	return all, nil
 }
 
 // readVendors collects what the file says of providers.
@@ -40,6 +66,8 @@ func (f *file) readVendors() {
 		switch strings.ToLower(s.Key) {
 		case "like":
 			of.Like = s.Value
+		case "methods":
+			of.Methods, _ = parseMethods(s.Value) // readKey has said what is wrong
 		case "lacks":
 			of.Lacks, _ = lb.ParseFeatures(s.Value) // readKey has said what is wrong
 		}

@@ -52,15 +52,10 @@ func (c *cloud) applyListener(op Op) (Created, error) {
 	}
 }
 
-// setVIPGroups refuses groups while a listener has source ranges, whoever they let in.
+// setVIPGroups takes groups also while listeners have source ranges.
 func (c *cloud) setVIPGroups(op SetVIPSecurityGroups) error {
 	if op.ID != c.balancer.ID || lb.SameVIPGroups(op.Groups, c.balancer.VIPSecurityGroups) {
 		return fmt.Errorf("security groups %v of %q, which has them", op.Groups, op.ID)
-	}
-	for _, l := range c.listeners {
-		if len(op.Groups) > 0 && len(l.AllowedCIDRs) > 0 {
-			return fmt.Errorf("security groups %v while listener %s has source ranges %v", op.Groups, l.ID, l.AllowedCIDRs)
-		}
 	}
 	c.balancer.VIPSecurityGroups, c.balancer.Tags = slices.Clone(op.Groups), slices.Clone(op.Tags)
 	return nil

@@ -160,10 +160,10 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 		// Octavia cannot change a listener's protocol.
 		opens := i < 0 || have.Listeners[i].Protocol != l.Protocol
 		switch {
-		case access == accessByGroups:
+		case access == accessByGroups && (opens || len(have.VIPSecurityGroups) > 0):
 			l.AllowedCIDRs = nil
-		case access == accessAsFound && i >= 0:
-			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs
+		case access != accessBySources && i >= 0:
+			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs // in force until the groups are there
 		}
 		switch {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):

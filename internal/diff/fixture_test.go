@@ -178,7 +178,9 @@ func nothing(w *lb.Wanted) { w.LoadBalancer, w.FloatingIP = nil, nil }
 func cloudWith(w lb.Wanted) *cloud {
 	c := newCloud(web)
 	if w.LoadBalancer != nil {
-		c.create(*w.LoadBalancer, lb.Active)
+		made := copied(w.LoadBalancer)
+		made.Tags = lb.WithVIPGroups(made.Tags, made.VIPSecurityGroups)
+		c.create(made, lb.Active)
 		if w.FloatingIP != nil {
 			f := *w.FloatingIP
 			f.PortID, f.Tags = c.balancer.VIP.PortID, nil

@@ -27,9 +27,6 @@ func (j *convergence) guard(op Op) {
 	j.reopens(op)
 	for _, before := range j.start.LoadBalancer.Listeners {
 		i := slices.IndexFunc(now.Listeners, func(l lb.Listener) bool { return l.ID == before.ID })
-		if len(j.wanted.LoadBalancer.VIPSecurityGroups) > 0 && i >= 0 && !before.RestrictsSources() && len(now.Listeners[i].AllowedCIDRs) == 0 {
-			before.AllowedCIDRs = now.Listeners[i].AllowedCIDRs // Octavia has no groups beside ranges, also of everybody
-		}
 		wanted := find(j.wanted.LoadBalancer.Listeners, before.Key())
 		switch {
 		case !j.cloud.owner.OwnsListener(before):

@@ -11,15 +11,16 @@ type access int
 const (
 	// accessBySources: the source ranges of each listener.
 	accessBySources access = iota
-	// accessByGroups: the security groups of the VIP. Octavia refuses listeners with source ranges then.
+	// accessByGroups: the security groups of the VIP. Ranges that listeners have do nothing beside them.
 	accessByGroups
-	// accessAsFound: it stays as it is, and no port is opened. Octavia cannot exchange source ranges for groups, or the other
-	// way round: it refuses each while the other is there, and with neither the ports are open to everybody.
+	// accessAsFound: it stays as it is, and no port is opened. Octavia refuses source ranges beside groups, and without groups the
+	// ports would be open to everybody until they have ranges.
 	accessAsFound
 )
 
-// vipGroups plans the security groups of the VIP, unless they are those of another owner or client. Octavia refuses them while
-// a listener has source ranges, also such that everybody is in. Groups come before new ports, and go after all that is closed.
+// vipGroups plans the security groups of the VIP, unless they are those of another owner or client. Groups come before new ports,
+// and go after all that is closed. They come beside source ranges, which go afterwards; ranges of another owner or client stay
+// in force.
 func (t *changes) vipGroups(want, have lb.LoadBalancer) access {
 	groups, ours := have.VIPSecurityGroups, !t.owner.Sharer
 	switch {
@@ -32,21 +33,16 @@ func (t *changes) vipGroups(want, have lb.LoadBalancer) access {
 	switch {
 	case !before && !after:
 		return accessBySources
-	case have.RestrictsSources() || want.RestrictsSources():
+	case want.RestrictsSources() || !before && have.RestrictsSourcesOfOthers(t.owner):
 		return accessAsFound
 	case lb.SameVIPGroups(groups, have.VIPSecurityGroups):
 		return accessByGroups
 	}
 	set := SetVIPSecurityGroups{ID: have.ID, Groups: groups, Tags: lb.WithVIPGroups(t.tags(want.Tags, have.Tags), groups)}
-	if !after {
+	if after {
+		t.restricting = append(t.restricting, set)
+	} else {
 		t.admitting = append(t.admitting, set)
-		return accessByGroups
 	}
-	for _, l := range have.Listeners {
-		if len(l.AllowedCIDRs) > 0 {
-			t.restricting = append(t.restricting, UpdateListener{ID: l.ID, Key: l.Key(), AllowedCIDRs: &[]string{}})
-		}
-	}
-	t.restricting = append(t.restricting, set)
 	return accessByGroups
 }

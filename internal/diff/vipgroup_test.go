@@ -30,27 +30,37 @@ func TestSecurityGroupsOfTheVIP(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]live{
-		"groups_come_with_a_first_create":                                     {before: []edit{nothing}, after: []edit{groups("g2", "g1")}},
-		"groups_come_after_ranges_of_everybody_go_and_before_new_ports":       {before: []edit{everybody}, after: []edit{ports(port(lb.TCP, 80, 30080), port(lb.TCP, 443, 30443), port(lb.UDP, 53, 30053)), groups("g1")}},
-		"other_groups_are_one_call":                                           {before: []edit{groups("g1", "g2")}, after: []edit{groups("g3", "g1")}},
-		"groups_in_another_order_are_nothing_to_do":                           {before: []edit{groups("g1", "g2")}, after: []edit{groups("g2", "g1")}},
-		"groups_go_after_ports_that_go":                                       {before: []edit{groups("g1")}, after: []edit{ports(port(lb.TCP, 80, 30080)), everybody}},
-		"groups_of_another_client_stay":                                       {before: []edit{everybody}, after: []edit{everybody, ports(port(lb.TCP, 80, 30080), port(lb.UDP, 53, 30053))}, drift: byHand},
-		"groups_of_another_client_that_are_requested_are_not_ours":            {before: []edit{everybody}, after: []edit{groups("by-hand")}, drift: byHand},
-		"groups_of_another_client_are_replaced_by_requested_ones":             {before: []edit{everybody}, after: []edit{groups("g1")}, drift: byHand},
-		"groups_that_another_client_changed_are_put_right":                    {before: []edit{groups("g1")}, after: []edit{groups("g1")}, drift: byHand},
-		"groups_that_another_client_changed_stay_when_none_are_requested":     {before: []edit{groups("g1")}, after: []edit{everybody}, drift: byHand},
-		"groups_come_after_ranges_of_everybody_on_the_port_of_another_client": {before: []edit{everybody}, after: []edit{groups("g1")}, drift: addOpenPort},
+		"groups_come_with_a_first_create":                                      {before: []edit{nothing}, after: []edit{groups("g2", "g1")}},
+		"groups_come_beside_ranges_of_everybody_and_before_new_ports":          {before: []edit{everybody}, after: []edit{ports(port(lb.TCP, 80, 30080), port(lb.TCP, 443, 30443), port(lb.UDP, 53, 30053)), groups("g1")}},
+		"groups_come_before_ranges_go":                                         {before: []edit{sourceRanges("10.0.0.0/8")}, after: []edit{groups("g1")}},
+		"groups_that_would_open_the_port_of_another_client_do_not_come":        {before: []edit{everybody}, after: []edit{groups("g1")}, drift: addPortFor("10.0.0.0/8")},
+		"ranges_that_were_left_beside_groups_go_before_the_groups":             {before: []edit{groups("g1")}, after: []edit{everybody}, drift: leaveRanges},
+		"other_groups_are_one_call":                                            {before: []edit{groups("g1", "g2")}, after: []edit{groups("g3", "g1")}},
+		"groups_in_another_order_are_nothing_to_do":                            {before: []edit{groups("g1", "g2")}, after: []edit{groups("g2", "g1")}},
+		"groups_go_after_ports_that_go":                                        {before: []edit{groups("g1")}, after: []edit{ports(port(lb.TCP, 80, 30080)), everybody}},
+		"groups_of_another_client_stay":                                        {before: []edit{everybody}, after: []edit{everybody, ports(port(lb.TCP, 80, 30080), port(lb.UDP, 53, 30053))}, drift: byHand},
+		"groups_of_another_client_that_are_requested_are_not_ours":             {before: []edit{everybody}, after: []edit{groups("by-hand")}, drift: byHand},
+		"groups_of_another_client_are_replaced_by_requested_ones":              {before: []edit{everybody}, after: []edit{groups("g1")}, drift: byHand},
+		"groups_that_another_client_changed_are_put_right":                     {before: []edit{groups("g1")}, after: []edit{groups("g1")}, drift: byHand},
+		"groups_that_another_client_changed_stay_when_none_are_requested":      {before: []edit{groups("g1")}, after: []edit{everybody}, drift: byHand},
+		"groups_come_beside_ranges_of_everybody_on_the_port_of_another_client": {before: []edit{everybody}, after: []edit{groups("g1")}, drift: addPortFor("0.0.0.0/0")},
 	} {
 		t.Run(name, func(t *testing.T) { c.converge(t, name) })
 	}
 }
 
-// addOpenPort adds the port of another client, with ranges that everybody is in.
-func addOpenPort(c *cloud) {
-	l := port(lb.TCP, 8080, 31000)
-	l.Tags, l.Name, l.Pool.Tags, l.Pool.Name, l.AllowedCIDRs = []string{"by-hand"}, "canary", []string{"by-hand"}, "canary", []string{"0.0.0.0/0"}
-	c.addListener(l, c.addPool(*l.Pool))
+// addPortFor adds the port of another client, with these source ranges.
+func addPortFor(sources ...string) func(*cloud) {
+	return func(c *cloud) {
+		l := port(lb.TCP, 8080, 31000)
+		l.Tags, l.Name, l.Pool.Tags, l.Pool.Name, l.AllowedCIDRs = []string{"by-hand"}, "canary", []string{"by-hand"}, "canary", sources
+		c.addListener(l, c.addPool(*l.Pool))
+	}
+}
+
+// leaveRanges gives port 80 source ranges beside security groups, as a controller leaves it that stops between two calls.
+func leaveRanges(c *cloud) {
+	c.changeListener(80, func(l *listenerRow) { l.AllowedCIDRs = []string{"10.0.0.0/8"} })
 }
 
 // admits says who may connect to the port.
@@ -89,8 +99,9 @@ func anyAccess(t *rapid.T) lb.Wanted {
 	return w
 }
 
-// Source ranges and groups exclude each other in Octavia, and with neither a port is open to everybody. So at each moment,
-// everybody who may connect to a port could before, or may at the end. Where that is not possible, all stays as it is.
+// Octavia takes groups in place of source ranges, ranges in place of groups only by way of neither, with which a port is open to
+// everybody. At each moment, everybody who may connect to a port could before, or may at the end. Where that is not possible, all
+// stays as it is.
 func TestNoPortIsEverOpenToMoreThanBeforeOrRequested(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, wanted := anyAccess(t), anyAccess(t)
@@ -105,7 +116,7 @@ func TestNoPortIsEverOpenToMoreThanBeforeOrRequested(t *testing.T) {
 			c.balancer.VIPSecurityGroups = []string{"by-hand"}
 		}
 		if len(c.balancer.VIPSecurityGroups) == 0 && rapid.IntRange(0, 3).Draw(t, "another's") == 0 {
-			addOpenPort(c)
+			addPortFor(rapid.SampledFrom([]string{"0.0.0.0/0", "192.0.2.0/24"}).Draw(t, "its sources"))(c)
 		}
 		start := *c.observe().LoadBalancer
 		end := copied(wanted.LoadBalancer)
@@ -143,7 +154,8 @@ func TestNoPortIsEverOpenToMoreThanBeforeOrRequested(t *testing.T) {
 
 // requireAccess fails the test unless who may connect is as requested, or what it was where it cannot be exchanged.
 func requireAccess(t *rapid.T, start, end, now *lb.LoadBalancer) {
-	mayStay := len(start.VIPSecurityGroups)+len(end.VIPSecurityGroups) > 0 && (start.RestrictsSources() || end.RestrictsSources())
+	mayStay := len(start.VIPSecurityGroups) > 0 && end.RestrictsSources() ||
+		len(start.VIPSecurityGroups) == 0 && len(end.VIPSecurityGroups) > 0 && start.RestrictsSourcesOfOthers(web)
 	if g := now.VIPSecurityGroups; !lb.SameVIPGroups(g, end.VIPSecurityGroups) && !(mayStay && lb.SameVIPGroups(g, start.VIPSecurityGroups)) {
 		t.Fatalf("the groups are %v, before %v, requested %v", g, start.VIPSecurityGroups, end.VIPSecurityGroups)
 	}

@@ -217,6 +217,8 @@ type Vendor struct {
 	Like string
 	// Lacks are features that it does not support, whatever the API version.
 	Lacks []Feature
+	// Methods are the algorithms that it supports. None means that those are not stated.
+	Methods []Algorithm
 }
 
 // Capabilities describe what a cloud supports.
@@ -232,8 +234,21 @@ type Capabilities struct {
 	UnlimitedChildren bool `json:"unlimitedChildren,omitempty"`
 }
 
-// OVN reports whether the provider behaves like ProviderOVN: it forwards packets with the client's address, and
-// only supports the algorithm SourceIPPort.
+// Methods returns the algorithms that the provider supports, the default first. None means any.
+//
+// Provider ovn supports SourceIPPort. Its release 11 supports SourceIP too, but no API tells the release, so the operator has
+// to state that.
+func (c Capabilities) Methods() []Algorithm {
+	if stated := c.Vendors[c.Provider].Methods; len(stated) > 0 {
+		return stated
+	}
+	if c.OVN() {
+		return []Algorithm{SourceIPPort}
+	}
+	return nil
+}
+
+// OVN reports whether the provider behaves like ProviderOVN: it forwards packets with the client's address.
 func (c Capabilities) OVN() bool {
 	if like := c.Vendors[c.Provider].Like; like != "" {
 		return like == ProviderOVN

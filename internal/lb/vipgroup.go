@@ -53,6 +53,11 @@ func (l Listener) RestrictsSources() bool {
 	})
 }
 
+// RestrictsSourcesOfOthers reports whether a listener that the owner does not own has source ranges that exclude a client.
+func (l LoadBalancer) RestrictsSourcesOfOthers(owner Owner) bool {
+	return slices.ContainsFunc(l.Listeners, func(l Listener) bool { return l.RestrictsSources() && !owner.OwnsListener(l) })
+}
+
 // RestrictsSources reports whether any listener of the load balancer has source ranges that exclude a client.
 func (l LoadBalancer) RestrictsSources() bool {
 	return slices.ContainsFunc(l.Listeners, Listener.RestrictsSources)

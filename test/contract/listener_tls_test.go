@@ -164,5 +164,34 @@ func TestListenerTLS(t *testing.T) {
 			a := c.as(k8s).lb("GET", "/listeners/"+listeners["all"], nil).is(200)
 			c.must(len(a.list("listener.tls_versions")) == 2 && len(a.list("listener.alpn_protocols")) == 3 && len(a.list("listener.sni_container_refs")) == 0, "it is %s", a.Text)
 		}},
+
+		{"a TLS listener sends no header of HSTS unless it says so, and may say so by an update", since(release2025, func(c *try) {
+			c.active(id)
+			a := c.as(k8s).lb("GET", "/listeners/"+listeners["tls"], nil).is(200)
+			c.must(a.at("listener.hsts_max_age") == nil && a.at("listener.hsts_preload") == false && a.at("listener.hsts_include_subdomains") == false, "it is %s", a.Text)
+			a = update(c, "tls", object{"hsts_max_age": 31536000, "hsts_include_subdomains": true, "hsts_preload": true}).is(200)
+			c.must(a.at("listener.hsts_max_age") == 31536000.0 && a.at("listener.hsts_preload") == true && a.at("listener.hsts_include_subdomains") == true, "it is %s", a.Text)
+			c.active(id)
+		})},
+		{"an update that says nothing about HSTS leaves it", since(release2025, func(c *try) {
+			a := update(c, "tls", object{"description": "web"}).is(200)
+			c.must(a.at("listener.hsts_max_age") == 31536000.0 && a.at("listener.hsts_preload") == true, "it is %s", a.Text)
+			c.active(id)
+		})},
+		{"an age of 0 is sent, an age of null sends no header any more", since(release2025, func(c *try) {
+			a := update(c, "tls", object{"hsts_max_age": 0, "hsts_include_subdomains": false, "hsts_preload": false}).is(200)
+			c.must(a.at("listener.hsts_max_age") == 0.0, "it is %s", a.Text)
+			c.active(id)
+			a = update(c, "tls", object{"hsts_max_age": nil}).is(200)
+			c.must(a.at("listener.hsts_max_age") == nil, "it is %s", a.Text)
+			c.active(id)
+		})},
+		{"HSTS of subdomains and of the preload list needs an age, which is not negative, and TLS", since(release2025, func(c *try) {
+			refused(c, object{"hsts_preload": true}, object{"hsts_include_subdomains": true}, object{"hsts_max_age": -1},
+				object{"protocol": "HTTP", "protocol_port": 81, "default_tls_container_ref": missing, "hsts_max_age": 60})
+			update(c, "tls", object{"hsts_preload": true}).is(400)
+			update(c, "tls", object{"hsts_max_age": -1}).is(400)
+			update(c, "tcp", object{"hsts_max_age": 60}).is(400)
+		})},
 	})
 }

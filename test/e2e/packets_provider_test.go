@@ -101,6 +101,28 @@ func TestProviderOVNBalancesBySourceAddressAndPort(t *testing.T) {
 	}))
 }
 
+func TestProviderOVNBalancesBySourceAddressWhereCloudConfSaysThatItCan(t *testing.T) {
+	onlyWithProvider(t, "ovn", "other providers support it")
+	simulatorOnly(t, "release 11 of provider ovn supports it, and no real cloud here has that with packets")
+	s := newStage(t, settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Newest, APIVersion: "2.30"},
+		conf: []string{"lb-provider=ovn", "lb-method=SOURCE_IP", `[LoadBalancerProvider "ovn"]`, "methods=SOURCE_IP_PORT, SOURCE_IP"}})
+	by := func(method string) func(tree) error {
+		return eachPool(func(p pool) error {
+			if p.Algorithm != method {
+				return fmt.Errorf("pool %s balances by %s, want %s", p.Name, p.Algorithm, method)
+			}
+			return nil
+		})
+	}
+	web := s.service("web", tcp(8080))
+	web.waitUntilProgrammed()
+	web.waitForTree(by("SOURCE_IP"))
+	web.change(annotated(prefix+"lb-method", "SOURCE_IP_PORT"))
+	web.waitForTree(by("SOURCE_IP_PORT"))
+	web.change(annotated(prefix+"lb-method", "ROUND_ROBIN"))
+	requireWords(t, web.waitForCondition(accepted, conditionFalse, "Unsupported").Message, "ROUND_ROBIN", "SOURCE_IP_PORT, SOURCE_IP")
+}
+
 // TestMonitorThatDropsAllTrafficIsTold has a monitor that somebody made, in a
 // network in which nothing can carry its checks out. No port is opened beside it.
 func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {

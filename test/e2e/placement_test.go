@@ -52,7 +52,13 @@ func (s *stage) makeSubnet(as person, networkID, name string, prefix netip.Prefi
 // makeFlavor makes a flavor of load balancers, as the cloud's administrator would.
 func (s *stage) makeFlavor(name string) (id string) {
 	s.t.Helper()
-	profile := s.offer("flavorprofiles", "flavorprofile", map[string]any{"name": name, "provider_name": "amphora", "flavor_data": `{"loadbalancer_topology": "SINGLE"}`})
+	return s.makeFlavorOf(name, `{"loadbalancer_topology": "SINGLE"}`)
+}
+
+// makeFlavorOf makes a flavor with these properties.
+func (s *stage) makeFlavorOf(name, properties string) (id string) {
+	s.t.Helper()
+	profile := s.offer("flavorprofiles", "flavorprofile", map[string]any{"name": name, "provider_name": "amphora", "flavor_data": properties})
 	return s.offer("flavors", "flavor", map[string]any{"name": name, "flavor_profile_id": profile, "enabled": true})
 }
 

@@ -131,6 +131,31 @@ func TestSecurityGroupsOfTheVIPAreSetChangedAndRemoved(t *testing.T) {
 	}
 }
 
+func TestSecurityGroupsTakeThePlaceOfSourceRanges(t *testing.T) {
+	onlyWithProvider(t, "amphora", "provider ovn takes them without effect")
+	s := newStage(t, groupCloud())
+	s.needsOctavia("2.29")
+	all := s.admitting("all", "0.0.0.0/0")
+	web := s.service("web", tcp(8080, 8081), openTo("198.51.100.7/32"))
+	address := web.waitUntilProgrammed()
+	before := web.tree()
+	if err := sources("198.51.100.7/32")(before); err != nil {
+		t.Fatal(err)
+	}
+	web.change(openTo(), annotated(groupsKey, "all"))
+	web.waitForGroups(all)
+	web.waitForTree(sources())
+	web.waitUntilProgrammed()
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	if now := web.tree(); now.ID != before.ID {
+		t.Errorf("load balancer %s was replaced by %s", before.ID, now.ID)
+	}
+	s.answers(address, 8080)
+	web.delete()
+	web.waitUntilGone()
+	s.cloud.neutron(http.MethodDelete, "security-groups/"+all, nil, nil)
+}
+
 func TestSecurityGroupsOfTheVIPExcludeSourceRanges(t *testing.T) {
 	simulatorOnly(t, "the API version is chosen")
 	set := groupCloud()

@@ -15,6 +15,7 @@ type LoadBalancer struct {
 	CIDR                       netip.Prefix // of the VIP's subnet
 	Additional                 []AdditionalVIP
 	VIPGroups                  []string // security groups in place of source ranges
+	VIPIsDirect                bool     // the port of the VIP is of type direct
 	AdminUp                    bool
 	Listeners                  []*Listener
 	Pools                      []*Pool

@@ -31,9 +31,17 @@ func notSupported(reason string) error {
 	return fault.New(http.StatusNotImplemented, "Provider '%s' does not support a requested action: %s", OVN, reason)
 }
 
+// Properties of flavors of load balancers whose ports are of type direct.
+const (
+	// SRIOVForVIP makes the port of the VIP such a port. Since API version 2.28.
+	SRIOVForVIP = "sriov_vip"
+	// SRIOVForMembers allows such ports for members. Since API version 2.30.
+	SRIOVForMembers = "allow_member_sriov"
+)
+
 // CheckProfile refuses profile data that is no JSON or that the provider does
-// not take.
-func CheckProfile(provider, data, option string) error {
+// not take with API version 2.minor.
+func CheckProfile(provider, data, option string, minor int) error {
 	var features map[string]any
 	if json.Unmarshal([]byte(data), &features) != nil {
 		return fault.InvalidOption(data, option)
@@ -42,8 +50,14 @@ func CheckProfile(provider, data, option string) error {
 		return err
 	}
 	known := []string{
-		"loadbalancer_topology", "compute_flavor", "amp_image_tag", "sriov_vip",
+		"loadbalancer_topology", "compute_flavor", "amp_image_tag",
 		"compute_zone", "management_network", "valid_vip_networks", "volume_zone",
+	}
+	if minor >= 28 {
+		known = append(known, SRIOVForVIP)
+	}
+	if minor >= 30 {
+		known = append(known, SRIOVForMembers)
 	}
 	for _, name := range slices.Sorted(maps.Keys(features)) {
 		if !slices.Contains(known, name) {

@@ -22,7 +22,7 @@ const (
 // would be after the change.
 type driver struct {
 	listener func(*model.Listener) error
-	pool     func(*model.Pool) error
+	pool     func(p *model.Pool, newest bool) error
 	member   func(*model.Member) error
 	monitor  func(*model.Monitor) error
 	policy   func(*model.L7Policy) error
@@ -54,8 +54,8 @@ func Description(name string) string { return descriptions[name] }
 // CheckListener refuses a listener that its load balancer's provider does not take.
 func CheckListener(l *model.Listener) error { return drivers[l.LB.Provider].listener(l) }
 
-// CheckPool is CheckListener for a pool.
-func CheckPool(p *model.Pool) error { return drivers[p.LB.Provider].pool(p) }
+// CheckPool is CheckListener for a pool. The newest release of the provider takes more.
+func CheckPool(p *model.Pool, newest bool) error { return drivers[p.LB.Provider].pool(p, newest) }
 
 // CheckMember is CheckListener for a member.
 func CheckMember(m *model.Member) error { return drivers[m.Tree().Provider].member(m) }
@@ -68,7 +68,7 @@ func CheckPolicy(policy *model.L7Policy) error {
 	return drivers[policy.Tree().Provider].policy(policy)
 }
 
-func amphoraPool(p *model.Pool) error {
+func amphoraPool(p *model.Pool, _ bool) error {
 	if p.Algorithm == "SOURCE_IP_PORT" {
 		return fault.Unsupported(p.LB.Provider, "Amphora provider does not support %s algorithm.", p.Algorithm)
 	}
@@ -122,11 +122,12 @@ func ovnListener(l *model.Listener) error {
 	return nil
 }
 
-func ovnPool(p *model.Pool) error {
+// ovnPool knows release 11 of provider ovn as the newest.
+func ovnPool(p *model.Pool, newest bool) error {
 	if err := ovnProtocol(p.Protocol); err != nil {
 		return err
 	}
-	if p.Algorithm != "SOURCE_IP_PORT" {
+	if p.Algorithm != "SOURCE_IP_PORT" && !(newest && p.Algorithm == "SOURCE_IP") {
 		return fault.Unsupported(OVN, "OVN provider does not support %s algorithm", p.Algorithm)
 	}
 	return nil
@@ -158,7 +159,7 @@ func ovnPolicy(*model.L7Policy) error {
 }
 
 // CheckTree asks the provider. The amphora provider takes a tree as it is.
-func CheckTree(lb *model.LoadBalancer) error {
+func CheckTree(lb *model.LoadBalancer, newest bool) error {
 	if lb.Provider != OVN {
 		return nil
 	}
@@ -168,7 +169,7 @@ func CheckTree(lb *model.LoadBalancer) error {
 		}
 	}
 	for _, p := range lb.Pools {
-		if err := CheckPool(p); err != nil {
+		if err := CheckPool(p, newest); err != nil {
 			return err
 		}
 		for _, m := range p.Members {

@@ -17,8 +17,8 @@ import (
 const firstPeerPort = 1025
 
 // VIPRules returns the rules that a load balancer needs in the security group of its VIP: for each source range of a
-// listener one, or one for everybody, and one for the peer port of each listener. With security groups of the user these say
-// who may connect to listeners.
+// listener one, or one for everybody, and one for the peer port of each listener. With security groups of the user only these
+// say who may connect to listeners, whatever source ranges the listeners have.
 func VIPRules(lb *model.LoadBalancer) (rules []neutron.VIPRule) {
 	add := func(r neutron.VIPRule) {
 		if !slices.Contains(rules, r) {
@@ -29,11 +29,13 @@ func VIPRules(lb *model.LoadBalancer) (rules []neutron.VIPRule) {
 		if l.Provisioning == model.PendingDelete {
 			continue
 		}
-		for _, cidr := range l.CIDRs {
-			add(neutron.VIPRule{Protocol: transport(l.Protocol), Port: l.Port, CIDR: cidr})
-		}
-		if len(l.CIDRs)+len(lb.VIPGroups) == 0 {
-			add(neutron.VIPRule{Protocol: transport(l.Protocol), Port: l.Port})
+		if len(lb.VIPGroups) == 0 {
+			for _, cidr := range l.CIDRs {
+				add(neutron.VIPRule{Protocol: transport(l.Protocol), Port: l.Port, CIDR: cidr})
+			}
+			if len(l.CIDRs) == 0 {
+				add(neutron.VIPRule{Protocol: transport(l.Protocol), Port: l.Port})
+			}
 		}
 		add(neutron.VIPRule{Protocol: "tcp", Port: firstPeerPort + i})
 	}

@@ -44,7 +44,7 @@ func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error
 	setMemberDefaults(m, v)
 	// An update of all members ignores it for those that exist.
 	m.SRIOV = v.Flag("request_sriov", false)
-	if m.SRIOV && !c.allowsMemberSRIOV(p.LB.Flavor) {
+	if m.SRIOV && !c.FlavorHas(p.LB.Flavor, provider.SRIOVForMembers) {
 		return nil, fault.New(http.StatusBadRequest, "The load balancer flavor does not allow SR-IOV member ports.")
 	}
 	if err := c.checkReserved(v.Text("address")); err != nil {
@@ -53,17 +53,15 @@ func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error
 	return m, nil
 }
 
-// allowsMemberSRIOV reports whether the flavor, which may be empty, allows members whose ports are of type direct.
-func (c *Checks) allowsMemberSRIOV(flavor string) bool {
+// FlavorHas reports whether the data of the flavor, which may be empty, has a property with the value true.
+func (c *Checks) FlavorHas(flavor, property string) bool {
 	f, found := c.State.Flavors.Find(flavor)
 	if !found {
 		return false
 	}
 	profile, found := c.State.FlavorProfiles.Find(f.Profile.String())
-	var data struct {
-		Allows bool `json:"allow_member_sriov"`
-	}
-	return found && json.Unmarshal([]byte(profile.Data), &data) == nil && data.Allows
+	var data map[string]any
+	return found && json.Unmarshal([]byte(profile.Data), &data) == nil && data[property] == true
 }
 
 // setMemberDefaults sets what has a default: what is not given is reset.

@@ -44,7 +44,7 @@ func (c *Checks) BuildTree(lb *model.LoadBalancer, v schema.Values) error {
 			return err
 		}
 	}
-	return provider.CheckTree(lb)
+	return provider.CheckTree(lb, c.Release >= release.Newest)
 }
 
 func (c *Checks) checkTreeQuota(project string, members, monitors, listeners int) error {

@@ -94,21 +94,19 @@ func (c *Checks) VIPGroups(v schema.Values) ([]string, error) {
 	return groups, nil
 }
 
-// checkAccess refuses source ranges, also such that everybody is in, beside security groups. How Octavia words that was not
-// recorded.
+// checkAccess refuses source ranges, also such that everybody is in, where the VIP has security groups. The other way round,
+// Octavia takes security groups for a VIP whose listeners have source ranges.
 func checkAccess(groups, cidrs []string) error {
 	if len(groups) > 0 && len(cidrs) > 0 {
-		return fault.Invalid("allowed_cidrs of listeners and vip_sg_ids of their load balancer cannot be used together.")
+		return fault.Invalid("Allowed CIDRs are not allowed when using custom VIP Security Groups.")
 	}
 	return nil
 }
 
-// CheckVIPGroups refuses security groups for a load balancer of which a listener has source ranges.
-func CheckVIPGroups(lb *model.LoadBalancer, groups []string) error {
-	for _, l := range lb.Listeners {
-		if err := checkAccess(groups, l.CIDRs); err != nil {
-			return err
-		}
+// CheckVIPType refuses security groups for a VIP whose port is of type direct.
+func CheckVIPType(lb *model.LoadBalancer, groups []string) error {
+	if len(groups) > 0 && lb.VIPIsDirect {
+		return fault.Invalid("VIP Security Groups are not allowed with VNIC direct type")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 		})
 	}
 	if d.since(28) {
-		d.text("vip_vnic_type", "normal")
+		d.text("vip_vnic_type", vnicType(lb.VIPIsDirect))
 	}
 	if d.since(29) {
 		d.texts("vip_sg_ids", lb.VIPGroups)
@@ -239,12 +239,16 @@ func renderMember(d *Document, m *model.Member) {
 		d.texts("tags", m.Tags)
 	}
 	if d.since(30) {
-		kind := "normal"
-		if m.SRIOV {
-			kind = "direct"
-		}
-		d.text("vnic_type", kind)
+		d.text("vnic_type", vnicType(m.SRIOV))
 	}
+}
+
+// vnicType is the type of a port.
+func vnicType(direct bool) string {
+	if direct {
+		return "direct"
+	}
+	return "normal"
 }
 
 func renderMonitor(d *Document, m *model.Monitor, full bool) {

@@ -1,0 +1,105 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+// vnicTypes returns the types of the ports of the VIP, and of the members by their addresses.
+func (v *service) vnicTypes() (vip string, members map[string]string) {
+	v.t.Helper()
+	have := v.tree()
+	var balancer struct {
+		LoadBalancer struct {
+			VIPType string `json:"vip_vnic_type"`
+		}
+	}
+	v.cloud.octavia(http.MethodGet, "loadbalancers/"+have.ID, nil, &balancer)
+	var answer struct {
+		Members []struct {
+			Address string
+			Type    string `json:"vnic_type"`
+		}
+	}
+	v.cloud.octavia(http.MethodGet, "pools/"+have.Listeners[0].Pool.ID+"/members", nil, &answer)
+	members = map[string]string{}
+	for _, m := range answer.Members {
+		members[m.Address] = m.Type
+	}
+	return balancer.LoadBalancer.VIPType, members
+}
+
+// makeMemberDirect makes the member at the address anew with a port of type direct, as another client.
+func (v *service) makeMemberDirect(address string) {
+	v.t.Helper()
+	path := "pools/" + v.tree().Listeners[0].Pool.ID + "/members"
+	var answer struct{ Members []map[string]any }
+	v.cloud.octavia(http.MethodGet, path, nil, &answer)
+	i := slices.IndexFunc(answer.Members, func(m map[string]any) bool { return m["address"] == address })
+	if i < 0 {
+		v.t.Fatalf("no member has address %s", address)
+	}
+	member := maps.Clone(answer.Members[i])
+	for key := range member {
+		if !slices.Contains([]string{"name", "address", "protocol_port", "subnet_id", "weight", "backup", "monitor_address", "monitor_port", "tags"}, key) {
+			delete(member, key)
+		}
+	}
+	member["request_sriov"] = true
+	v.whenActive(http.MethodDelete, path+"/"+answer.Members[i]["id"].(string), nil)
+	v.whenActive(http.MethodPost, path, map[string]any{"member": member})
+	v.eventually(func() error {
+		if status := v.tree().Status; status != "ACTIVE" {
+			return fmt.Errorf("the load balancer is %s", status)
+		}
+		return nil
+	})
+}
+
+// whenActive makes a request to Octavia until the load balancer is not locked.
+func (v *service) whenActive(method, path string, body any) {
+	v.t.Helper()
+	v.eventually(func() error {
+		if status := v.tree().Status; status != "ACTIVE" {
+			return errors.New("the load balancer is " + status)
+		}
+		return v.cloud.call(asUser, cloudsim.LoadBalancer, method, "/v2.0/lbaas/"+path, body, nil)
+	})
+}
+
+func TestPortsOfTypeDirectStayWhenNodesChange(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no flavors")
+	s := newStage(t, settings{cloud: cloudsim.Options{APIVersion: "2.30"}})
+	s.needsOctavia("2.30")
+	web := s.service("web", tcp(8080), annotated(flavorKey, s.makeFlavorOf(s.namespace, `{"sriov_vip": true, "allow_member_sriov": true}`)))
+	web.waitUntilProgrammed()
+	before := web.tree().ID
+	s.stop()
+	web.makeMemberDirect(s.address("a"))
+	s.start()
+	s.changeNode("b", excluded)
+	web.waitForTree(membersAt(s.addresses("a")...))
+	s.changeNode("b", included)
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
+	web.waitUntilProgrammed()
+	vip, members := web.vnicTypes()
+	if diff := cmp.Diff(map[string]string{s.address("a"): "direct", s.address("b"): "normal"}, members); diff != "" {
+		t.Errorf("types of the members' ports (-want +have): %s", diff)
+	}
+	if now := web.tree().ID; vip != "direct" || now != before {
+		t.Errorf("the port of the VIP is of type %s, and load balancer %s became %s", vip, before, now)
+	}
+	web.delete()
+	web.waitUntilGone() // before the flavor
+}
