@@ -187,8 +187,9 @@ func TestListenerTLS(t *testing.T) {
 			c.active(id)
 		})},
 		{"HSTS of subdomains and of the preload list needs an age, which is not negative, and TLS", since(release2025, func(c *try) {
-			refused(c, object{"hsts_preload": true}, object{"hsts_include_subdomains": true}, object{"hsts_max_age": -1},
-				object{"protocol": "HTTP", "protocol_port": 81, "default_tls_container_ref": missing, "hsts_max_age": 60})
+			for _, wish := range []object{{"hsts_preload": true}, {"hsts_include_subdomains": true}, {"hsts_max_age": -1}, {"hsts_max_age": 60, "protocol": "HTTP", "default_tls_container_ref": missing}} {
+				refused(c, with(object{"protocol_port": 445}, wish))
+			}
 			update(c, "tls", object{"hsts_preload": true}).is(400)
 			update(c, "tls", object{"hsts_max_age": -1}).is(400)
 			update(c, "tcp", object{"hsts_max_age": 60}).is(400)

@@ -246,7 +246,7 @@ var (
 	LoadBalancerUpdate = with(named,
 		Attribute{name: "description", longest: 255},
 		Attribute{name: "vip_qos_policy_id", kind: idKind, since: 1},
-		Attribute{name: "vip_sg_ids", kind: textsKind, longest: 36, since: 29},
+		Attribute{name: "vip_sg_ids", kind: idsKind, since: 29},
 	)
 	LoadBalancerCreate = with(LoadBalancerUpdate, append(owned,
 		Attribute{name: "vip_address", kind: addressKind},

@@ -31,6 +31,7 @@ const (
 	addressKind
 	cidrsKind
 	textsKind
+	idsKind
 	headersKind
 	objectKind
 	objectsKind
@@ -232,7 +233,7 @@ func (p *parser) value(a *Attribute, x any, path []string) (any, error) {
 		return p.flag(x)
 	case numberKind:
 		return p.number(a, x)
-	case cidrsKind, textsKind:
+	case cidrsKind, textsKind, idsKind:
 		return p.texts(a, x)
 	case headersKind:
 		return p.headers(a, x)
@@ -389,7 +390,7 @@ func (p *parser) word(a *Attribute, x any) (any, error) {
 // problem says what is wrong with a text, "" if nothing is.
 func (p *parser) problem(a *Attribute, text string) string {
 	switch {
-	case a.kind == idKind:
+	case a.kind == idKind || a.kind == idsKind:
 		if _, err := uuid.Parse(text); err != nil {
 			return "Value should be UUID format"
 		}

@@ -52,7 +52,10 @@ func (c *Checks) NewListener(lb *model.LoadBalancer, v schema.Values, p *model.P
 	if err := checkAccess(lb.VIPGroups, l.CIDRs); err != nil {
 		return nil, err
 	}
-	return l, c.checkCIDRs(lb, l.CIDRs)
+	if err := c.checkCIDRs(lb, l.CIDRs); err != nil {
+		return nil, err
+	}
+	return l, checkHSTS(l, v, -1, "HSTS configuration options hsts_include_subdomains and hsts_preload only make sense if hsts_max_age is set as well.")
 }
 
 func duplicateListener(protocol string, port int) error {
@@ -221,6 +224,13 @@ func (c *Checks) ChangeListener(l *model.Listener, v schema.Values) error {
 		if len(slices.Compact(slices.Sorted(slices.Values(l.CIDRs)))) < len(l.CIDRs) {
 			return fault.New(http.StatusInternalServerError, "duplicate source range") // unlike with a create
 		}
+	}
+	age := -1
+	if l.TLS != nil {
+		age = l.TLS.HSTSMaxAge
+	}
+	if err := checkHSTS(l, v, age, "Cannot enable hsts_include_subdomains or hsts_preload if hsts_max_age was not set as well."); err != nil {
+		return err
 	}
 	if err := c.setListenerTLS(l, v); err != nil {
 		return err

@@ -78,6 +78,18 @@ func setListenerTLSDefaults(t *model.ListenerTLS, minor int) {
 	}
 }
 
+// checkHSTS checks the request for HSTS. age is that of the listener before, negative if it has none or is new.
+func checkHSTS(l *model.Listener, v schema.Values, age int, refusal string) error {
+	age = max(age, v.Number("hsts_max_age", -1))
+	switch {
+	case (v.Flag("hsts_include_subdomains", false) || v.Flag("hsts_preload", false)) && age < 0:
+		return fault.Invalid("%s", refusal)
+	case v.Number("hsts_max_age", -1) >= 0 && l.Protocol != "TERMINATED_HTTPS":
+		return fault.Invalid("The HSTS feature can only be used for listeners using the TERMINATED_HTTPS protocol.")
+	}
+	return nil
+}
+
 func (c *Checks) checkListenerTLS(l *model.Listener, t *model.ListenerTLS) error {
 	offload := l.Protocol == "TERMINATED_HTTPS" || l.Protocol == "PROMETHEUS" && len(t.Refs()) > 0
 	switch {
@@ -93,10 +105,6 @@ func (c *Checks) checkListenerTLS(l *model.Listener, t *model.ListenerTLS) error
 		return fault.Invalid("Client authentication setting %s requires a client CA container reference.", t.ClientAuth)
 	case t.CRL != "" && t.ClientCA == "":
 		return fault.Invalid("A client authentication CA reference is required to specify a client authentication revocation list.")
-	case (t.HSTSSubdomains || t.HSTSPreload) && t.HSTSMaxAge < 0:
-		return fault.Invalid("HSTS configuration options hsts_include_subdomains and hsts_preload only make sense if hsts_max_age is set as well.")
-	case t.HSTSMaxAge >= 0 && l.Protocol != "TERMINATED_HTTPS":
-		return fault.Invalid("The HSTS feature can only be used for TLS-enabled listeners.")
 	}
 	if offload {
 		if err := checkTLSVersions(t.Versions); err != nil {
