@@ -64,6 +64,9 @@ endif
 RELEASE_TOOL = cd hack/release && $(GO) run .
 RELEASE_FLAGS = $(if $(PLATFORMS),-platforms '$(PLATFORMS)') $(if $(PUSH),-push)
 
+# With the race detector the end-to-end tests take twice as long, and walks are few. So these run without it, unless PKG selects
+# them. Chaos, eight walks, doctor and the unit tests run the same code with it.
+UNRACED := ./test/e2e ./test/walks
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')
 
 # The Go files of the repository, including new ones.
@@ -98,12 +101,12 @@ try-install: kube ## Carry out docs/install.md in a new cluster, from git clone 
 
 .PHONY: test
 test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
-#? RACE=1         with the race detector (needs a C compiler)
+#? RACE=1         with the race detector (needs a C compiler); test/e2e without it, unless PKG=./test/e2e
 #? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
 #? KUBE=1.28      with another version of Kubernetes, as every target that needs the Kubernetes API
-	$(GO) test $(TESTFLAGS) $(PKG)
+	$(GO) test $(TESTFLAGS) $(if $(and $(RACE),$(filter ./...,$(PKG))),$$($(GO) list ./... | grep -v '/test/e2e$$'),$(PKG))
+	$(if $(and $(RACE),$(filter ./...,$(PKG))),$(GO) test $(filter-out -race,$(TESTFLAGS)) $(UNRACED))
 	$(if $(filter ./...,$(PKG)),$(GO) test $(TESTFLAGS) ./test/contract -release=2025.1)
-	$(if $(RACE),$(if $(filter ./...,$(PKG)),$(GO) test $(filter-out -race,$(TESTFLAGS)) ./test/walks))
 	cd hack/chart && $(GO) test ./...
 	cd hack/install && $(GO) test -timeout 20m $(if $(SHORT),-short) ./...
 	cd hack/kube && $(GO) test ./...
