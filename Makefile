@@ -64,7 +64,7 @@ endif
 RELEASE_TOOL = cd hack/release && $(GO) run .
 RELEASE_FLAGS = $(if $(PLATFORMS),-platforms '$(PLATFORMS)') $(if $(PUSH),-push)
 
-# With the race detector the end-to-end tests take twice as long, and walks are few. So these run without it, unless PKG selects
+# With the race detector the end-to-end tests take twice as long, and only few walks are made. So these run without it, unless PKG selects
 # them. Chaos, eight walks, doctor and the unit tests run the same code with it.
 UNRACED := ./test/e2e ./test/walks
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')

@@ -77,7 +77,7 @@ var addressLines = []Annotation{
 		Protects: RestrictsAccess,
 		Default:  "none",
 		Doc: "Security groups of the project that say who may connect, [in place of source ranges](../service-authors.md#security-groups-of-the-vip). " +
-			"Cannot be combined with source ranges, and on a live Service they are exchanged for source ranges only with allow-replacement.",
+			"Cannot be combined with source ranges. On a live Service groups can take the place of ranges; ranges in place of groups need allow-replacement.",
 		Needs: []lb.Feature{lb.FeatureVIPSecurityGroups},
 	}),
 	set(boolean, func(o *Options) *bool { return &o.KeepFloatingIP }, Annotation{

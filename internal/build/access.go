@@ -12,8 +12,8 @@ import (
 )
 
 // checkAccess refuses security groups of the VIP that cannot be set, and source ranges that cannot be enforced beside some.
-// Octavia has either groups or source ranges. It takes groups in place of ranges. Ranges in place of groups it takes only by way of
-// neither, with which everybody could connect, so that needs another load balancer.
+// Octavia takes groups beside source ranges, which do nothing then. It refuses ranges beside groups. Ranges in place of groups would
+// leave the ports open to everybody in between, so that needs another load balancer.
 func (in Input) checkAccess(options annotation.Options) error {
 	key, groups := in.key(annotation.VIPSecurityGroups), strings.Join(options.VIPSecurityGroups, ",")
 	ranges := in.requestedSources(options)
@@ -34,7 +34,7 @@ func (in Input) checkAccess(options annotation.Options) error {
 			"Remove the annotation, set it on that Service, or give this one a separate load balancer", key, groups, have.ID, orNone(have.VIPSecurityGroups))
 	case wants && len(have.VIPSecurityGroups) == 0 && have.RestrictsSourcesOfOthers(in.Owner):
 		return invalid(ReasonSharingRefused, "annotation %s=%q: load balancer %s has source ranges of another Service or client, and security groups would "+
-			"open its ports to more clients. Remove the annotation or these ranges, or give this Service a separate load balancer", key, groups, have.ID)
+			"override them. Remove the annotation or these ranges, or give this Service a separate load balancer", key, groups, have.ID)
 	case !restricted || len(have.VIPSecurityGroups) == 0:
 		return nil
 	case in.Sharer:
@@ -45,7 +45,7 @@ func (in Input) checkAccess(options annotation.Options) error {
 			"without opening its ports to everybody in between", have.ID)
 	}
 	return invalid(ReasonUnsupported, "another client has given load balancer %s security groups %s, with which Octavia enforces no source ranges. Remove the ranges; "+
-		"or remove the groups, which lets everybody connect until the ranges are set: openstack loadbalancer unset --vip-sg-id %s", have.ID, orNone(have.VIPSecurityGroups), have.ID)
+		"or remove the groups, after which everybody can connect to ports without ranges until they are set: openstack loadbalancer unset --vip-sg-id %s", have.ID, orNone(have.VIPSecurityGroups), have.ID)
 }
 
 // sourceOfRanges says where the requested source ranges are written.

@@ -16,7 +16,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Each case is a sentence and a golden file that shows what it means.
 // supports states the balancing methods of provider ovn.
 func supports(methods ...lb.Algorithm) change {
 	return func(in *Input) { in.Capabilities.Vendors = map[string]lb.Vendor{lb.ProviderOVN: {Methods: methods}} }
@@ -48,6 +47,7 @@ func TestAProviderBalancesByMethodsThatItSupports(t *testing.T) {
 	}
 }
 
+// Each case is a sentence and a golden file that shows what it means.
 func TestTheWantedLoadBalancerOfAService(t *testing.T) {
 	udp, tcp := corev1.ProtocolUDP, corev1.ProtocolTCP
 	monitor := annotate(keyMonitor, "true")

@@ -128,11 +128,13 @@ func losesAddress(l lb.LoadBalancer) bool {
 // changes plans the changes of one load balancer. Restrictions of access, and what keeps traffic flowing on ports that
 // stay, come before new ports; ports are closed last.
 type changes struct {
-	owner                                                                      lb.Owner
-	id                                                                         string
+	owner lb.Owner
+	id    string
+	// dualStack is whether the load balancer has VIPs of both families, grouped whether it has security groups.
+	dualStack, grouped                                                         bool
 	mark, listeners, failed, reopening, settings, leftBehind, opening, closing []Op
 	members                                                                    []memberChange
-	// restricting are the security groups of the VIP and what has to go before, admitting is their end.
+	// restricting sets the security groups of the VIP, admitting removes them.
 	restricting, admitting []Op
 	// detached are pools that no listener uses, also not after the plan so far.
 	detached []lb.Pool
@@ -149,7 +151,7 @@ func (t *changes) ops() []Op {
 
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 	want := *all.LoadBalancer
-	t := &changes{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
+	t := &changes{owner: owner, id: have.ID, dualStack: have.DualStack(), grouped: len(have.VIPSecurityGroups) > 0, detached: slices.Clone(have.DetachedPools),
 		uses: map[string]int{}, kept: map[string]int{}, wanted: all}
 	t.loadBalancer(want, have)
 	access := t.vipGroups(want, have)
@@ -160,7 +162,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 		// Octavia cannot change a listener's protocol.
 		opens := i < 0 || have.Listeners[i].Protocol != l.Protocol
 		switch {
-		case access == accessByGroups && (opens || len(have.VIPSecurityGroups) > 0):
+		case access == accessByGroups && (opens || t.grouped):
 			l.AllowedCIDRs = nil
 		case access != accessBySources && i >= 0:
 			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs // in force until the groups are there
@@ -272,7 +274,7 @@ func (t *changes) update(want, have lb.Listener) {
 	if want.ConnectionLimit != have.ConnectionLimit {
 		op.ConnectionLimit = &want.ConnectionLimit
 	}
-	if !sameSources(want.AllowedCIDRs, have.AllowedCIDRs) {
+	if !sameSources(want.AllowedCIDRs, have.AllowedCIDRs, t.dualStack) {
 		op.AllowedCIDRs = &want.AllowedCIDRs
 	}
 	if want.Timeouts != nil && (have.Timeouts == nil || *want.Timeouts != *have.Timeouts) {
@@ -296,7 +298,7 @@ func (t *changes) update(want, have lb.Listener) {
 		op.ConnectionLimit = &want.ConnectionLimit
 	}
 	if inError(have.ProvisioningStatus) && !replace && !op.sets() {
-		op = repeated(op, want, have)
+		op = t.repeated(op, want, have)
 	}
 	if op.sets() {
 		t.listeners = append(t.listeners, op)

@@ -69,10 +69,10 @@ func inError(s lb.ProvisioningStatus) bool { return s == lb.Error }
 
 // repeated sets what a listener in ERROR has again: all that could be what Octavia did not carry out, as far as this cloud
 // and its provider know it.
-func repeated(op UpdateListener, want, have lb.Listener) UpdateListener {
+func (t *changes) repeated(op UpdateListener, want, have lb.Listener) UpdateListener {
 	op.Failed, op.ConnectionLimit, op.AdminDown = true, &want.ConnectionLimit, &want.AdminDown
 	op.Timeouts, op.TLS = want.Timeouts, want.TLS
-	if len(want.AllowedCIDRs)+len(have.AllowedCIDRs) > 0 {
+	if refused := t.grouped && len(want.AllowedCIDRs) > 0; !refused && len(want.AllowedCIDRs)+len(have.AllowedCIDRs) > 0 {
 		op.AllowedCIDRs = &want.AllowedCIDRs
 	}
 	if len(want.InsertHeaders) > 0 {

@@ -56,18 +56,19 @@ func sameTLS(want, have *lb.TLS) bool {
 	return want.Certificate == have.Certificate && slices.Equal(lb.TLS{SNI: want.SNI}.Refs(), lb.TLS{SNI: have.SNI}.Refs())
 }
 
-// sameSources compares sets of source ranges. Everybody is an empty list or the whole address space.
-func sameSources(want, have []string) bool {
-	return slices.Equal(sources(want), sources(have))
+// sameSources compares sets of source ranges. On a load balancer of both families, everybody is an empty list or the whole address
+// space of both.
+func sameSources(want, have []string, dualStack bool) bool {
+	return slices.Equal(sources(want, dualStack), sources(have, dualStack))
 }
 
-func sources(cidrs []string) []string {
+func sources(cidrs []string, dualStack bool) []string {
+	if lb.AdmitsEverybody(cidrs, dualStack) {
+		return nil
+	}
 	var set []string
 	for _, c := range cidrs {
 		if p, err := netip.ParsePrefix(c); err == nil {
-			if p.Bits() == 0 {
-				return nil
-			}
 			c = p.Masked().String()
 		}
 		set = append(set, c)

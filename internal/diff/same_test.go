@@ -11,6 +11,23 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
+func TestSourceRangesOfOneFamilyAreNotThoseOfBoth(t *testing.T) {
+	for name, c := range map[string]struct {
+		want, have   []string
+		single, dual bool
+	}{
+		"everybody, in other words":               {nil, []string{"0.0.0.0/0", "::/0"}, true, true},
+		"everybody of IPv4":                       {nil, []string{"0.0.0.0/0"}, true, false},
+		"some of IPv4 and everybody of IPv6":      {[]string{"10.0.0.0/8", "::/0"}, nil, true, false},
+		"others of IPv4 and everybody of IPv6":    {[]string{"10.0.0.0/8", "::/0"}, []string{"192.0.2.0/24", "::/0"}, true, false},
+		"ranges in another order, and not masked": {[]string{"10.0.0.0/8", "2001:db8::/32"}, []string{"2001:db8::1/32", "10.0.0.7/8"}, true, true},
+	} {
+		if single, dual := sameSources(c.want, c.have, false), sameSources(c.want, c.have, true); single != c.single || dual != c.dual {
+			t.Errorf("%s: the same %v with VIPs of one family, %v of both", name, single, dual)
+		}
+	}
+}
+
 // Each field that was changed by hand is reset with one op, if everything else is as wanted.
 func TestEveryRelevantFieldIsReset(t *testing.T) {
 	member := func(do func(*lb.Member)) func(*lb.Pool) { return func(p *lb.Pool) { do(&p.Members[0]) } }

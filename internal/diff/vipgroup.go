@@ -3,7 +3,11 @@
 
 package diff
 
-import "github.com/kube-octavia/kube-octavia/internal/lb"
+import (
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
 
 // access is what says who may connect to a load balancer.
 type access int
@@ -19,8 +23,8 @@ const (
 )
 
 // vipGroups plans the security groups of the VIP, unless they are those of another owner or client. Groups come before new ports,
-// and go after all that is closed. They come beside source ranges, which go afterwards; ranges of another owner or client stay
-// in force.
+// and go after all that is closed. They come beside source ranges, which go afterwards. They do not come while that would open a
+// port to more clients than are to have it: one with ranges that is to be closed, or one of another owner or client.
 func (t *changes) vipGroups(want, have lb.LoadBalancer) access {
 	groups, ours := have.VIPSecurityGroups, !t.owner.Sharer
 	switch {
@@ -29,11 +33,18 @@ func (t *changes) vipGroups(want, have lb.LoadBalancer) access {
 	case ours && have.VIPGroupsAreOurs():
 		groups = nil
 	}
-	before, after := len(have.VIPSecurityGroups) > 0, len(groups) > 0
+	after := len(groups) > 0
+	restricts := func(l lb.Listener) bool { return !lb.AdmitsEverybody(l.AllowedCIDRs, t.dualStack) }
+	closes := func(l lb.Listener) bool {
+		stays := slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Key() == l.Key() })
+		return restricts(l) && !stays && t.owner.OwnsListener(l)
+	}
 	switch {
-	case !before && !after:
+	case !t.grouped && !after:
 		return accessBySources
-	case want.RestrictsSources() || !before && have.RestrictsSourcesOfOthers(t.owner):
+	case slices.ContainsFunc(want.Listeners, restricts):
+		return accessAsFound
+	case !t.grouped && (have.RestrictsSourcesOfOthers(t.owner) || slices.ContainsFunc(have.Listeners, closes)):
 		return accessAsFound
 	case lb.SameVIPGroups(groups, have.VIPSecurityGroups):
 		return accessByGroups

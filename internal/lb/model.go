@@ -31,7 +31,7 @@ type LoadBalancer struct {
 	// the load balancer is created, and cannot be changed.
 	AdditionalVIPs []VIP `json:"additionalVIPs,omitempty"`
 	// VIPSecurityGroups are the ids of the security groups on the VIP's port that say who may connect. Without any, the
-	// source ranges of each listener do. Octavia has either groups or source ranges.
+	// source ranges of each listener do. Beside groups, source ranges do nothing, and Octavia refuses new ones.
 	VIPSecurityGroups []string `json:"vipSecurityGroups,omitempty"`
 	// AdminDown is Octavia's admin_state_up, negated so that the zero value is the usual one.
 	AdminDown bool       `json:"adminDown,omitempty"`

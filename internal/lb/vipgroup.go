@@ -44,21 +44,29 @@ func sortedSet(all []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
-// RestrictsSources reports whether the source ranges of a listener exclude any client. The whole address space of a family
-// excludes nobody: the VIP has no other family, or ranges are not possible.
-func (l Listener) RestrictsSources() bool {
-	return len(l.AllowedCIDRs) > 0 && !slices.ContainsFunc(l.AllowedCIDRs, func(text string) bool {
-		p, err := netip.ParsePrefix(text)
-		return err == nil && p.Bits() == 0
-	})
-}
-
-// RestrictsSourcesOfOthers reports whether a listener that the owner does not own has source ranges that exclude a client.
-func (l LoadBalancer) RestrictsSourcesOfOthers(owner Owner) bool {
-	return slices.ContainsFunc(l.Listeners, func(l Listener) bool { return l.RestrictsSources() && !owner.OwnsListener(l) })
+// AdmitsEverybody reports whether source ranges exclude no client: there are none, or they have the whole address space. On a
+// load balancer of both families, Octavia admits nobody of a family without a range (measured with Octavia 16), so there it has
+// to be that of both.
+func AdmitsEverybody(cidrs []string, dualStack bool) bool {
+	whole := map[bool]bool{} // by whether the family is IPv4
+	for _, text := range cidrs {
+		if p, err := netip.ParsePrefix(text); err == nil && p.Bits() == 0 {
+			whole[p.Addr().Is4()] = true
+		}
+	}
+	return len(cidrs) == 0 || len(whole) == 2 || len(whole) == 1 && !dualStack
 }
 
 // RestrictsSources reports whether any listener of the load balancer has source ranges that exclude a client.
 func (l LoadBalancer) RestrictsSources() bool {
-	return slices.ContainsFunc(l.Listeners, Listener.RestrictsSources)
+	dualStack := l.DualStack()
+	return slices.ContainsFunc(l.Listeners, func(l Listener) bool { return !AdmitsEverybody(l.AllowedCIDRs, dualStack) })
+}
+
+// RestrictsSourcesOfOthers reports whether a listener that the owner does not own has source ranges that exclude a client.
+func (l LoadBalancer) RestrictsSourcesOfOthers(owner Owner) bool {
+	dualStack := l.DualStack()
+	return slices.ContainsFunc(l.Listeners, func(l Listener) bool {
+		return !owner.OwnsListener(l) && !AdmitsEverybody(l.AllowedCIDRs, dualStack)
+	})
 }

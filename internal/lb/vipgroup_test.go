@@ -32,13 +32,22 @@ func TestSecurityGroupsOfTheVIPAreOursOnlyIfExactlyTheseWereSet(t *testing.T) {
 	}
 }
 
-func TestTheWholeAddressSpaceRestrictsNobody(t *testing.T) {
+func TestTheWholeAddressSpaceAdmitsEverybody(t *testing.T) {
 	for _, c := range []struct {
-		cidrs []string
-		want  bool
-	}{{nil, false}, {[]string{"0.0.0.0/0"}, false}, {[]string{"10.0.0.0/8", "::/0"}, false}, {[]string{"10.0.0.0/8"}, true}} {
-		if got := (Listener{AllowedCIDRs: c.cidrs}).RestrictsSources(); got != c.want {
-			t.Errorf("%v: %v", c.cidrs, got)
+		cidrs        []string
+		single, dual bool
+	}{
+		{nil, true, true},
+		{[]string{"0.0.0.0/0"}, true, false},
+		{[]string{"::/0"}, true, false},
+		{[]string{"0.0.0.0/0", "::/0"}, true, true},
+		{[]string{"10.0.0.0/8", "0.0.0.0/0", "::/0"}, true, true},
+		{[]string{"10.0.0.0/8", "::/0"}, true, false},
+		{[]string{"10.0.0.0/8"}, false, false},
+		{[]string{"10.0.0.0/8", "2001:db8::/32"}, false, false},
+	} {
+		if single, dual := AdmitsEverybody(c.cidrs, false), AdmitsEverybody(c.cidrs, true); single != c.single || dual != c.dual {
+			t.Errorf("%v: %v with VIPs of one family, %v of both", c.cidrs, single, dual)
 		}
 	}
 }

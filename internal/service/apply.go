@@ -260,6 +260,35 @@ func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed
 	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed the tags meanwhile"}
 }
 
+// sameAccess returns an error if who may connect to the load balancer has changed since the plan was made. It reads that before
+// two kinds of operations, unless it was read in this pass:
+//   - Security groups come to a load balancer without any. Source ranges that another client has set meanwhile would do nothing.
+//   - Source ranges go because there are security groups. If another client has removed these, everybody could connect.
+func (r *Reconciler) sameAccess(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
+	known := o.LoadBalancer
+	if known == nil || !f.FromMemory {
+		return nil
+	}
+	set, ok := op.(diff.SetVIPSecurityGroups)
+	sets := ok && len(set.Groups) > 0 && len(known.VIPSecurityGroups) == 0
+	update, ok := op.(diff.UpdateListener)
+	clears := ok && update.AllowedCIDRs != nil && len(*update.AllowedCIDRs) == 0 && len(known.VIPSecurityGroups) > 0
+	if !sets && !clears {
+		return nil
+	}
+	now, err := r.Octavia.Get(ctx, known.ID)
+	if err == nil && sets {
+		now, err = r.Octavia.Observe(ctx, now)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !lb.SameVIPGroups(now.VIPSecurityGroups, known.VIPSecurityGroups), sets && now.RestrictsSourcesOfOthers(f.Owner()):
+		return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed meanwhile who may connect"}
+	}
+	return nil
+}
+
 // exposes reports whether the operation makes a load balancer reachable from outside.
 func exposes(op diff.Op) bool {
 	_, creates := op.(diff.CreateFloatingIP)
@@ -271,7 +300,8 @@ func exposes(op diff.Op) bool {
 func setsTags(op diff.Op) bool {
 	update, ok := op.(diff.UpdateLoadBalancer)
 	_, child := op.(diff.SetTags)
-	return child || ok && update.Tags != nil
+	_, groups := op.(diff.SetVIPSecurityGroups)
+	return child || groups || ok && update.Tags != nil
 }
 
 // tagsOf returns the tags of a listener or a pool of the load balancer.
@@ -295,7 +325,7 @@ func tagsOf(l lb.LoadBalancer, id string) []string {
 // write carries out one operation and remembers its result.
 func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decision, op diff.Op) (decide.Decision, error) {
 	observed := d.Record.Cloud.Observed
-	if err := errors.Join(r.mayDelete(ctx, f, observed, op), r.sameTags(ctx, f, observed, op)); err != nil {
+	if err := errors.Join(r.mayDelete(ctx, f, observed, op), r.sameTags(ctx, f, observed, op), r.sameAccess(ctx, f, observed, op)); err != nil {
 		switch openstack.Classify(err) {
 		case openstack.Foreign, openstack.Conflict:
 			d.Record.Cloud.Known = false

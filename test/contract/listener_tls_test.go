@@ -178,7 +178,7 @@ func TestListenerTLS(t *testing.T) {
 			c.must(a.at("listener.hsts_max_age") == 31536000.0 && a.at("listener.hsts_preload") == true, "it is %s", a.Text)
 			c.active(id)
 		})},
-		{"an age of 0 is sent, an age of null sends no header any more", since(release2025, func(c *try) {
+		{"a max age of 0 is sent; null removes the header", since(release2025, func(c *try) {
 			a := update(c, "tls", object{"hsts_max_age": 0, "hsts_include_subdomains": false, "hsts_preload": false}).is(200)
 			c.must(a.at("listener.hsts_max_age") == 0.0, "it is %s", a.Text)
 			c.active(id)

@@ -5,7 +5,7 @@ package contract_test
 
 import "testing"
 
-// What Octavia API 2.28 and 2.30 have new: ports of the type direct, of VIPs and of members.
+// What is new in Octavia API 2.28 and 2.30: ports of type direct for VIPs and members.
 func TestSRIOV(t *testing.T) {
 	t.Parallel()
 	setup := &try{T: t, cloud: theCloud}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What Octavia API 2.29 has new: security groups of VIPs.
+// What is new in Octavia API 2.29: security groups of VIPs.
 func TestVIPGroups(t *testing.T) {
 	t.Parallel()
 	setup := &try{T: t, cloud: theCloud}
@@ -73,7 +73,7 @@ func TestVIPGroups(t *testing.T) {
 			c.must(len(a.list("loadbalancer.vip_sg_ids")) == 2, "it is %s", a.Text)
 			c.active(open)
 		})},
-		{"a security group that there is not, or that is another project's, is refused with 400", since(release2025, func(c *try) {
+		{"a security group that does not exist or belongs to another project is refused with 400", since(release2025, func(c *try) {
 			for _, group := range []string{unknown, foreign} {
 				set(c, open, list{group}).is(400)
 				lbs.post(c.as(k8s), object{"vip_subnet_id": net.subnet, "vip_sg_ids": list{group}}).is(400)
@@ -83,7 +83,7 @@ func TestVIPGroups(t *testing.T) {
 		{"a security group that a VIP has cannot be deleted: 409", since(release2025, func(c *try) {
 			c.as(k8s).net("DELETE", "/security-groups/"+office, nil).is(409)
 		})},
-		{"source ranges are refused with 400 where the VIP has security groups, also such that everybody is in", since(release2025, func(c *try) {
+		{"source ranges are refused with 400 where the VIP has security groups, including ranges that admit everybody", since(release2025, func(c *try) {
 			c.active(open)
 			for _, cidr := range []string{"192.0.2.0/24", "0.0.0.0/0"} {
 				c.as(k8s).lb("PUT", "/listeners/"+listeners["open"], object{"listener": object{"allowed_cidrs": list{cidr}}}).is(400)

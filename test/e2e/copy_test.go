@@ -141,7 +141,7 @@ func TestARestoredServiceGetsTheAddressOfTheLostOneThatItRequests(t *testing.T) 
 
 // What memory would know, the conditions and the cloud show after a start.
 func TestAServiceThatNeedsNoLoadBalancerAnyMoreIsReleasedAfterAStart(t *testing.T) {
-	skipOnRealOpenStack(t, "what the tags prove is decided here; that they are read, other tests see")
+	skipOnRealOpenStack(t, "what the tags prove is decided here; other tests check that they are read")
 	bare := func(v *corev1.Service) { v.Annotations = nil }
 	unprotected := func(v *corev1.Service) { v.Finalizers = nil }
 	s := newStage(t, settings{})

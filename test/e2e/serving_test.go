@@ -159,7 +159,7 @@ func TestTheLastEndpointsNodeLeavesAndComesBack(t *testing.T) {
 	web.requireEvents(servingReasons, "UnAvailableLoadBalancer", "Serving", "NoEndpoints", "Serving")
 }
 
-func TestTheFirstEndpointThatComesDuringTheCreateIsNoWarning(t *testing.T) {
+func TestTheFirstEndpointThatComesDuringTheCreateCausesNoWarning(t *testing.T) {
 	simulatorOnly(t, "the creation of the load balancer takes long")
 	for name, conf := range map[string][]string{"nodes": nil, "Pods": {"target-type=pod"}} {
 		t.Run(name+" as members", func(t *testing.T) {

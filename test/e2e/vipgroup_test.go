@@ -156,6 +156,29 @@ func TestSecurityGroupsTakeThePlaceOfSourceRanges(t *testing.T) {
 	s.cloud.neutron(http.MethodDelete, "security-groups/"+all, nil, nil)
 }
 
+func TestSecurityGroupsDoNotOverrideTheSourceRangesOfAnotherClient(t *testing.T) {
+	simulatorOnly(t, "the API version is chosen")
+	s := newStage(t, groupCloud())
+	s.admitting("all", "0.0.0.0/0")
+	web := s.service("web", tcp(8080))
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
+	foreign := map[string]any{"listener": map[string]any{"loadbalancer_id": web.tree().ID, "name": "canary", "protocol": "TCP", "protocol_port": 9000,
+		"allowed_cidrs": []string{"198.51.100.7/32"}, "tags": []string{"by-hand"}}}
+	if err := s.cloud.call(asUser, cloudsim.LoadBalancer, http.MethodPost, "/v2.0/lbaas/listeners", foreign, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(func() error {
+		if status := web.tree().Status; status != "ACTIVE" {
+			return errors.New("the load balancer is " + status)
+		}
+		return nil
+	})
+	web.change(annotated(groupsKey, "all")) // before the controller has seen the listener
+	requireWords(t, web.waitForCondition(accepted, conditionFalse, "SharingRefused").Message, groupsKey, "another Service or client")
+	web.waitForGroups()
+}
+
 func TestSecurityGroupsOfTheVIPExcludeSourceRanges(t *testing.T) {
 	simulatorOnly(t, "the API version is chosen")
 	set := groupCloud()

@@ -94,7 +94,7 @@ func (c *Checks) VIPGroups(v schema.Values) ([]string, error) {
 	return groups, nil
 }
 
-// checkAccess refuses source ranges, also such that everybody is in, where the VIP has security groups. The other way round,
+// checkAccess refuses source ranges, including those that admit everybody, where the VIP has security groups. The other way round,
 // Octavia takes security groups for a VIP whose listeners have source ranges.
 func checkAccess(groups, cidrs []string) error {
 	if len(groups) > 0 && len(cidrs) > 0 {
