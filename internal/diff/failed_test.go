@@ -104,6 +104,20 @@ func TestAListenerInErrorIsWrittenWithAllThatMayNotBeInForce(t *testing.T) {
 
 // TestAPortOpensOnlyWhenItsPoolWorks has a new pool that Octavia could not create. The port that the listener of another
 // protocol has stays open meanwhile.
+func TestAListenerInErrorBesideSecurityGroupsIsWrittenWithoutRanges(t *testing.T) {
+	o := Clone(observedComplete(t))
+	listener := &o.LoadBalancer.Listeners[0]
+	o.LoadBalancer.VIPSecurityGroups = []string{"by-hand"}
+	listener.AllowedCIDRs, listener.ProvisioningStatus = []string{"10.0.0.0/8"}, lb.Error
+	ops := New(usual(sourceRanges("10.0.0.0/8")), o, web).Ops
+	if len(ops) != 1 {
+		t.Fatalf("the plan is %v", ops)
+	}
+	if op, ok := ops[0].(UpdateListener); !ok || !op.Failed || op.AllowedCIDRs != nil {
+		t.Errorf("Octavia refuses source ranges beside groups, but the plan is %v", ops)
+	}
+}
+
 func TestAPortOpensOnlyWhenItsPoolWorks(t *testing.T) {
 	o := observedComplete(t)
 	l := &o.LoadBalancer.Listeners[0]
