@@ -100,9 +100,10 @@ func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
 
 func TestServiceTellsWhatItHas(t *testing.T) {
 	s := newStage(t, settings{})
+	s.sweepWithNewOVN()
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
-	web.waitUntilNoted() // provider ovn may be late
+	web.waitUntilNoted()
 	object := web.now()
 	want := []corev1.LoadBalancerIngress{{IP: address, IPMode: s.keptIPMode(corev1.LoadBalancerIPModeVIP)}}
 	if d := cmp.Diff(want, object.Status.LoadBalancer.Ingress); d != "" {

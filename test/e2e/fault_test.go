@@ -86,11 +86,12 @@ func TestAControllerThatIsStoppedInACreateWritesTheIDAlsoIfAnotherWriteFails(t *
 
 func TestRestartedControllerChangesNothingThatIsAsItShouldBe(t *testing.T) {
 	s := newStage(t, settings{})
+	s.sweepWithNewOVN()
 	web := s.service("web", tcp(8080, 8081), udp(5300))
 	address := web.waitUntilProgrammed()
 	web.waitForCondition(serving, conditionTrue, "NotMonitored")
 	web.requireEvents([]string{"Programmed"}, "Programmed")
-	web.waitUntilNoted() // provider ovn may be late
+	web.waitUntilNoted()
 	s.stop()
 	object, events := web.now(), len(web.events())
 	s.resetCalls()

@@ -28,6 +28,16 @@ func (s *stage) settled(edits ...[]edit) []*service {
 	return all
 }
 
+// sweepWithNewOVN starts the controller again, with sweeps, where only these notice the last change that Octavia makes.
+func (s *stage) sweepWithNewOVN() {
+	s.t.Helper()
+	if s.hasNewOVN() {
+		s.stop()
+		s.settings.flags = append(s.settings.flags, sweeping...)
+		s.start()
+	}
+}
+
 // waitUntilNoted waits until the Service says that its load balancer was confirmed as it is.
 func (v *service) waitUntilNoted() {
 	v.t.Helper()
