@@ -72,7 +72,9 @@ func inError(s lb.ProvisioningStatus) bool { return s == lb.Error }
 func (t *changes) repeated(op UpdateListener, want, have lb.Listener) UpdateListener {
 	op.Failed, op.ConnectionLimit, op.AdminDown = true, &want.ConnectionLimit, &want.AdminDown
 	op.Timeouts, op.TLS = want.Timeouts, want.TLS
-	if refused := t.grouped && len(want.AllowedCIDRs) > 0; !refused && len(want.AllowedCIDRs)+len(have.AllowedCIDRs) > 0 {
+	// Octavia refuses source ranges beside groups.
+	refused := t.grouped && len(want.AllowedCIDRs) > 0
+	if !refused && len(want.AllowedCIDRs)+len(have.AllowedCIDRs) > 0 {
 		op.AllowedCIDRs = &want.AllowedCIDRs
 	}
 	if len(want.InsertHeaders) > 0 {
