@@ -64,8 +64,9 @@ endif
 RELEASE_TOOL = cd hack/release && $(GO) run .
 RELEASE_FLAGS = $(if $(PLATFORMS),-platforms '$(PLATFORMS)') $(if $(PUSH),-push)
 
-# With the race detector the end-to-end tests take twice as long, and only few walks are made. So these run without it, unless PKG selects
-# them. Chaos, eight walks, doctor and the unit tests run the same code with it.
+# With the race detector the end-to-end tests take twice as long, and only few walks are made. So
+# both run without it, unless PKG selects them. Chaos, eight walks, doctor and the unit tests run
+# the same code with it.
 UNRACED := ./test/e2e ./test/walks
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')
 

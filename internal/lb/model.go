@@ -88,8 +88,7 @@ type Listener struct {
 	Port     int              `json:"port"`
 	// ConnectionLimit is the maximum number of concurrent connections; -1 is no limit.
 	ConnectionLimit int `json:"connectionLimit"`
-	// AllowedCIDRs are the sources that may connect. Empty means everybody, as do 0.0.0.0/0 and ::/0, which Octavia
-	// may show.
+	// AllowedCIDRs are the sources that may connect. Empty means everybody; so do others, see AdmitsEverybody.
 	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
 	// Timeouts is nil if the cloud has none, or none that can be set.
 	Timeouts *Timeouts `json:"timeouts,omitempty"`

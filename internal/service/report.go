@@ -207,8 +207,8 @@ func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decis
 		Pods:       r.PodTargets(f.Service),
 		Local:      f.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
 	}
-	read := d.Goal.Input.Service != nil && (t.Pods || t.Local)
-	if !read {
+	membersFollow := d.Goal.Input.Service != nil && (t.Pods || t.Local)
+	if !membersFollow {
 		endpoints, err := r.Endpoints(ctx, f.Service)
 		t.Slices, t.Known = endpoints, err == nil
 	}

@@ -30,8 +30,8 @@ func TestVIPGroups(t *testing.T) {
 		c.active(id)
 		return c.as(k8s).lb("PUT", "/loadbalancers/"+id, object{"loadbalancer": object{"vip_sg_ids": groups}})
 	}
-	// onPort are those of the groups that the port of the VIP has. Octavia's own is not among them.
-	onPort := func(c *try, id string, groups ...string) []string {
+	// groupsOn are those of the groups that the port of the VIP has.
+	groupsOn := func(c *try, id string, groups ...string) []string {
 		c.Helper()
 		c.active(id)
 		port := c.quietly(k8s).lb("GET", "/loadbalancers/"+id, nil).is(200).text("loadbalancer.vip_port_id")
@@ -56,16 +56,16 @@ func TestVIPGroups(t *testing.T) {
 			a := lbs.post(c.as(k8s), object{"vip_sg_ids": list{office}, "listeners": list{object{"protocol": "TCP", "protocol_port": 80}}}).is(201)
 			c.must(same(texts(a.list("loadbalancer.vip_sg_ids")), []string{office}), "it is %s", a.Text)
 			id := a.text("loadbalancer.id")
-			c.must(same(onPort(c, id, office), []string{office}), "the port has %v", onPort(c, id, office))
+			c.must(same(groupsOn(c, id, office), []string{office}), "the port has %v", groupsOn(c, id, office))
 			c.must(len(opened(c, id)) == 0, "Octavia opens the port to everybody: %v", opened(c, id))
 		})},
 		{"an update sets security groups in place of the former ones, and Octavia opens no port by itself then", since(release2025, func(c *try) {
 			set(c, open, list{office}).is(200)
-			c.must(same(onPort(c, open, office, home), []string{office}), "the port has %v", onPort(c, open, office, home))
+			c.must(same(groupsOn(c, open, office, home), []string{office}), "the port has %v", groupsOn(c, open, office, home))
 			c.must(len(opened(c, open)) == 0, "it has the rules %v", opened(c, open))
 			a := set(c, open, list{office, home}).is(200)
 			c.must(same(texts(a.list("loadbalancer.vip_sg_ids")), []string{office, home}), "it is %s", a.Text)
-			c.must(same(onPort(c, open, office, home), []string{office, home}), "the port has %v", onPort(c, open, office, home))
+			c.must(same(groupsOn(c, open, office, home), []string{office, home}), "the port has %v", groupsOn(c, open, office, home))
 		})},
 		{"an update that says nothing about security groups leaves them", since(release2025, func(c *try) {
 			c.active(open)
@@ -97,7 +97,7 @@ func TestVIPGroups(t *testing.T) {
 		{"null and an empty list take the security groups away, and Octavia opens the ports", since(release2025, func(c *try) {
 			for _, none := range []any{nil, list{}} {
 				set(c, open, none).is(200)
-				c.must(len(onPort(c, open, office, home)) == 0, "the port has %v", onPort(c, open, office, home))
+				c.must(len(groupsOn(c, open, office, home)) == 0, "the port has %v", groupsOn(c, open, office, home))
 				c.must(len(opened(c, open)) == 1, "it has the rules %v", opened(c, open))
 				set(c, open, list{office}).is(200)
 			}
