@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // ledger notes which floating IPs were published, and what was requested then. An address that was published and is still
@@ -43,7 +44,8 @@ type entry struct {
 	keeps  bool // in the end
 }
 
-// request is everything in a Service that decides about its address.
+// request is everything in a Service that decides about its address: what it says, and whether it is accepted. What a refused
+// Service says takes effect when the reason to refuse it goes.
 func request(v *corev1.Service) string {
 	keys := []string{
 		internalKey, "loadbalancer.openstack.org/class", "kube-octavia.io/floating-ip", "loadbalancer.openstack.org/floating-network-id", "loadbalancer.openstack.org/floating-subnet-id",
@@ -54,6 +56,11 @@ func request(v *corev1.Service) string {
 	text := fmt.Sprint(v.Spec.Type, v.Spec.LoadBalancerIP, v.DeletionTimestamp != nil, hasIPv4)
 	for _, key := range keys {
 		text += "|" + v.Annotations[key]
+	}
+	for _, c := range v.Status.Conditions {
+		if c.Type == status.Accepted {
+			text += "|" + string(c.Status) + c.Reason
+		}
 	}
 	return text
 }
