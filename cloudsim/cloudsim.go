@@ -157,6 +157,9 @@ type addresses struct {
 	forwarding sync.Mutex // see forward
 	// certificates are those that the data plane has, by load balancer and reference; guarded by forwarding.
 	certificates map[string]map[string]tls.Certificate
+	// missed are the floating IPs of each load balancer, and for which protocols provider ovn missed that they were attached;
+	// guarded by forwarding.
+	missed       map[string]map[string][]string
 	addingServer sync.Mutex // an address is chosen and used
 }
 
@@ -176,7 +179,7 @@ func Start(o Options) (*Cloud, error) {
 		return nil, fmt.Errorf("the simulator listens on loopback addresses only, not on %q", o.Listen)
 	}
 	c := &Cloud{options: o, logger: o.Logger, servers: map[string]*server{}, credentials: map[string]Credentials{},
-		addresses: addresses{certificates: map[string]map[string]tls.Certificate{}}}
+		addresses: addresses{certificates: map[string]map[string]tls.Certificate{}, missed: map[string]map[string][]string{}}}
 	if c.logger.GetSink() == nil {
 		c.logger = logr.Discard()
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
@@ -24,7 +25,41 @@ func (c *Cloud) floatingIPChanged(portID string) {
 		return
 	}
 	if id, ok := c.octavia.LoadBalancerOfPort(portID); ok {
+		c.noteMissed(id, portID)
 		c.forward(id)
+	}
+}
+
+// noteMissed notes for which protocols provider ovn misses that floating IPs were attached to a port. What it makes just then
+// has been copied from what it had before: seen on Octavia 16, where UDP was never answered at a floating IP that was attached
+// while the load balancer was created. A real cloud does that now and then, this one always. To attach the floating IP again
+// helps.
+func (c *Cloud) noteMissed(loadBalancerID, portID string) {
+	c.forwarding.Lock()
+	defer c.forwarding.Unlock()
+	before, now := c.missed[loadBalancerID], map[string][]string{}
+	for _, address := range c.neutron.FloatingAddresses(portID) {
+		missed, known := before[address]
+		if !known {
+			missed = c.octavia.UnmadeProtocols(loadBalancerID)
+		}
+		now[address] = missed
+	}
+	c.missed[loadBalancerID] = now
+}
+
+// lacking sets which floating IPs the listeners lack.
+func (c *Cloud) lacking(lb dataplane.LoadBalancer) {
+	for address, protocols := range c.missed[lb.ID] {
+		ip, err := netip.ParseAddr(address)
+		if err != nil {
+			continue
+		}
+		for i := range lb.Listeners {
+			if l := &lb.Listeners[i]; slices.Contains(protocols, l.Protocol) {
+				l.Lacks = append(l.Lacks, ip)
+			}
+		}
 	}
 }
 
@@ -49,6 +84,9 @@ func (c *Cloud) forward(loadBalancerID string) {
 	if !ok {
 		c.plane.Remove(loadBalancerID)
 		delete(c.certificates, loadBalancerID)
+		if _, there := c.octavia.VIPPortID(loadBalancerID); !there {
+			delete(c.missed, loadBalancerID)
+		}
 		return
 	}
 	if port, ok := c.octavia.VIPPortID(loadBalancerID); ok {
@@ -68,6 +106,7 @@ func (c *Cloud) forward(loadBalancerID string) {
 		}
 	}
 	lb.Addresses = loopback
+	c.lacking(lb)
 	c.findMembers(lb)
 	c.findCertificates(lb)
 	err := c.plane.Set(lb)

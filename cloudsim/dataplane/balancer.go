@@ -162,7 +162,7 @@ func (b *balancer) setListener(conf Listener, addrs []netip.Addr) error {
 	if err := l.update(conf, p); err != nil {
 		return err
 	}
-	return l.open(addrs)
+	return l.open(slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return slices.Contains(conf.Lacks, a) }))
 }
 
 // close stops everything and cuts every connection.

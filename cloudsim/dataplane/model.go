@@ -26,7 +26,7 @@ type LoadBalancer struct {
 	// ID is the load balancer's Octavia id.
 	ID string
 	// Addresses are the VIPs and the floating IPs that lead to them, all of
-	// them loopback addresses. Every listener listens on every address.
+	// them loopback addresses. A listener listens on each that it does not lack.
 	Addresses []netip.Addr
 	// Moved are floating IPs that lead to other load balancers. Of such a one that led here
 	// the connections that are open go on, since the router has tracked them, and nobody
@@ -65,6 +65,8 @@ type Listener struct {
 	// ConnectTimeout bounds the dialling of a member. Zero means 50 s, 50 s
 	// and 5 s, Octavia's defaults.
 	ClientTimeout, MemberTimeout, ConnectTimeout time.Duration
+	// Lacks are addresses of the load balancer at which the listener does not listen.
+	Lacks []netip.Addr
 	// Pool is nil for a listener with no default pool: connections are then
 	// closed at once.
 	Pool *Pool

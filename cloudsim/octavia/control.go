@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -52,6 +53,27 @@ func (s *Service) VIPGroups(loadBalancerID string) []string {
 		return lb.VIPGroups
 	}
 	return nil
+}
+
+// UnmadeProtocols returns the protocols for which provider ovn has still to make a load balancer of OVN. OVN has one for each
+// protocol, and the provider makes it with the first listener of the protocol; that of the load balancer's first listener is
+// there from the start. Other providers have nothing to make.
+func (s *Service) UnmadeProtocols(loadBalancerID string) []string {
+	s.state.RLock()
+	defer s.state.RUnlock()
+	lb, ok := s.state.LoadBalancers.Find(loadBalancerID)
+	if !ok || lb.Provider != provider.OVN {
+		return nil
+	}
+	made, all := map[string]bool{}, map[string]bool{}
+	for i, l := range lb.Listeners {
+		all[l.Protocol] = true
+		if i == 0 || l.Provisioning != model.PendingCreate {
+			made[l.Protocol] = true
+		}
+	}
+	maps.DeleteFunc(all, func(protocol string, _ bool) bool { return made[protocol] })
+	return slices.Sorted(maps.Keys(all))
 }
 
 // LoadBalancerOfPort returns the id of the load balancer that has its VIPs on a

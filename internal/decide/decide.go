@@ -240,7 +240,7 @@ func (s Sequence) Ready(op diff.Op, observed lb.Observed) (diff.Op, bool) {
 	op, ready := onPort(op, observed)
 	_, deletes := op.(diff.DeleteLoadBalancer)
 	switch {
-	case !ready, deletes && s.failed:
+	case !ready, deletes && s.failed, awaitsProvider(op, observed):
 		return op, false
 	case op.Octavia():
 		return op, !s.locked && (!s.rejected || independent(op, observed))
@@ -298,6 +298,20 @@ func independent(op diff.Op, observed lb.Observed) bool {
 			func(p lb.Pool) bool { return p.ID == op.ID })
 	}
 	return false
+}
+
+// awaitsProvider reports whether a floating IP has to wait until provider ovn has finished a change of the load balancer. The
+// provider keeps an OVN load balancer for each transport protocol, made with the first listener of the protocol, and hears of a
+// floating IP by an event, in another process. What it makes and changes at the same moment may lack the floating IP for ever:
+// on Octavia 16, UDP was never answered at a floating IP that was attached while the load balancer was created. Children that
+// are PENDING after their load balancer is ACTIVE are awaited by awaitChildren.
+func awaitsProvider(op diff.Op, observed lb.Observed) bool {
+	l := observed.LoadBalancer
+	if l == nil || l.Provider != lb.ProviderOVN || !l.ProvisioningStatus.Pending() {
+		return false
+	}
+	detach, detaches := op.(diff.DisassociateFloatingIP)
+	return is[diff.CreateFloatingIP](op) || is[diff.AssociateFloatingIP](op) || detaches && detach.For != ""
 }
 
 // onPort sets the VIP port of a floating IP operation that was planned before the port was known.

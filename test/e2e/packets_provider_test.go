@@ -58,6 +58,16 @@ func TestProviderOVNMakesMonitorsInTheCallThatCreatesTheLoadBalancer(t *testing.
 	s.requireNoFailedRequest(visitor)
 }
 
+// Provider ovn misses a floating IP that is attached while it makes the second protocol, see docs/reference/providers.md. A real one
+// does so now and then.
+func TestProviderOVNServesBothProtocolsAtTheFloatingIP(t *testing.T) {
+	s := newStage(t, newOVN(t))
+	web := s.service("web", tcp(8080), udp(5300))
+	address := web.waitUntilProgrammed()
+	s.answers(address, 8080)
+	s.echoes(address, 5300)
+}
+
 func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	s.notAfter("2.26")
