@@ -45,7 +45,7 @@ func (s *Service) ofContainer(handle ofObject) handler {
 }
 
 func (s *Service) getACL(w http.ResponseWriter, r *http.Request, k kind, o *object) error {
-	if !o.mayReadACL(wire.Caller(r.Context())) {
+	if !s.policy.mayReadACL(o, wire.Caller(r.Context())) {
 		return notAllowed(k.name + "ACL(s) retrieval")
 	}
 	read := map[string]any{"project-access": true}
@@ -59,7 +59,7 @@ func (s *Service) getACL(w http.ResponseWriter, r *http.Request, k kind, o *obje
 
 // changeACL replaces the list (PUT), or the parts of it that are given (PATCH).
 func (s *Service) changeACL(w http.ResponseWriter, r *http.Request, k kind, o *object) error {
-	if !o.mayChange(wire.Caller(r.Context())) {
+	if !s.policy.mayChange(o, wire.Caller(r.Context())) {
 		return notAllowed(k.name + "ACL(s) Update")
 	}
 	body, err := readBody(r)
@@ -126,7 +126,7 @@ func checkACL(body map[string]any) error {
 }
 
 func (s *Service) deleteACL(w http.ResponseWriter, r *http.Request, k kind, o *object) error {
-	if !o.mayChange(wire.Caller(r.Context())) {
+	if !s.policy.mayChange(o, wire.Caller(r.Context())) {
 		return notAllowed(k.name + "ACL(s) deletion")
 	}
 	o.acl = nil
@@ -138,13 +138,13 @@ func (s *Service) deleteACL(w http.ResponseWriter, r *http.Request, k kind, o *o
 // read, and changed unless the user is in it.
 func (s *Service) grant(caller wire.Identity, o *object, userID string) error {
 	list := "/v1/" + s.collectionOf(o) + "/" + o.id + "/acl"
-	if !o.mayReadACL(caller) || !caller.May("key-manager", http.MethodGet, list) {
+	if !s.policy.mayReadACL(o, caller) || !caller.May("key-manager", http.MethodGet, list) {
 		return notAllowed("ACL(s) retrieval")
 	}
 	if o.acl != nil && slices.Contains(o.acl.users, userID) {
 		return nil
 	}
-	if !o.mayChange(caller) || !caller.May("key-manager", http.MethodPut, list) {
+	if !s.policy.mayChange(o, caller) || !caller.May("key-manager", http.MethodPut, list) {
 		return notAllowed("ACL(s) Update")
 	}
 	if o.acl == nil {

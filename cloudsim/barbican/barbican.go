@@ -33,6 +33,7 @@ type Options struct {
 type Service struct {
 	now     func() time.Time
 	release release.Release
+	policy  policy
 
 	mu         sync.Mutex
 	secrets    []*secret
@@ -51,7 +52,7 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Service{now: o.Now, release: o.Release}
+	return &Service{now: o.Now, release: o.Release, policy: policy{members: o.Release >= release.Newest}}
 }
 
 // Counts returns how many objects of each kind there are.

@@ -157,10 +157,11 @@ func TestBundleIsReadUnlessItHasAPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		var unreadable UnreadablePKCS12Error
-		if _, err := pairOfPKCS12(&secret{payload: bundle}); (err == nil) != readable || err != nil && !errors.As(err, &unreadable) {
+		reader := New(Options{}).ReaderFor("octavia")
+		if _, err := reader.pairOfPKCS12(&secret{payload: bundle}); (err == nil) != readable || err != nil && !errors.As(err, &unreadable) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := pairOfPKCS12(&secret{payload: bundle[:len(bundle)-1]}); !errors.As(err, &unreadable) {
+		if _, err := reader.pairOfPKCS12(&secret{payload: bundle[:len(bundle)-1]}); !errors.As(err, &unreadable) {
 			t.Errorf("%s cut short: %v", name, err)
 		}
 	}
@@ -177,7 +178,7 @@ func TestACertificateIsReadWithItsChainByWhoIsOnTheListOfAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := pairOfPKCS12(&secret{payload: bundle})
+	pair, err := New(Options{}).ReaderFor("octavia").pairOfPKCS12(&secret{payload: bundle})
 	if err != nil || len(pair.Certificate) < 2 {
 		t.Fatalf("the bundle has %d certificates, %v", len(pair.Certificate), err)
 	}

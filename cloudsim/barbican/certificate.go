@@ -49,7 +49,7 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 		return err
 	}
 	if x := r.service.secret(idOf(reference)); x != nil {
-		pair, err := pairOfPKCS12(x)
+		pair, err := r.pairOfPKCS12(x)
 		if err != nil {
 			return err
 		}
@@ -83,20 +83,22 @@ func (r *Reader) KeyPair(reference string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	for _, o := range objects {
-		if !o.mayRead(wire.Identity{UserID: r.userID}, true) {
+		if !r.service.policy.mayRead(o, wire.Identity{UserID: r.userID}, true) {
 			return tls.Certificate{}, notAllowed("Secret payload retrieval")
 		}
 	}
 	if x := r.service.secret(idOf(reference)); x != nil {
-		return pairOfPKCS12(x)
+		return r.pairOfPKCS12(x)
 	}
 	return r.pairOfContainer(r.service.container(idOf(reference)))
 }
 
 // pairOfPKCS12 returns what a bundle without a password holds.
-func pairOfPKCS12(x *secret) (pair tls.Certificate, err error) {
+func (r *Reader) pairOfPKCS12(x *secret) (pair tls.Certificate, err error) {
 	key, leaf, chain, err := pkcs12.DecodeChain(x.payload, "")
 	switch {
+	case x.contentType == plainText && r.service.release >= release.Newest:
+		return pair, UnreadablePKCS12Error("argument 'data': Cannot convert \"<class 'str'>\" instance to a buffer.\nDid you mean to pass a bytestring instead?")
 	case x.contentType == plainText:
 		return pair, UnreadablePKCS12Error("argument 'data': from_buffer() cannot return the address of a unicode object")
 	case errors.Is(err, pkcs12.ErrIncorrectPassword):

@@ -14,7 +14,7 @@ import (
 // wanted otherwise is named.
 func (s *Service) usable(r *http.Request, what string) (*container, error) {
 	x, err := s.findContainer(r)
-	if err == nil && !x.mayRead(wire.Caller(r.Context()), false) {
+	if err == nil && !s.policy.mayRead(&x.object, wire.Caller(r.Context()), false) {
 		return nil, notAllowed(what)
 	}
 	return x, err
@@ -31,7 +31,7 @@ func (s *Service) listConsumers(w http.ResponseWriter, r *http.Request) error {
 			"created": timestamp(c.created), "updated": timestamp(c.updated), "status": "ACTIVE", "name": c.name, "URL": c.url,
 		})
 	}
-	writePage(w, r, "containers/"+x.id+"/consumers", "consumers", items)
+	writePage(w, r, "containers/"+x.id+"/consumers", "consumers", items, nil)
 	return nil
 }
 

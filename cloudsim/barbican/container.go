@@ -68,7 +68,7 @@ func (s *Service) findContainer(r *http.Request) (*container, error) {
 
 func (s *Service) postContainer(w http.ResponseWriter, r *http.Request) error {
 	who := wire.Caller(r.Context())
-	if !mayCreate(who) {
+	if !s.policy.mayCreate(who) {
 		return notAllowed("Container creation")
 	}
 	body, err := readBody(r)
@@ -163,7 +163,7 @@ func (x *container) describe(r *http.Request) map[string]any {
 
 func (s *Service) listContainers(w http.ResponseWriter, r *http.Request) error {
 	who, query := wire.Caller(r.Context()), r.URL.Query()
-	if !mayList(who) {
+	if !s.policy.mayList(who) {
 		return notAllowed("Containers(s) retrieval")
 	}
 	items := []any{}
@@ -173,7 +173,7 @@ func (s *Service) listContainers(w http.ResponseWriter, r *http.Request) error {
 			items = append(items, x.describe(r))
 		}
 	}
-	writePage(w, r, "containers", "containers", items)
+	writePage(w, r, "containers", "containers", items, nil)
 	return nil
 }
 
@@ -182,7 +182,7 @@ func (s *Service) getContainer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !x.mayRead(wire.Caller(r.Context()), false) {
+	if !s.policy.mayRead(&x.object, wire.Caller(r.Context()), false) {
 		return notAllowed("Container retrieval")
 	}
 	wire.JSON(w, http.StatusOK, x.describe(r))
@@ -195,7 +195,7 @@ func (s *Service) deleteContainer(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	if !x.mayDeleteContainer(wire.Caller(r.Context())) {
+	if !s.policy.mayDeleteContainer(&x.object, wire.Caller(r.Context())) {
 		return notAllowed("Container deletion")
 	}
 	s.containers = slices.DeleteFunc(s.containers, func(other *container) bool { return other == x })

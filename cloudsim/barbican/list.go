@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -22,13 +23,17 @@ const (
 )
 
 // writePage answers with the page of the items that the query asks for. The
-// links to other pages keep nothing of the query but its paging, as Barbican's.
-func writePage(w http.ResponseWriter, r *http.Request, collection, key string, items []any) {
+// links to other pages keep nothing of the query but its paging, and what kept holds.
+func writePage(w http.ResponseWriter, r *http.Request, collection, key string, items []any, kept url.Values) {
 	offset, limit := paging(r.URL.Query())
 	first, end := min(offset, len(items)), min(offset+limit, len(items))
 	body := map[string]any{key: append([]any{}, items[first:end]...), "total": len(items)}
 	link := func(offset int) string {
-		return fmt.Sprintf("http://%s/v1/%s?limit=%d&offset=%d", r.Host, collection, limit, offset)
+		to := fmt.Sprintf("http://%s/v1/%s?limit=%d&offset=%d", r.Host, collection, limit, offset)
+		if len(kept) > 0 {
+			to += "&" + kept.Encode()
+		}
+		return to
 	}
 	if end > first {
 		if offset > 0 {
@@ -57,7 +62,7 @@ func paging(query url.Values) (offset, limit int) {
 
 func (s *Service) listSecrets(w http.ResponseWriter, r *http.Request) error {
 	who, query := wire.Caller(r.Context()), r.URL.Query()
-	if !mayList(who) {
+	if !s.policy.mayList(who) {
 		return notAllowed("Secret(s) retrieval")
 	}
 	keys, ok := sortKeys(query.Get("sort"))
@@ -82,8 +87,18 @@ func (s *Service) listSecrets(w http.ResponseWriter, r *http.Request) error {
 	for _, d := range found {
 		items = append(items, d)
 	}
-	writePage(w, r, "secrets", "secrets", items)
+	writePage(w, r, "secrets", "secrets", items, s.keptFilters(query))
 	return nil
+}
+
+// keptFilters returns what links to other pages of secrets keep of the query: since the newest release everything.
+func (s *Service) keptFilters(query url.Values) url.Values {
+	if s.release < release.Newest {
+		return nil
+	}
+	delete(query, "limit")
+	delete(query, "offset")
+	return query
 }
 
 func (x *secret) matches(query url.Values) bool {

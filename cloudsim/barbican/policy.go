@@ -9,46 +9,79 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// The policy is the default of Barbican 15, which asks for roles of its own:
-// creator, observer and audit. The roles reader and member count for nothing.
+// policy is the default policy of Barbican. Up to 2025.1 it asks for roles of its own, creator, observer and audit, and the roles
+// reader and member count for nothing. In the newest release it is the other way round: it asks for member, and reader, creator,
+// observer and audit count for nothing.
+type policy struct {
+	// members is whether the role member counts, in place of Barbican's own.
+	members bool
+}
 
 func hasOne(who wire.Identity, roles ...string) bool { return slices.ContainsFunc(roles, who.HasRole) }
 
+// creates reports whether the caller has the role that makes secrets and containers, which gives more rights to who made them.
+func (p policy) creates(who wire.Identity) bool {
+	if p.members {
+		return who.HasRole("member")
+	}
+	return who.HasRole("creator")
+}
+
 // mayCreate reports whether the caller may make secrets and containers.
-func mayCreate(who wire.Identity) bool { return hasOne(who, "admin", "creator") }
+func (p policy) mayCreate(who wire.Identity) bool {
+	return p.creates(who) || who.Admin() && !p.members
+}
 
 // mayList reports whether the caller may list what its project has.
-func mayList(who wire.Identity) bool { return hasOne(who, "admin", "observer", "creator") }
+func (p policy) mayList(who wire.Identity) bool {
+	return p.mayCreate(who) || who.HasRole("observer") && !p.members
+}
+
+// mayPutPayload reports whether the caller may give the secret its payload.
+func (p policy) mayPutPayload(o *object, who wire.Identity) bool {
+	if p.members {
+		return p.mayChange(o, who)
+	}
+	return p.mayCreate(who) && o.in(who)
+}
 
 // mayRead reports whether the caller may look at the object: when it belongs to
 // the object's project, unless the list of access keeps it to its creator, or
 // when that list names it. Auditors look, but do not see payloads.
-func (o *object) mayRead(who wire.Identity, payload bool) bool {
-	roles := []string{"admin", "observer", "creator"}
-	if !payload {
-		roles = append(roles, "audit", "key-manager:service-admin")
-	}
-	return hasOne(who, roles...) && o.in(who) && !o.private() || o.owns(who) || o.admin(who) || o.acl != nil && slices.Contains(o.acl.users, who.UserID)
+func (p policy) mayRead(o *object, who wire.Identity, payload bool) bool {
+	looks := p.mayList(who) || !p.members && !payload && hasOne(who, "audit", "key-manager:service-admin")
+	return looks && o.in(who) && !o.private() || p.owns(o, who) || o.admin(who) || o.acl != nil && slices.Contains(o.acl.users, who.UserID)
 }
 
 // mayChange reports whether the caller may delete a secret or change who reads an
 // object.
-func (o *object) mayChange(who wire.Identity) bool {
-	return o.admin(who) || o.owns(who) || who.HasRole("creator") && o.in(who) && !o.private()
+func (p policy) mayChange(o *object, who wire.Identity) bool {
+	return o.admin(who) || p.owns(o, who) || p.creates(who) && o.in(who) && !o.private()
 }
 
 // mayDeleteContainer reports whether the caller may delete the container that the
-// object is: only who made it, and admins.
-func (o *object) mayDeleteContainer(who wire.Identity) bool { return o.admin(who) || o.owns(who) }
+// object is: only who made it, and admins. In the newest release it is as with secrets.
+func (p policy) mayDeleteContainer(o *object, who wire.Identity) bool {
+	if p.members {
+		return p.mayChange(o, who)
+	}
+	return o.admin(who) || p.owns(o, who)
+}
 
 // mayReadACL reports whether the caller may look at the list of access.
-func (o *object) mayReadACL(who wire.Identity) bool { return mayList(who) && o.in(who) }
+func (p policy) mayReadACL(o *object, who wire.Identity) bool {
+	if p.members {
+		return p.mayChange(o, who)
+	}
+	return p.mayList(who) && o.in(who)
+}
+
+// owns reports whether the caller made the object.
+func (p policy) owns(o *object, who wire.Identity) bool {
+	return p.creates(who) && o.in(who) && o.creator == who.UserID
+}
 
 func (o *object) in(who wire.Identity) bool { return o.project == who.ProjectID }
-
-func (o *object) owns(who wire.Identity) bool {
-	return who.HasRole("creator") && o.in(who) && o.creator == who.UserID
-}
 
 func (o *object) admin(who wire.Identity) bool { return who.Admin() && o.in(who) }
 

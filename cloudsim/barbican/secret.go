@@ -54,7 +54,7 @@ func (s *Service) findSecret(r *http.Request) (*secret, error) {
 
 func (s *Service) postSecret(w http.ResponseWriter, r *http.Request) error {
 	who := wire.Caller(r.Context())
-	if !mayCreate(who) {
+	if !s.policy.mayCreate(who) {
 		return notAllowed("Secret creation")
 	}
 	body, err := readBody(r)
@@ -98,7 +98,7 @@ func (s *Service) getSecret(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !x.mayRead(wire.Caller(r.Context()), false) {
+	if !s.policy.mayRead(&x.object, wire.Caller(r.Context()), false) {
 		return notAllowed("Secret retrieval")
 	}
 	if accept := r.Header.Get("Accept"); accept != "" && !strings.Contains(accept, "application/json") && accept != "*/*" {
@@ -113,7 +113,7 @@ func (s *Service) getPayload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !x.mayRead(wire.Caller(r.Context()), true) {
+	if !s.policy.mayRead(&x.object, wire.Caller(r.Context()), true) {
 		return notAllowed("Secret payload retrieval")
 	}
 	return x.sendPayload(w, r)
@@ -144,7 +144,7 @@ func (s *Service) putPayload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who := wire.Caller(r.Context())
-	if !mayCreate(who) || !x.in(who) {
+	if !s.policy.mayPutPayload(&x.object, who) {
 		return notAllowed("Secret update")
 	}
 	if err := wantType(r, binary, plainText); err != nil {
@@ -191,7 +191,7 @@ func (s *Service) deleteSecret(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !x.mayChange(wire.Caller(r.Context())) {
+	if !s.policy.mayChange(&x.object, wire.Caller(r.Context())) {
 		return notAllowed("Secret deletion")
 	}
 	s.secrets = slices.DeleteFunc(s.secrets, func(other *secret) bool { return other == x })
@@ -207,7 +207,7 @@ func (s *Service) getMetadata(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !x.mayRead(wire.Caller(r.Context()), false) {
+	if !s.policy.mayRead(&x.object, wire.Caller(r.Context()), false) {
 		return notAllowed("Secret metadata retrieval")
 	}
 	metadata := x.metadata
@@ -223,7 +223,7 @@ func (s *Service) putMetadata(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !x.mayChange(wire.Caller(r.Context())) {
+	if !s.policy.mayChange(&x.object, wire.Caller(r.Context())) {
 		return notAllowed("Secret metadata creation")
 	}
 	body, err := readBody(r)

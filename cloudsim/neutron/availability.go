@@ -6,7 +6,9 @@ package neutron
 import (
 	"math"
 	"net/http"
+	"slices"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -19,6 +21,15 @@ type availabilityView struct {
 	TotalIPs    float64              `json:"total_ips"`
 	UsedIPs     int                  `json:"used_ips"`
 	Subnets     []subnetAvailability `json:"subnet_ip_availability"`
+	Details     *availabilityDetails `json:"ip_availability_details,omitempty"`
+}
+
+// availabilityDetails is shown since the newest release.
+type availabilityDetails struct {
+	TotalInSubnet float64 `json:"total_ips_in_subnet"`
+	TotalInPool   float64 `json:"total_ips_in_allocation_pool"`
+	UsedInSubnet  int     `json:"used_ips_in_subnet"`
+	UsedInPool    int     `json:"used_ips_in_allocation_pool"`
 }
 
 type subnetAvailability struct {
@@ -28,6 +39,8 @@ type subnetAvailability struct {
 	IPVersion  int     `json:"ip_version"`
 	TotalIPs   float64 `json:"total_ips"`
 	UsedIPs    int     `json:"used_ips"`
+
+	Details *availabilityDetails `json:"ip_availability_details,omitempty"`
 }
 
 // routeAvailability serves, to admins, how many addresses networks have left.
@@ -61,6 +74,10 @@ func (s *Service) routeAvailability(mux *http.ServeMux) {
 
 func (s *Service) availability(n *network) availabilityView {
 	v := availabilityView{NetworkID: n.id, NetworkName: n.name, TenantID: n.project, ProjectID: n.project, Subnets: []subnetAvailability{}}
+	details := s.options.Release >= release.Newest
+	if details {
+		v.Details = &availabilityDetails{}
+	}
 	for _, id := range n.subnets {
 		sub := s.subnets[id]
 		one := subnetAvailability{
@@ -69,11 +86,33 @@ func (s *Service) availability(n *network) availabilityView {
 		for _, pool := range sub.pools {
 			one.TotalIPs += pool.size()
 		}
+		if details {
+			one.Details = detailsOf(sub, one.TotalIPs)
+			v.Details.TotalInSubnet += one.Details.TotalInSubnet
+			v.Details.TotalInPool += one.Details.TotalInPool
+			v.Details.UsedInSubnet += one.Details.UsedInSubnet
+			v.Details.UsedInPool += one.Details.UsedInPool
+		}
 		v.TotalIPs += one.TotalIPs
 		v.UsedIPs += one.UsedIPs
 		v.Subnets = append(v.Subnets, one)
 	}
 	return v
+}
+
+// detailsOf counts the addresses of a subnet, of IPv4 without the first and the last one, and those of its pools apart.
+func detailsOf(sub *subnet, inPool float64) *availabilityDetails {
+	bits := sub.cidr.Addr().BitLen() - sub.cidr.Bits()
+	d := &availabilityDetails{TotalInSubnet: math.Pow(2, float64(bits)), TotalInPool: inPool, UsedInSubnet: len(sub.free.used)}
+	if sub.ipVersion() == 4 {
+		d.TotalInSubnet -= 2
+	}
+	for address := range sub.free.used {
+		if slices.ContainsFunc(sub.pools, func(p AddressRange) bool { return address.Compare(p.First) >= 0 && address.Compare(p.Last) <= 0 }) {
+			d.UsedInPool++
+		}
+	}
+	return d
 }
 
 // size is how many addresses the range has; it may be more than an integer

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -69,6 +70,9 @@ func (s *Service) viewNetwork(c wire.Identity, n *network) *networkView {
 	v := &networkView{
 		standardView: n.view(), Name: n.name, Tags: n.tags, AdminStateUp: n.adminUp, Status: "ACTIVE", Subnets: n.subnets, Shared: n.sharedWith(c.ProjectID),
 		External: n.external, MTU: n.mtu, PortSecurity: n.portSecurity, AvailabilityZones: []string{}, AvailabilityHints: []string{},
+	}
+	if s.options.Release >= release.Newest {
+		v.networkTagsView = &networkTagsView{}
 	}
 	if n.external {
 		isDefault := n.isDefault

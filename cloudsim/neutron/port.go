@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -90,7 +91,7 @@ func (s *Service) viewPort(c wire.Identity, p *port, alone bool) *portView {
 	v := &portView{
 		standardView: p.view(), Name: p.name, Tags: p.tags, NetworkID: p.network, MACAddress: p.mac, AdminStateUp: p.adminUp, Status: p.status,
 		DeviceID: p.deviceID, DeviceOwner: p.deviceOwner, FixedIPs: p.fixed, SecurityGroups: p.groups, AllowedAddressPairs: p.pairs,
-		PortSecurity: p.portSecurity, VNICType: p.vnic, ExtraDHCPOptions: []any{}, TrunkDetails: s.trunkDetailsOf(p.id, alone),
+		PortSecurity: p.portSecurity, VNICType: p.vnic, ExtraDHCPOptions: []any{}, TrunkDetails: s.trunkDetailsOf(p.id, alone || s.options.Release >= release.Newest),
 	}
 	if c.Admin() {
 		v.portBindingView = &portBindingView{HostID: p.host, Profile: map[string]any{}, VIFType: "unbound", VIFDetails: map[string]any{}}
@@ -136,6 +137,9 @@ func (s *Service) admitPort(c wire.Identity, v values) error {
 	case owns(c, n.project):
 		return nil
 	case !n.sharedWith(c.ProjectID):
+		if s.options.Release >= release.Newest {
+			return forbidden("rule:create_port")
+		}
 		return refuse(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create port on this network", v.text("project_id"))
 	}
 	return foreignNetwork("create_port", v)

@@ -15,7 +15,14 @@ import (
 // neutronQuotas are the limits that a Neutron has when nobody sets others.
 var neutronQuotas = map[string]int{
 	"network": 100, "subnet": 100, "subnetpool": -1, "port": 500, "router": 10, "floatingip": 50,
-	"security_group": 10, "security_group_rule": 100, "rbac_policy": 10, "trunk": -1,
+	"security_group": 10, "security_group_rule": 100, "rbac_policy": 10, "trunk": -1, "router_route": 30,
+}
+
+// quotaNames returns the resources that have a quota. Before the newest release, the routes of a router are not among them.
+func (s *Service) quotaNames() []string {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(neutronQuotas)), func(name string) bool {
+		return name == "router_route" && s.options.Release < release.Newest
+	})
 }
 
 // limit is how many of the resource the project may have; -1 is no limit.
@@ -143,7 +150,7 @@ func (s *Service) quotaHandler(rule string, do func(http.ResponseWriter, *http.R
 
 func (s *Service) projectQuota(project string) map[string]any {
 	quota := map[string]any{}
-	for name := range neutronQuotas {
+	for _, name := range s.quotaNames() {
 		quota[name] = s.limit(project, name)
 	}
 	return quota
@@ -162,7 +169,7 @@ func (s *Service) listQuotas(w http.ResponseWriter, _ *http.Request) error {
 
 func (s *Service) showQuotaDetails(w http.ResponseWriter, r *http.Request) error {
 	details := map[string]any{}
-	for name := range neutronQuotas {
+	for _, name := range s.quotaNames() {
 		project := r.PathValue("project")
 		details[name] = map[string]int{"limit": s.limit(project, name), "used": s.used(project, name), "reserved": 0}
 	}

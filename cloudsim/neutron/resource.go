@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -145,6 +146,9 @@ func (s *Service) addOne(res *resource, c wire.Identity, v values) (string, erro
 		v["project_id"] = c.ProjectID
 	}
 	if v.text("project_id") != c.ProjectID && !c.Admin() {
+		if s.options.Release >= release.Newest {
+			return "", badBody("Specifying 'project_id' other than the authenticated project in request is not allowed for the current user.")
+		}
 		return "", badBody("Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or advsvc privileges")
 	}
 	if res.admit != nil {

@@ -9,13 +9,15 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // interfaceInfo is the request for, and the answer about, a router's interface.
 type interfaceInfo struct {
 	ID        string   `json:"id"`
-	TenantID  string   `json:"tenant_id"`
+	TenantID  string   `json:"tenant_id,omitempty"`  // up to 2025.1
+	ProjectID string   `json:"project_id,omitempty"` // since the newest release
 	PortID    string   `json:"port_id"`
 	NetworkID string   `json:"network_id"`
 	SubnetID  string   `json:"subnet_id"`
@@ -45,7 +47,12 @@ func (s *Service) routeRouterInterfaces(mux *http.ServeMux) {
 					return err
 				}
 				s.touch(router)
-				answer = interfaceInfo{ID: id, TenantID: p.project, PortID: p.id, NetworkID: p.network, SubnetID: subnets[len(subnets)-1], SubnetIDs: subnets}
+				answer = interfaceInfo{ID: id, PortID: p.id, NetworkID: p.network, SubnetID: subnets[len(subnets)-1], SubnetIDs: subnets}
+				if s.options.Release >= release.Newest {
+					answer.ProjectID = p.project
+				} else {
+					answer.TenantID = p.project
+				}
 				return nil
 			})
 			if err != nil {

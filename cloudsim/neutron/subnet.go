@@ -118,6 +118,9 @@ func (s *Service) admitSubnet(c wire.Identity, v values) error {
 	case n.sharedWith(c.ProjectID):
 		return forbidden("rule:create_subnet")
 	}
+	if s.options.Release >= release.Newest {
+		return forbidden("rule:create_subnet")
+	}
 	return refuse(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create subnet on this network", v.text("project_id"))
 }
 

@@ -25,7 +25,7 @@ type subPort struct {
 	PortID           string `json:"port_id"`
 	SegmentationType string `json:"segmentation_type"`
 	SegmentationID   int    `json:"segmentation_id"`
-	// MACAddress is shown where the parent is shown, not where ports are listed.
+	// MACAddress is shown where the parent is shown, and since the newest release also where ports are listed.
 	MACAddress string `json:"mac_address,omitempty"`
 }
 

@@ -47,6 +47,13 @@ type networkView struct {
 	IPv4AddressScope     *string  `json:"ipv4_address_scope"`
 	IPv6AddressScope     *string  `json:"ipv6_address_scope"`
 	*networkProviderView          // for admins
+	*networkTagsView              // since the newest release
+}
+
+// networkTagsView says whether a network hands on tags of VLANs.
+type networkTagsView struct {
+	QinQ            bool `json:"qinq"`
+	VLANTransparent bool `json:"vlan_transparent"`
 }
 
 type networkProviderView struct {

@@ -91,7 +91,7 @@ func allocateVIP(r *request, lb *model.LoadBalancer, req neutron.VIPRequest) err
 	req.LoadBalancerID, req.ProjectID, req.Provider = lb.ID.String(), lb.Project, lb.Provider
 	vip, err := r.network.AllocateVIP(req)
 	if err != nil {
-		return validate.VIPFault(err, req)
+		return r.checks.VIPFault(err, req)
 	}
 	lb.Port, lb.Network, lb.Subnet, lb.Address = vip.PortID, vip.NetworkID, vip.SubnetID, vip.Address
 	for _, a := range vip.Additional {

@@ -90,10 +90,11 @@ func realServers(largerFlavor string) serverChanges {
 			c.serverIs(id, "")
 		}
 	}
+	const outsidePool = "10.0.0.40" // so that no load balancer of another case has it
 	return serverChanges{
 		add: func(c *try, name string) string {
 			c.Helper()
-			wish := object{"name": name, "imageRef": c.cloud.Image, "flavorRef": c.cloud.Flavor, "networks": list{object{"uuid": c.cloud.Network, "fixed_ip": "10.0.0.60"}}}
+			wish := object{"name": name, "imageRef": c.cloud.Image, "flavorRef": c.cloud.Flavor, "networks": list{object{"uuid": c.cloud.Network, "fixed_ip": outsidePool}}}
 			id := c.quietly(k8s).compute("POST", "/servers", object{"server": wish}).is(http.StatusAccepted).text("server.id")
 			c.Cleanup(func() { remove(c, id) })
 			c.serverIs(id, "ACTIVE")

@@ -12,6 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // networkView is the project whose networks the caller sees, "" for all.
@@ -71,7 +72,10 @@ func (c *Checks) additionalVIPs(req *neutron.VIPRequest, v schema.Values) error 
 		}
 		seen[id] = true
 		sub, ok := c.Network.Subnet("", id)
-		if !ok {
+		switch {
+		case !ok && c.Release >= release.Newest:
+			return fault.Invalid("Subnet %s not found", id)
+		case !ok:
 			return fault.New(http.StatusInternalServerError, "subnet not found (subnet id: %s).", id)
 		}
 		if req.NetworkID != "" && sub.NetworkID != req.NetworkID {
@@ -113,7 +117,7 @@ func CheckVIPType(lb *model.LoadBalancer, groups []string) error {
 
 // VIPFault words a refusal of Neutron. Apart from ports that are not there,
 // they reach the client as errors of the provider.
-func VIPFault(err error, req neutron.VIPRequest) error {
+func (c *Checks) VIPFault(err error, req neutron.VIPRequest) error {
 	onlyNetwork := req.SubnetID == "" && req.PortID == ""
 	text := "Error creating neutron port on network " + req.NetworkID + "."
 	var used *neutron.PortInUseError
@@ -136,6 +140,8 @@ func VIPFault(err error, req neutron.VIPRequest) error {
 		return fault.Invalid("Supplied network does not contain a subnet.")
 	case errors.Is(err, neutron.ErrInvalidAddress):
 		text = "IP address " + req.Address + " is not a valid IP for the specified subnet."
+	case errors.Is(err, neutron.ErrAddressInUse) && c.Release >= release.Newest:
+		return fault.New(http.StatusConflict, "The VIP IP address is already in use: IP address %s already allocated in subnet %s", req.Address, req.SubnetID)
 	case errors.Is(err, neutron.ErrAddressInUse):
 		text = "IP address " + req.Address + " already allocated in subnet " + req.SubnetID
 	case errors.Is(err, neutron.ErrQuota):

@@ -48,6 +48,9 @@ func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 		d.list("additional_vips", len(lb.Additional), func(i int) {
 			d.text("subnet_id", lb.Additional[i].Subnet)
 			d.optional("ip_address", lb.Additional[i].Address)
+			if d.release >= release.Newest {
+				d.text("port_id", lb.Port)
+			}
 		})
 	}
 	if d.since(28) {
