@@ -14,12 +14,15 @@ import (
 type Created struct {
 	// ID is the id of the object.
 	ID string
-	// VIP, AdditionalVIPs and ProjectID are those of a load balancer.
+	// VIP, AdditionalVIPs, ProjectID and Provider are those of a load balancer.
 	VIP            lb.VIP
 	AdditionalVIPs []lb.VIP
 	ProjectID      string
+	Provider       string
 	// Address is that of a floating IP.
 	Address string
+	// WithoutPool means that a listener was created without the pool of the op.
+	WithoutPool bool
 	// Missing means that the object to delete or detach did not exist, according to the cloud. That may be wrong,
 	// so the state should be read again.
 	Missing bool
@@ -37,6 +40,7 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 	case CreateLoadBalancer:
 		l := cloneLoadBalancer(op.LoadBalancer)
 		l.ID, l.VIP, l.AdditionalVIPs, l.ProjectID = made.ID, made.VIP, made.AdditionalVIPs, made.ProjectID
+		l.Provider = cmp.Or(made.Provider, l.Provider)
 		l.ProvisioningStatus = lb.PendingCreate
 		// An existing load balancer is replaced by the new one.
 		next.LoadBalancer, next.Predecessor, next.Sharer = &l, next.LoadBalancer, false
@@ -76,7 +80,8 @@ func afterTree(l *lb.LoadBalancer, op Op, made Created) {
 	case CreateListener:
 		added := op.Listener
 		added.ID = made.ID
-		if added.Pool = nil; op.Listener.Protocol != lb.ListenerPrometheus {
+		added.Pool = nil
+		if op.Listener.Protocol != lb.ListenerPrometheus && !made.WithoutPool {
 			added.Pool = takeDetached(l, op.PoolID)
 		}
 		l.Listeners = append(l.Listeners, added)

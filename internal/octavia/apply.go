@@ -42,10 +42,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	case diff.DeleteLoadBalancer:
 		return c.remove(ctx, what, "loadbalancers/"+op.ID+"?cascade=true")
 	case diff.CreateListener:
-		listener := c.listener(op.Listener)
-		listener["loadbalancer_id"] = op.LoadBalancerID
-		setText(listener, "default_pool_id", op.PoolID)
-		return c.create(ctx, what, "listeners", "listener", listener)
+		return c.createListener(ctx, what, op)
 	case diff.UpdateListener:
 		set := fields{}
 		setIf(set, "connection_limit", op.ConnectionLimit)
@@ -71,6 +68,22 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		return c.remove(ctx, what, "listeners/"+op.ID)
 	}
 	return c.applyPool(ctx, what, op)
+}
+
+// createListener creates a listener with its pool. Octavia 16 (2025.1) answers 500 if a listener of another transport has the same
+// port number and the new one has a pool. Then it is created without the pool, which a later plan sets.
+func (c *Client) createListener(ctx context.Context, what string, op diff.CreateListener) (diff.Created, error) {
+	listener := c.listener(op.Listener)
+	listener["loadbalancer_id"] = op.LoadBalancerID
+	setText(listener, "default_pool_id", op.PoolID)
+	made, err := c.create(ctx, what, "listeners", "listener", listener)
+	if op.PoolID == "" || !openstack.IsSharedPortFault(err) {
+		return made, err
+	}
+	delete(listener, "default_pool_id")
+	made, err = c.create(ctx, what, "listeners", "listener", listener)
+	made.WithoutPool = err == nil
+	return made, err
 }
 
 // CheckListener finds out whether Octavia accepts a listener for a port that another one has: it checks the certificates of the
@@ -177,7 +190,7 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	if !openstack.IsID(made.ID) {
 		return diff.Created{}, openstack.Unreadable(what, "no load balancer")
 	}
-	return diff.Created{ID: made.ID, VIP: made.VIP, AdditionalVIPs: made.AdditionalVIPs, ProjectID: made.ProjectID}, nil
+	return diff.Created{ID: made.ID, VIP: made.VIP, AdditionalVIPs: made.AdditionalVIPs, ProjectID: made.ProjectID, Provider: made.Provider}, nil
 }
 
 func additionalVIPs(vips []lb.VIP) []vipDocument {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -264,15 +265,38 @@ func TestEveryOctaviaOpHasATestCase(t *testing.T) {
 
 func TestANewLoadBalancerReturnsItsVIPsAndProject(t *testing.T) {
 	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusCreated, `{"loadbalancer": {"id": "lb1", "project_id": "pr1", "vip_address": "10.0.0.9", "vip_port_id": "po1",
+		answer(w, http.StatusCreated, `{"loadbalancer": {"id": "lb1", "project_id": "pr1", "provider": "amphora", "vip_address": "10.0.0.9", "vip_port_id": "po1",
 			"vip_subnet_id": "s1", "vip_network_id": "n1", "provisioning_status": "PENDING_CREATE",
 			"additional_vips": [{"subnet_id": "s6", "ip_address": "fd00::9"}, {"subnet_id": "forgotten", "ip_address": null}]}}`)
 	})
 	made, err := client.Apply(t.Context(), diff.CreateLoadBalancer{})
-	want := diff.Created{ID: "lb1", ProjectID: "pr1", VIP: lb.VIP{Address: "10.0.0.9", PortID: "po1", SubnetID: "s1", NetworkID: "n1"},
+	want := diff.Created{ID: "lb1", ProjectID: "pr1", Provider: "amphora", VIP: lb.VIP{Address: "10.0.0.9", PortID: "po1", SubnetID: "s1", NetworkID: "n1"},
 		AdditionalVIPs: []lb.VIP{{Address: "fd00::9", SubnetID: "s6"}}}
 	if diff := cmp.Diff(want, made); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestAListenerIsCreatedWithoutItsPoolWhereOctaviaStumblesOverASharedPort(t *testing.T) {
+	var bodies []string
+	client := against(t, amphora, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		bodies = append(bodies, string(body))
+		if strings.Contains(string(body), "default_pool_id") {
+			answer(w, http.StatusInternalServerError, `{"faultcode": "Server", "faultstring": "'NoneType' object has no attribute 'ip_address'"}`)
+			return
+		}
+		answer(w, http.StatusCreated, `{"listener": {"id": "li1"}}`)
+	})
+	made, err := client.Apply(t.Context(), diff.CreateListener{LoadBalancerID: "lb1", PoolID: "po1", Listener: lb.Listener{Protocol: lb.ListenerUDP, Port: 53}})
+	if diff := cmp.Diff(diff.Created{ID: "li1", WithoutPool: true}, made); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if len(bodies) != 2 {
+		t.Errorf("%d requests: %q", len(bodies), bodies)
 	}
 }
 

@@ -113,6 +113,13 @@ func (f fault) isUnexplained() bool {
 	return strings.HasSuffix(f.message, "reports error: BadRequestException: 400")
 }
 
+// IsSharedPortFault reports whether Octavia failed as Octavia 16 (2025.1) does with a new listener that has a pool, and whose port
+// number a listener of another transport has: its check of the port reads the VIP of a load balancer without having loaded it.
+func IsSharedPortFault(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Message == "'NoneType' object has no attribute 'ip_address'"
+}
+
 // OfRequestedVIP explains why a load balancer with a requested address was not created: if Octavia does not pass on why Neutron
 // refuses the VIP, it is the address.
 func OfRequestedVIP(err error) error {

@@ -9,7 +9,29 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
+
+// Octavia 16 fails when it is to create such a listener together with its pool.
+func TestTheOtherTransportOfAPortIsAddedInEveryRelease(t *testing.T) {
+	releases := []release.Release{release.Zed, release.Epoxy, release.Newest}
+	if *stateDir != "" {
+		releases = releases[:1] // a real cloud is of one release
+	}
+	for _, r := range releases {
+		t.Run(r.String(), func(t *testing.T) {
+			s := newStage(t, settings{cloud: cloudsim.Options{Release: r}})
+			web := s.service("web", tcp(8080))
+			web.waitUntilProgrammed()
+			web.change(udp(8080))
+			web.waitForTree(all(ports("TCP/8080", "UDP/8080"), membersAt(s.addresses("a", "b")...)))
+			web.waitUntilProgrammed()
+			s.echoes(web.address(), 8080)
+		})
+	}
+}
 
 // TestPortsChangeWhileOthersGoOnServing changes the ports of a live Service in
 // every way while a client uses port 8080, which does not change.
