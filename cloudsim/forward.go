@@ -30,10 +30,9 @@ func (c *Cloud) floatingIPChanged(portID string) {
 	}
 }
 
-// noteMissed notes for which protocols provider ovn misses that floating IPs were attached to a port. What it makes just then
-// has been copied from what it had before: seen on Octavia 16, where UDP was never answered at a floating IP that was attached
-// while the load balancer was created. A real cloud does that now and then, this one always. To attach the floating IP again
-// helps.
+// noteMissed notes for which protocols provider ovn misses that floating IPs were attached to a port: those that it makes at that
+// moment. On Octavia 16, UDP was never answered at a floating IP that was attached while the load balancer was created. A real
+// cloud does that now and then, this one always. Attaching the floating IP again helps.
 func (c *Cloud) noteMissed(loadBalancerID, portID string) {
 	c.forwarding.Lock()
 	defer c.forwarding.Unlock()
@@ -97,7 +96,7 @@ func (c *Cloud) forward(loadBalancerID string) {
 		}
 	}
 	lb.Moved = c.movedFrom(loadBalancerID)
-	lb.Listeners = c.admitted(loadBalancerID, lb.Listeners)
+	lb.Listeners = c.admitted(loadBalancerID, slices.Clone(lb.Listeners))
 	// VIPs of IPv6 and of networks that are not on loopback have no data plane.
 	loopback := lb.Addresses[:0:0]
 	for _, ip := range lb.Addresses {

@@ -56,8 +56,8 @@ func (s *Service) VIPGroups(loadBalancerID string) []string {
 }
 
 // UnmadeProtocols returns the protocols for which provider ovn has still to make a load balancer of OVN. OVN has one for each
-// protocol, and the provider makes it with the first listener of the protocol; that of the load balancer's first listener is
-// there from the start. Other providers have nothing to make.
+// protocol, and the provider makes it with the first pool or listener of the protocol; that of the load balancer's first listener
+// is there from the start. Other providers have nothing to make.
 func (s *Service) UnmadeProtocols(loadBalancerID string) []string {
 	s.state.RLock()
 	defer s.state.RUnlock()
@@ -66,11 +66,15 @@ func (s *Service) UnmadeProtocols(loadBalancerID string) []string {
 		return nil
 	}
 	made, all := map[string]bool{}, map[string]bool{}
+	note := func(protocol string, status model.ProvisioningStatus, first bool) {
+		all[protocol] = true
+		made[protocol] = made[protocol] || first || status != model.PendingCreate
+	}
 	for i, l := range lb.Listeners {
-		all[l.Protocol] = true
-		if i == 0 || l.Provisioning != model.PendingCreate {
-			made[l.Protocol] = true
-		}
+		note(l.Protocol, l.Provisioning, i == 0)
+	}
+	for _, p := range lb.Pools {
+		note(p.Protocol, p.Provisioning, false)
 	}
 	maps.DeleteFunc(all, func(protocol string, _ bool) bool { return made[protocol] })
 	return slices.Sorted(maps.Keys(all))

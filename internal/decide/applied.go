@@ -43,6 +43,9 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	if err != nil {
 		return afterFailure(f, r, op, err)
 	}
+	if movesAddress(op) {
+		r.Cloud.Addressed = f.Now
+	}
 	if attach, ok := op.(diff.AssociateFloatingIP); ok {
 		r.Rejected = attached(r.Rejected, attach.ID)
 	}

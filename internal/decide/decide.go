@@ -91,6 +91,13 @@ func Decide(f Facts) Decision {
 // served reports whether the Service ever published an address, so that clients may use it.
 func (f Facts) served() bool { return status.Published(f.Service) != "" }
 
+// Creates reports whether the load balancer is one that this controller has just created for the Service, in one call, and whose
+// address was not published yet: so nobody else uses it.
+func (f Facts) Creates() bool {
+	l := f.loadBalancer()
+	return l != nil && l.ID == f.Record.Cloud.CreatedWithChildren && !f.served()
+}
+
 // reached reports whether the desired state was reached before, and no other client has
 // changed the load balancer since.
 func (f Facts) reached(d Decision) bool {
@@ -180,7 +187,11 @@ func converge(f Facts, d Decision) Decision {
 	if d, settled = handOver(f, d); settled || d.Need != "" {
 		return d
 	}
-	d, waits := awaitNodeRules(f, d)
+	d, waits := awaitAddress(f, d)
+	if waits {
+		return d
+	}
+	d, waits = awaitNodeRules(f, d)
 	if waits || d.Need != "" {
 		return d
 	}
@@ -219,7 +230,7 @@ func planFor(f Facts, d Decision) (plan diff.Plan, complete bool) {
 	return plan, complete
 }
 
-// Sequence decides which operations of a plan one pass carries out: all Neutron operations and
+// Sequence decides which operations of a plan one pass carries out: all Neutron operations, except with provider ovn, and
 // one Octavia operation, because Octavia rejects any other until it has ended that one. An
 // operation that Octavia rejects does not lock the load balancer, so the independent ones after
 // it are tried. The zero value is the start of a pass.
@@ -229,6 +240,9 @@ type Sequence struct {
 	locked, rejected, failed bool
 	// detached is whether a floating IP was detached to make room for another one.
 	detached bool
+	// opens is whether Octavia may have begun to make a pool or a listener, and addressed whether a floating IP was attached or
+	// taken away: see awaitsProvider.
+	opens, addressed bool
 }
 
 // MayStop reports whether the pass may end here because the controller ends. Between a detached floating IP and the one that
@@ -240,7 +254,7 @@ func (s Sequence) Ready(op diff.Op, observed lb.Observed) (diff.Op, bool) {
 	op, ready := onPort(op, observed)
 	_, deletes := op.(diff.DeleteLoadBalancer)
 	switch {
-	case !ready, deletes && s.failed, awaitsProvider(op, observed):
+	case !ready, deletes && s.failed, s.awaitsProvider(op, observed):
 		return op, false
 	case op.Octavia():
 		return op, !s.locked && (!s.rejected || independent(op, observed))
@@ -253,8 +267,10 @@ func (s Sequence) After(op diff.Op, err error) Sequence {
 	s.failed = s.failed || err != nil
 	detach, detaches := op.(diff.DisassociateFloatingIP)
 	s.detached = detaches && detach.For != ""
+	s.addressed = s.addressed || movesAddress(op)
 	if op.Octavia() {
 		s.locked = !rejection(err)
+		s.opens = s.opens || s.locked && opens(op)
 		s.rejected = s.rejected || !s.locked && holdsUp(op)
 	}
 	return s
@@ -298,20 +314,6 @@ func independent(op diff.Op, observed lb.Observed) bool {
 			func(p lb.Pool) bool { return p.ID == op.ID })
 	}
 	return false
-}
-
-// awaitsProvider reports whether a floating IP has to wait until provider ovn has finished a change of the load balancer. The
-// provider keeps an OVN load balancer for each transport protocol, made with the first listener of the protocol, and hears of a
-// floating IP by an event, in another process. What it makes and changes at the same moment may lack the floating IP for ever:
-// on Octavia 16, UDP was never answered at a floating IP that was attached while the load balancer was created. Children that
-// are PENDING after their load balancer is ACTIVE are awaited by awaitChildren.
-func awaitsProvider(op diff.Op, observed lb.Observed) bool {
-	l := observed.LoadBalancer
-	if l == nil || l.Provider != lb.ProviderOVN || !l.ProvisioningStatus.Pending() {
-		return false
-	}
-	detach, detaches := op.(diff.DisassociateFloatingIP)
-	return is[diff.CreateFloatingIP](op) || is[diff.AssociateFloatingIP](op) || detaches && detach.For != ""
 }
 
 // onPort sets the VIP port of a floating IP operation that was planned before the port was known.

@@ -56,34 +56,6 @@ func TestOnePassCarriesOutAllNeutronOperationsAndOneOctaviaOperation(t *testing.
 	}
 }
 
-func TestAFloatingIPWaitsForProviderOVNOnly(t *testing.T) {
-	attach, detach := diff.AssociateFloatingIP{ID: "b"}, diff.DisassociateFloatingIP{ID: "a", For: "203.0.113.8"}
-	for name, c := range map[string]struct {
-		provider string
-		status   lb.ProvisioningStatus
-		op       diff.Op
-		want     bool
-	}{
-		"created while ovn creates the load balancer":             {lb.ProviderOVN, lb.PendingCreate, diff.CreateFloatingIP{}, false},
-		"attached while ovn changes the load balancer":            {lb.ProviderOVN, lb.PendingUpdate, attach, false},
-		"detached for another one, which waits":                   {lb.ProviderOVN, lb.PendingUpdate, detach, false},
-		"created when ovn has finished":                           {lb.ProviderOVN, lb.Active, diff.CreateFloatingIP{}, true},
-		"attached to a load balancer in ERROR":                    {lb.ProviderOVN, lb.Error, attach, true},
-		"released while ovn changes the load balancer":            {lb.ProviderOVN, lb.PendingUpdate, diff.DeleteFloatingIP{ID: "a"}, true},
-		"left to the project while ovn changes the load balancer": {lb.ProviderOVN, lb.PendingUpdate, diff.DisassociateFloatingIP{ID: "a"}, true},
-		"created while an amphora starts":                         {lb.ProviderAmphora, lb.PendingCreate, diff.CreateFloatingIP{}, true},
-		"attached while an amphora changes":                       {lb.ProviderAmphora, lb.PendingUpdate, attach, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{Provider: c.provider, ProvisioningStatus: c.status, VIP: lb.VIP{PortID: "port-1"}}}
-			var s Sequence
-			if _, ready := s.Ready(c.op, observed); ready != c.want {
-				t.Errorf("it is carried out: %t", ready)
-			}
-		})
-	}
-}
-
 func TestAPassDoesNotStopBetweenADetachedFloatingIPAndTheNext(t *testing.T) {
 	var s Sequence
 	for _, c := range []struct {

@@ -49,6 +49,14 @@ const (
 	PoolProxyV2 PoolProtocol = "PROXYV2"
 )
 
+// Transport returns the layer-4 protocol of the pool: TCP for all protocols but UDP and SCTP.
+func (p PoolProtocol) Transport() Transport {
+	if p == PoolUDP || p == PoolSCTP {
+		return Transport(p)
+	}
+	return TCP
+}
+
 // Proxy reports whether members get the client address with the PROXY protocol.
 func (p PoolProtocol) Proxy() bool { return p == PoolProxy || p == PoolProxyV2 }
 

@@ -55,6 +55,9 @@ type Cloud struct {
 	Stale bool
 	// Written is when Observed was last changed.
 	Written time.Time
+	// Addressed is when a floating IP of the load balancer was last attached or taken away, for this Service or another one that
+	// uses the load balancer, or zero.
+	Addressed time.Time
 	// Others are load balancers with the tags of the Service that are neither named in its
 	// annotation nor have its name.
 	Others []string

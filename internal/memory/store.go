@@ -101,8 +101,23 @@ func (m *Store) Put(key types.NamespacedName, r Record) {
 	for _, id := range used(r.Cloud.Observed) {
 		m.users[id] = append(m.users[id], key)
 	}
-	if l := r.Cloud.Observed.LoadBalancer; l != nil && l.ProvisioningStatus.Pending() {
+	l := r.Cloud.Observed.LoadBalancer
+	if l == nil {
+		return
+	}
+	m.shareAddressed(l.ID, r.Cloud.Addressed)
+	if l.ProvisioningStatus.Pending() {
 		m.distrustOthers(key, *l)
+	}
+}
+
+// shareAddressed tells all Services that use the load balancer when a floating IP of it was attached or taken away.
+func (m *Store) shareAddressed(id string, at time.Time) {
+	for _, key := range m.users[id] {
+		if r := m.records[key]; at.After(r.Cloud.Addressed) {
+			r.Cloud.Addressed = at
+			m.records[key] = r
+		}
 	}
 }
 

@@ -38,6 +38,22 @@ func remembering(r Record) *Store {
 	return m
 }
 
+func TestAllThatUseALoadBalancerKnowWhenItsFloatingIPsWereChanged(t *testing.T) {
+	m, api, other := remembering(converged()), types.NamespacedName{Namespace: "default", Name: "api"}, types.NamespacedName{Namespace: "default", Name: "other"}
+	sharer, stranger := converged(), converged()
+	stranger.Cloud.Observed.LoadBalancer = &lb.LoadBalancer{ID: "lb-2"}
+	m.Put(api, sharer)
+	m.Put(other, stranger)
+	changed := m.Get(web, "uid-1")
+	changed.Cloud.Addressed = noon
+	m.Put(web, changed)
+	for key, want := range map[types.NamespacedName]time.Time{web: noon, api: noon, other: {}} {
+		if got := m.Get(key, "uid-1").Cloud.Addressed; got != want {
+			t.Errorf("%s: %v, want %v", key, got, want)
+		}
+	}
+}
+
 func TestStaleRecordIsReadOnce(t *testing.T) {
 	m, key := NewStore(), types.NamespacedName{Namespace: "shop", Name: "web"}
 	m.Put(key, Record{ServiceUID: "uid-1", Cloud: Cloud{Known: true}})

@@ -230,13 +230,14 @@ func (r *Reconciler) mayDelete(ctx context.Context, f decide.Facts, o lb.Observe
 // reads them before two kinds of operations:
 //   - Tags are written that were not read in this pass, or that other Services write too.
 //     Octavia replaces all tags at once, so a tag that was set meanwhile would be lost.
-//   - A load balancer in use gets a floating IP: an internal Service may share it by now.
+//   - A load balancer in use gets a floating IP: an internal Service may share it by now. That is read before the present one
+//     is detached for it, so that the Service is not left without an address.
 func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
 	l := o.LoadBalancer
 	switch {
 	case l == nil:
 		return nil
-	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
+	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && !f.Creates() && r.Capabilities.Has(lb.FeatureTags):
 	case !setsTags(op) || !f.FromMemory && !f.Owner().Sharer && !diff.Shared(*l, f.Owner()):
 		return nil
 	}
@@ -289,11 +290,17 @@ func (r *Reconciler) sameAccess(ctx context.Context, f decide.Facts, o lb.Observ
 	return nil
 }
 
-// exposes reports whether the operation makes a load balancer reachable from outside.
+// exposes reports whether the operation makes a load balancer reachable from outside, or is the first of two that do.
 func exposes(op diff.Op) bool {
-	_, creates := op.(diff.CreateFloatingIP)
-	_, attaches := op.(diff.AssociateFloatingIP)
-	return creates || attaches
+	switch op := op.(type) {
+	case diff.CreateFloatingIP:
+		return true
+	case diff.AssociateFloatingIP:
+		return op.Former == nil
+	case diff.DisassociateFloatingIP:
+		return op.For != ""
+	}
+	return false
 }
 
 // setsTags reports whether the operation sets the tags of an existing object.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
@@ -34,7 +35,7 @@ func startSimulated() (*cloud, error) {
 	var second atomic.Int64
 	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
 	sim, err := cloudsim.Start(cloudsim.Options{
-		APIVersion: "2.26", BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
+		Release: release.Zed, APIVersion: "2.26", BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
 		Octavia: octavia.Options{
 			Now:      func() time.Time { return begin.Add(time.Duration(second.Add(1)) * time.Second) },
 			OnChange: c.changed,

@@ -147,7 +147,7 @@ func TestDualStackServiceWithIPv6FirstHasAFloatingIPForItsIPv4Address(t *testing
 func TestPreferDualStackFallsBackToTheFirstFamilyAndSaysSo(t *testing.T) {
 	simulatorOnly(t, "the real one has API version 2.26")
 	for name, cloud := range map[string]settings{
-		"before 2.26":       {cloud: cloudsim.Options{APIVersion: "2.25"}},
+		"before 2.26":       {cloud: cloudsim.Options{Release: release.Zed, APIVersion: "2.25"}},
 		"with provider ovn": {cloud: cloudsim.Options{Provider: "ovn"}, conf: []string{"lb-provider=ovn"}},
 	} {
 		t.Run(name, func(t *testing.T) {

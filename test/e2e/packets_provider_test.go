@@ -19,7 +19,7 @@ import (
 func oldOVN(t *testing.T) settings {
 	t.Helper()
 	onlyWithProvider(t, "ovn", "the monitors of amphorae do no harm")
-	return settings{cloud: cloudsim.Options{Provider: "ovn", APIVersion: "2.26"}, conf: []string{"lb-provider=ovn"}}
+	return settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Zed, APIVersion: "2.26"}, conf: []string{"lb-provider=ovn"}}
 }
 
 // newOVN is provider ovn of 2025.1, which makes monitors as all others do.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/test/memory/kubernetes"
 	"github.com/kube-octavia/kube-octavia/test/memory/network"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
@@ -161,7 +162,7 @@ const firstSubnet, secondSubnet = "10.20.0.0/16", "10.30.0.0/24"
 // cloudOptions are those of all clouds. The networks are the same on all stages, so that addresses can be compared.
 func (s *stage) cloudOptions() cloudsim.Options {
 	return cloudsim.Options{
-		APIVersion: "2.26", BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
+		Release: release.Zed, APIVersion: "2.26", BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
 		PrivateCIDR: firstSubnet, PrivateIPv6CIDR: "fd00:20::/64", PublicCIDR: "203.0.113.0/24",
 		Octavia: octavia.Options{Now: s.pace.now},
 	}
