@@ -59,6 +59,10 @@ func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) 
 // HasCommonName reports whether the subject of the certificate has a common name. Not every Octavia takes one without.
 func (c *Certificate) HasCommonName() bool { return c.chain[0].Subject.CommonName != "" }
 
+// HasName reports whether the certificate has a common name or a DNS name. No Octavia takes one that has neither, such as one for
+// addresses only (cert_parser.py of Octavia 16 and 19: "No CN or DNSName(s) found in certificate").
+func (c *Certificate) HasName() bool { return c.HasCommonName() || len(c.chain[0].DNSNames) > 0 }
+
 func readChain(text []byte) ([]*x509.Certificate, error) {
 	var chain []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

@@ -16,6 +16,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"math/big"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,24 @@ func TestACertificateNeedsNoCommonNameAndSaysWhetherItHasOne(t *testing.T) {
 	for _, name := range []string{"", "web"} {
 		if got := read(t, data(signed(t, name, key), pkcs8(t, key))).HasCommonName(); got != (name != "") {
 			t.Errorf("common name %q: %v", name, got)
+		}
+	}
+}
+
+func TestACertificateSaysWhetherItHasAnyName(t *testing.T) {
+	key := newKey(t)
+	for _, c := range []struct {
+		common string
+		dns    []string
+		want   bool
+	}{{"", nil, false}, {"web", nil, true}, {"", []string{"web.example.org"}, true}} {
+		plan := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: c.common}, DNSNames: c.dns, IPAddresses: []net.IP{net.IPv4(192, 0, 2, 1)}, NotAfter: time.Now().Add(time.Hour)}
+		der, err := x509.CreateCertificate(rand.Reader, plan, plan, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, data(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pkcs8(t, key))).HasName(); got != c.want {
+			t.Errorf("common name %q, DNS names %v: %t", c.common, c.dns, got)
 		}
 	}
 }

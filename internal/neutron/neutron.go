@@ -12,6 +12,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -262,9 +263,15 @@ func LoadBalancerOf(name, deviceID, deviceOwner string) string {
 	return balancerOf(p)
 }
 
+// additionalVIP is how provider ovn 8 names the ports of additional VIPs, which have no device.
+var additionalVIP = regexp.MustCompile(`^ovn-lb-vip-additional-\d+-`)
+
 // balancerOf reads the load balancer's id from the device of the port, or from the name that Octavia or provider
 // ovn gave it.
 func balancerOf(p portDocument) string {
+	if prefix := additionalVIP.FindString(p.Name); prefix != "" && p.DeviceID == "" {
+		return p.Name[len(prefix):]
+	}
 	for _, named := range []struct{ text, prefix string }{
 		{p.DeviceID, "lb-"}, {p.Name, "octavia-lb-"}, {p.Name, "ovn-lb-vip-"},
 	} {

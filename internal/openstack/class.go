@@ -95,6 +95,8 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 		return Quota // Octavia passes on Neutron's refusal of a VIP port
 	case status == http.StatusInternalServerError && f.isVIPInUse():
 		return Conflict // ... of a VIP address in use, or of one more VIP
+	case status == http.StatusInternalServerError && f.isUnexplainedConflict():
+		return Conflict // ... of either, or because of the quota
 	case status == http.StatusInternalServerError && f.isWrongVIP():
 		return Invalid // ... and of a VIP address or subnet that cannot be
 	case status >= 500:

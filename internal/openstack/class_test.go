@@ -59,6 +59,12 @@ func TestClassesOfResponses(t *testing.T) {
 			Error{Class: Quota, Message: "Provider 'amphora' reports error: Quota exceeded for resources: ['port']."}},
 		"a VIP address in use": {500, octavia("Provider 'amphora' reports error: IP address 10.0.0.7 already allocated in subnet 1"), nil,
 			Error{Class: Conflict, Message: "Provider 'amphora' reports error: IP address 10.0.0.7 already allocated in subnet 1"}},
+		"a VIP that Neutron refuses, from Octavia 16": {500, octavia("Provider 'amphora' reports error: ConflictException: 409"), nil,
+			Error{Class: Conflict, Message: "Provider 'amphora' reports error: ConflictException: 409", Advice: findConflict}},
+		"a VIP address in use, from Octavia 19": {409, octavia("The VIP IP address is already in use: IP address 10.0.0.7 already allocated in subnet 1"), nil,
+			Error{Class: Conflict, Message: "The VIP IP address is already in use: IP address 10.0.0.7 already allocated in subnet 1"}},
+		"Barbican's quota": {403, `{"code": 403, "title": "Forbidden", "description": "Quota reached for project 1. Only 5 secrets are allowed."}`, nil,
+			Error{Class: Quota, Message: "Quota reached for project 1. Only 5 secrets are allowed."}},
 		"no address left for a VIP": {500, octavia("Provider 'amphora' reports error: No more IP addresses available on network 1."), nil,
 			Error{Class: Conflict, Message: "Provider 'amphora' reports error: No more IP addresses available on network 1."}},
 		"a VIP address outside of the subnet": {500, octavia("Provider 'amphora' reports error: IP address 192.0.2.1 is not a valid IP for the specified subnet."), nil,
@@ -81,7 +87,7 @@ func TestClassesOfResponses(t *testing.T) {
 			Error{Class: Quota, Message: "Quota exceeded for cores"}},
 		"a policy": {403, octavia("Policy does not allow this request to be performed."), nil,
 			Error{Class: Invalid, Message: "Policy does not allow this request to be performed.",
-				Advice: "the policy of the service does not permit this to the roles of the login: assign a role that may, usually load-balancer_member or member: " +
+				Advice: "the policy of the service does not permit this to the roles of the login: assign a role that may, usually member, before 2025.1 load-balancer_member: " +
 					"`openstack role add --user USER --project PROJECT ROLE`; application credentials keep the roles of their creation, so create another one after that"}},
 		"a bad request": {400, octavia("Validation failure: bad\\n  name"), nil,
 			Error{Class: Invalid, Message: "Validation failure: bad name"}},

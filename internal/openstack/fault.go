@@ -76,9 +76,10 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// isQuota reports whether Octavia, Neutron or Nova says that a quota is exhausted.
+// isQuota reports whether Octavia, Neutron, Nova or Barbican says that a quota is exhausted.
 func (f fault) isQuota() bool {
-	return f.kind == "OverQuota" || strings.Contains(f.message, "Quota has been met") || strings.Contains(f.message, "Quota exceeded")
+	says := func(words string) bool { return strings.Contains(f.message, words) }
+	return f.kind == "OverQuota" || says("Quota has been met") || says("Quota exceeded") || says("quota has been reached") || says("Quota reached for")
 }
 
 // namesMissing reports whether Neutron misses an object, or a way to it, that the request names beside the object that it
@@ -113,6 +114,12 @@ func (f fault) isUnexplained() bool {
 	return strings.HasSuffix(f.message, "reports error: BadRequestException: 400")
 }
 
+// isUnexplainedConflict reports whether Octavia 16 (2025.1) passes on only that Neutron answered 409 to the request for the port of
+// a VIP. Its provider amphora takes the name of the SDK's error for the message; Octavia 19 passes on Neutron's words.
+func (f fault) isUnexplainedConflict() bool {
+	return strings.HasSuffix(f.message, "reports error: ConflictException: 409")
+}
+
 // IsSharedPortFault reports whether Octavia failed as Octavia 16 (2025.1) does with a new listener that has a pool, and whose port
 // number a listener of another transport has: its check of the port reads the VIP of a load balancer without having loaded it.
 func IsSharedPortFault(err error) bool {
@@ -141,6 +148,8 @@ func (f fault) advice(answer gophercloud.ErrUnexpectedResponseCode) string {
 		return chooseInSubnet
 	case f.isUnexplained():
 		return askForCause
+	case f.isUnexplainedConflict():
+		return findConflict
 	case answer.Actual == http.StatusForbidden && !f.isQuota():
 		return f.policyAdvice(answer)
 	}
@@ -152,6 +161,8 @@ const (
 		"loadbalancer.openstack.org/floating-network-id, or by [LoadBalancer] floating-network-id in cloud.conf"
 	chooseInSubnet = "the address that an internal Service names in spec.loadBalancerIP has to be in the subnet of its VIP: choose another address, or the subnet of this one by annotation " +
 		"loadbalancer.openstack.org/subnet-id or [LoadBalancer] subnet-id in cloud.conf"
+	findConflict = "Neutron refused the port of the VIP, and Octavia does not say why: its address is in use, its subnet has no address left, or the project has no quota of " +
+		"ports left. See `openstack port list --fixed-ip ip-address=ADDRESS`, `openstack subnet show SUBNET` and `openstack quota show --usage`"
 	askForCause = "Neutron refused a request of Octavia, which does not say why: the operator of the cloud finds the cause in the logs of Neutron and Octavia"
 )
 
@@ -179,7 +190,7 @@ func (f fault) policyAdvice(answer gophercloud.ErrUnexpectedResponseCode) string
 func roleFor(service string) string {
 	switch service {
 	case calltable.ServiceLoadBalancer:
-		return "load-balancer_member or member"
+		return "member, before 2025.1 load-balancer_member"
 	case calltable.ServiceKeyManager:
 		return "creator or member"
 	}
@@ -188,7 +199,7 @@ func roleFor(service string) string {
 
 // fieldRules are rules for fields that the default policy of Neutron reserves for administrators or owners, and what to do.
 var fieldRules = []struct{ rule, do string }{
-	{"create_floatingip:floating_ip_address", "only administrators may choose the address of a new floating IP: let one create it with `openstack floating ip create --floating-ip-address`, " +
+	{"create_floatingip:floating_ip_address", "only administrators, and since 2025.1 the role manager, may choose the address of a new floating IP: let one create it with `openstack floating ip create --floating-ip-address`, " +
 		"or remove the address from the Service; a floating IP that the project already has can be named"},
 	{"create_port:fixed_ips", "in the network of another project only its owner may choose the address of a port: choose a network of the project for the VIP, or remove the address from the Service"},
 }

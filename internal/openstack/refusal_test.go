@@ -106,10 +106,10 @@ func TestARefusalByAPolicySaysWhatMayBeDone(t *testing.T) {
 		method, url, body, want string
 	}{
 		"the address of a new floating IP": {http.MethodPost, "http://c/v2.0/floatingips",
-			`{"NeutronError": {"type": "PolicyNotAuthorized", "message": "(rule:create_floatingip and rule:create_floatingip:floating_ip_address) is disallowed by policy"}}`, "only administrators may choose the address"},
+			`{"NeutronError": {"type": "PolicyNotAuthorized", "message": "(rule:create_floatingip and rule:create_floatingip:floating_ip_address) is disallowed by policy"}}`, "only administrators, and since 2025.1 the role manager, may choose the address"},
 		"floating IPs": {http.MethodPost, "http://c/v2.0/floatingips",
 			`{"NeutronError": {"type": "PolicyNotAuthorized", "message": "rule:create_floatingip is disallowed by policy"}}`, "usually member:"},
-		"load balancers":                    {http.MethodGet, "http://c/load-balancer/v2.0/lbaas/loadbalancers", `{"faultstring": "Policy does not allow this request to be performed."}`, "usually load-balancer_member or member:"},
+		"load balancers":                    {http.MethodGet, "http://c/load-balancer/v2.0/lbaas/loadbalancers", `{"faultstring": "Policy does not allow this request to be performed."}`, "usually member, before 2025.1 load-balancer_member:"},
 		"the load balancer of another":      {http.MethodGet, "http://c/v2.0/lbaas/loadbalancers/1", `{"faultstring": "Policy does not allow this request to be performed."}`, "the object belongs to another project, or"},
 		"secrets":                           {http.MethodPost, "http://c/v1/secrets", `{"title": "Forbidden", "description": "Secret creation attempt not allowed"}`, "usually creator or member:"},
 		"what no program of this kind does": {http.MethodPost, "http://c/v3/roles", `{"error": {"message": "You are not authorized"}}`, ""},

@@ -146,6 +146,11 @@ func (p *Planner) ReadCertificate(ctx context.Context, service *corev1.Service, 
 	if err != nil {
 		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf("Secret %s %v", name, err)}
 	}
+	if !cert.HasName() {
+		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+			"Secret %s has a certificate in %s with neither a common name nor a DNS name, which Octavia does not take. Add one (spec.commonName or spec.dnsNames of cert-manager)",
+			name, corev1.TLSCertKey)}
+	}
 	if needed := lb.FeatureCertificatesWithoutCommonName; !cert.HasCommonName() && !p.Capabilities.Has(needed) {
 		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
 			"Secret %s has a certificate in %s without a common name, which needs %s; this cloud has %s. Add one to the subject (spec.commonName of cert-manager)",

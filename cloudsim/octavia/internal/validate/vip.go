@@ -11,6 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
@@ -116,10 +117,13 @@ func CheckVIPType(lb *model.LoadBalancer, groups []string) error {
 }
 
 // VIPFault words a refusal of Neutron. Apart from ports that are not there,
-// they reach the client as errors of the provider.
+// they reach the client as errors of the provider. Since 2025.1 provider amphora calls Neutron by the OpenStack SDK, and passes on
+// only what error that raised; the newest release passes on the words of what Neutron answers with 409.
 func (c *Checks) VIPFault(err error, req neutron.VIPRequest) error {
 	onlyNetwork := req.SubnetID == "" && req.PortID == ""
 	text := "Error creating neutron port on network " + req.NetworkID + "."
+	const refused = "ConflictException: 409"
+	var raised string // by the SDK
 	var used *neutron.PortInUseError
 	switch {
 	case errors.As(err, &used):
@@ -139,15 +143,20 @@ func (c *Checks) VIPFault(err error, req neutron.VIPRequest) error {
 	case errors.Is(err, neutron.ErrInvalidAddress) && onlyNetwork:
 		return fault.Invalid("Supplied network does not contain a subnet.")
 	case errors.Is(err, neutron.ErrInvalidAddress):
-		text = "IP address " + req.Address + " is not a valid IP for the specified subnet."
-	case errors.Is(err, neutron.ErrAddressInUse) && c.Release >= release.Newest:
-		return fault.New(http.StatusConflict, "The VIP IP address is already in use: IP address %s already allocated in subnet %s", req.Address, req.SubnetID)
+		text, raised = "IP address "+req.Address+" is not a valid IP for the specified subnet.", "BadRequestException: 400"
 	case errors.Is(err, neutron.ErrAddressInUse):
-		text = "IP address " + req.Address + " already allocated in subnet " + req.SubnetID
+		text, raised = "IP address "+req.Address+" already allocated in subnet "+req.SubnetID, refused
 	case errors.Is(err, neutron.ErrQuota):
-		text = "Quota exceeded for resources: ['port']."
+		text, raised = "Quota exceeded for resources: ['port'].", refused
 	case errors.Is(err, neutron.ErrNoAddresses):
-		text = "No more IP addresses available on network " + req.NetworkID + "."
+		text, raised = "No more IP addresses available on network "+req.NetworkID+".", refused
+	}
+	switch {
+	case c.Release < release.Epoxy || req.Provider == provider.OVN || raised == "":
+	case c.Release >= release.Newest && raised == refused:
+		return fault.New(http.StatusConflict, "The VIP IP address is already in use: %s", text)
+	default:
+		text = raised
 	}
 	return fault.New(http.StatusInternalServerError, "Provider '%s' reports error: %s", req.Provider, text)
 }
