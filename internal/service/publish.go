@@ -148,7 +148,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, service *corev1.Service, c
 // annotate writes the load balancer's id and address.
 func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p status.Pass) error {
 	return client.IgnoreNotFound(r.patch(ctx, service, "write the annotations", func() {
-		if p.Done || hasRecordedVIP(service, p.Observed.LoadBalancer) {
+		if p.Done || outlivedRecordedVIP(service, p.Observed.LoadBalancer) {
 			delete(service.Annotations, annotation.VIPAddress)
 		}
 		// The id of one that the Service does not share yet is the user's request.
@@ -161,11 +161,12 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 	}))
 }
 
-// hasRecordedVIP reports whether a load balancer that works has the address that is recorded on the Service. A Service that is
-// refused in part is never done, and needs the record no more either.
-func hasRecordedVIP(service *corev1.Service, l *lb.LoadBalancer) bool {
-	vip, recorded := decide.RecordedVIP(service)
-	return recorded && l != nil && l.ProvisioningStatus == lb.Active && l.VIP.Address == vip.Address
+// outlivedRecordedVIP reports whether the Service has a load balancer that works again, so that the recorded address is not needed
+// any more: the load balancer has it, or another one that the Service requests by now, such as that of a port. A Service that is
+// refused in part is never done, and has no more use for the record either.
+func outlivedRecordedVIP(service *corev1.Service, l *lb.LoadBalancer) bool {
+	_, recorded := decide.RecordedVIP(service)
+	return recorded && l != nil && l.ProvisioningStatus == lb.Active
 }
 
 // dropNote removes the id of a load balancer that is gone, before another one is created, or that
