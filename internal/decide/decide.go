@@ -230,8 +230,8 @@ func planFor(f Facts, d Decision) (plan diff.Plan, complete bool) {
 	return plan, complete
 }
 
-// Sequence decides which operations of a plan one pass carries out: all Neutron operations, except with provider ovn, and
-// one Octavia operation, because Octavia rejects any other until it has ended that one. An
+// Sequence decides which operations of a plan one pass carries out: all Neutron operations (with provider ovn, see
+// awaitsProvider) and one Octavia operation, because Octavia rejects any other until it has ended that one. An
 // operation that Octavia rejects does not lock the load balancer, so the independent ones after
 // it are tried. The zero value is the start of a pass.
 type Sequence struct {

@@ -68,6 +68,18 @@ func TestProviderOVNServesBothProtocolsAtTheFloatingIP(t *testing.T) {
 	s.echoes(address, 5300)
 }
 
+// The second protocol waits for seconds after the floating IP was attached.
+func TestProviderOVNServesAProtocolThatIsAddedAtTheFloatingIP(t *testing.T) {
+	s := newStage(t, newOVN(t))
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	web.change(udp(8080))
+	web.waitForTree(all(ports("TCP/8080", "UDP/8080"), membersAt(s.addresses("a", "b")...)))
+	web.waitUntilProgrammed()
+	s.answers(address, 8080)
+	s.echoes(address, 8080)
+}
+
 func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	s.notAfter("2.26")

@@ -153,6 +153,7 @@ func (c *Checks) VIPFault(err error, req neutron.VIPRequest) error {
 	}
 	switch {
 	case c.Release < release.Epoxy || req.Provider == provider.OVN || raised == "":
+		// The words of Neutron stay.
 	case c.Release >= release.Newest && raised == refused:
 		return fault.New(http.StatusConflict, "The VIP IP address is already in use: %s", text)
 	default:
