@@ -54,10 +54,11 @@ func Denied(err error) bool {
 
 // CannotReadCertificate reports whether Octavia refuses a listener or a load balancer because it cannot read a certificate. It
 // checks the quota, and whether the load balancer may be changed, before that. It also says so of a certificate that does not
-// exist. One that it reads and that is of no use is refused in other words.
+// exist. One that it reads and that is of no use is refused in other words, or in the same ones, followed by a single reference
+// in place of a list (Octavia 11 to 19).
 func CannotReadCertificate(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Message, "Could not retrieve certificate")
+	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Message, "Could not retrieve certificate: [")
 }
 
 // UnlessGone reports whether err means that the object does not exist, and returns every other error.

@@ -76,10 +76,17 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// isQuota reports whether Octavia, Neutron, Nova or Barbican says that a quota is exhausted.
+// isQuota reports whether Octavia, Neutron, Nova, Barbican or Keystone says that a quota is exhausted.
 func (f fault) isQuota() bool {
 	says := func(words string) bool { return strings.Contains(f.message, words) }
-	return f.kind == "OverQuota" || says("Quota has been met") || says("Quota exceeded") || says("quota has been reached") || says("Quota reached for")
+	return f.kind == "OverQuota" || says("Quota has been met") || says("Quota exceeded") || says("quota has been reached") ||
+		says("Quota reached for") || f.hasAllApplicationCredentials()
+}
+
+// hasAllApplicationCredentials reports whether Keystone says that the user may not have more application credentials: its option
+// user_limit, which has no limit by default.
+func (f fault) hasAllApplicationCredentials() bool {
+	return strings.Contains(f.message, "Unable to create additional application credentials")
 }
 
 // namesMissing reports whether Neutron misses an object, or a way to it, that the request names beside the object that it
@@ -150,6 +157,8 @@ func (f fault) advice(answer gophercloud.ErrUnexpectedResponseCode) string {
 		return askForCause
 	case f.isUnexplainedConflict():
 		return findConflict
+	case f.hasAllApplicationCredentials():
+		return deleteUnused
 	case answer.Actual == http.StatusForbidden && !f.isQuota():
 		return f.policyAdvice(answer)
 	}
@@ -163,7 +172,8 @@ const (
 		"loadbalancer.openstack.org/subnet-id or [LoadBalancer] subnet-id in cloud.conf"
 	findConflict = "Neutron refused the port of the VIP, and Octavia does not say why: its address is in use, its subnet has no address left, or the project has no quota of " +
 		"ports left. See `openstack port list --fixed-ip ip-address=ADDRESS`, `openstack subnet show SUBNET` and `openstack quota show --usage`"
-	askForCause = "Neutron refused a request of Octavia, which does not say why: the operator of the cloud finds the cause in the logs of Neutron and Octavia"
+	deleteUnused = "delete those that are not used any more: `openstack application credential list` shows all of the user"
+	askForCause  = "Neutron refused a request of Octavia, which does not say why: the operator of the cloud finds the cause in the logs of Neutron and Octavia"
 )
 
 // policyAdvice says how a call is permitted that the policy of a service refuses. Neutron names the rules of its policy, of
