@@ -173,12 +173,17 @@ func hasNodePort(v *corev1.Service, protocol, port string) bool {
 	})
 }
 
-// groupsStay reports whether no node takes traffic. Then ports keep the group that they have, whatever node they belonged to: it is
-// more likely that all Nodes are gone by mistake.
+// groupsStay reports whether no node takes traffic, as when the only one has address 0.0.0.0. Then ports keep the group that they
+// have, whatever node they belonged to: it is more likely that all Nodes are gone by mistake.
 func (s *stage) groupsStay() (bool, error) {
 	nodes, err := s.client.CoreV1().Nodes().List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(nodes.Items, func(n corev1.Node) bool { return target.TakesTraffic(&n) }), nil
+	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
+		if targets, _ := target.Nodes(nodes.Items, target.Choice{Family: family}); len(targets) > 0 {
+			return false, nil
+		}
+	}
+	return true, nil
 }
