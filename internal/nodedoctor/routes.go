@@ -141,7 +141,7 @@ func (p podNetwork) checkWanted() {
 	if total := len(wanted) + others; total > mostRoutes && complete < len(wanted) {
 		p.r.Found(diagnosis.Warning, fmt.Sprintf("router %s is to have %d routes, and %d of the Nodes are not there", p.routes.RouterID, total, len(wanted)-complete),
 			fmt.Sprintf("Neutron allows %d routes for each router by default.", mostRoutes),
-			"Ask the operator of the cloud whether max_routes in neutron.conf, or since OpenStack 2026.2 quota router_route of the project, is high enough. Otherwise use a network plug-in with an overlay.")
+			"Ask the operator of the cloud whether max_routes in neutron.conf is high enough, or since OpenStack 2026.2 the quota router_route of the project. Otherwise use a network plug-in with an overlay.")
 	}
 }
 

@@ -54,8 +54,8 @@ func Denied(err error) bool {
 
 // CannotReadCertificate reports whether Octavia refuses a listener or a load balancer because it cannot read a certificate. It
 // checks the quota, and whether the load balancer may be changed, before that. It also says so of a certificate that does not
-// exist. One that it reads and that is of no use is refused in other words, or in the same ones, followed by a single reference
-// in place of a list (Octavia 11 to 19).
+// exist. One that it reads and cannot use is refused in other words, or by its driver in the same ones with a single reference in
+// place of the list (Octavia 11 to 19).
 func CannotReadCertificate(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Message, "Could not retrieve certificate: [")

@@ -256,6 +256,18 @@ func TestMessagesAreLimitedToOneLine(t *testing.T) {
 	}
 }
 
+func TestAUserWithAllApplicationCredentialsIsNotToldToLogInOtherwise(t *testing.T) {
+	c := newCloud(t)
+	s := c.connect()
+	c.setHandler(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusForbidden, `{"error": {"code": 403, "title": "Forbidden", "message": "Unable to create additional application credentials, maximum of 5 already exceeded for user."}}`)
+	})
+	err := onlyPeople(Wrap("create application credential x", post(t.Context(), s)))
+	if text := err.Error(); strings.Contains(text, "Log in") || !strings.Contains(text, "openstack application credential list") {
+		t.Error(text)
+	}
+}
+
 func TestARefusalOfACertificateIsToldFromOthers(t *testing.T) {
 	const message = "Could not retrieve certificate: ['http://barbican.test/v1/secrets/1']"
 	for name, c := range map[string]struct {

@@ -83,8 +83,8 @@ func (f fault) isQuota() bool {
 		says("Quota reached for") || f.hasAllApplicationCredentials()
 }
 
-// hasAllApplicationCredentials reports whether Keystone says that the user may not have more application credentials: its option
-// user_limit, which has no limit by default.
+// hasAllApplicationCredentials reports whether Keystone says that the user has as many application credentials as its option
+// user_limit allows. There is no limit by default.
 func (f fault) hasAllApplicationCredentials() bool {
 	return strings.Contains(f.message, "Unable to create additional application credentials")
 }
@@ -172,7 +172,7 @@ const (
 		"loadbalancer.openstack.org/subnet-id or [LoadBalancer] subnet-id in cloud.conf"
 	findConflict = "Neutron refused the port of the VIP, and Octavia does not say why: its address is in use, its subnet has no address left, or the project has no quota of " +
 		"ports left. See `openstack port list --fixed-ip ip-address=ADDRESS`, `openstack subnet show SUBNET` and `openstack quota show --usage`"
-	deleteUnused = "delete those that are not used any more: `openstack application credential list` shows all of the user"
+	deleteUnused = "delete those that are not used any more: `openstack application credential list` shows all that the user has"
 	askForCause  = "Neutron refused a request of Octavia, which does not say why: the operator of the cloud finds the cause in the logs of Neutron and Octavia"
 )
 
