@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -170,8 +171,10 @@ func TestTheOracleFindsAnotherCertificate(t *testing.T) {
 // TestTheOracleFindsAKeptAddressThatIsLost is the same for the address of a Service that is gone and requested that it stays.
 func TestTheOracleFindsAKeptAddressThatIsLost(t *testing.T) {
 	keeps := story{
-		{Do: "create", On: "shop/web", Value: annotation.KeepFloatingIP + "=true"},
-		{Do: "wait", Wait: 120}, // the ledger has seen the Service without an address first
+		{Do: "create", On: "shop/web", Value: annotation.KeepFloatingIP + "=true", Wait: 120},
+		// Whether the ledger sees the Service accepted and without an address first is a matter of luck. An address that was
+		// there when it saw the request counts when nothing has changed for long enough.
+		{Do: "wait", Wait: int((virtual.settle + time.Minute).Seconds())},
 		{Do: "delete", On: "shop/web", Wait: 120},
 	}
 	requireOracleFinds(t, keeps, nil, "")
