@@ -172,8 +172,8 @@ func TestTheOracleFindsAnotherCertificate(t *testing.T) {
 func TestTheOracleFindsAKeptAddressThatIsLost(t *testing.T) {
 	keeps := story{
 		{Do: "create", On: "shop/web", Value: annotation.KeepFloatingIP + "=true", Wait: 120},
-		// Whether the ledger sees the Service accepted and without an address first is a matter of luck. An address that was
-		// there when it saw the request counts when nothing has changed for long enough.
+		// The ledger may have seen the Service for the first time when it had its address. Then the address counts only after
+		// nothing has changed for the time that the pace has for that.
 		{Do: "wait", Wait: int((virtual.settle + time.Minute).Seconds())},
 		{Do: "delete", On: "shop/web", Wait: 120},
 	}
