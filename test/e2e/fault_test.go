@@ -73,7 +73,12 @@ func TestAControllerThatIsStoppedInACreateWritesTheIDAlsoIfAnotherWriteFails(t *
 	s.cloud.Faults().Add(slow)
 	s.cloud.Faults().Add(fails)
 	web := s.service("web", tcp(8080))
-	s.eventually(func() error { return s.is("PENDING_CREATE", web) })
+	s.eventually(func() error {
+		if waiting := s.cloud.Faults().List(); len(waiting) > 0 {
+			return fmt.Errorf("the controller has not begun to create the floating IP: %+v", waiting)
+		}
+		return s.is("PENDING_CREATE", web)
+	})
 	s.stop()
 	if web.now().Annotations[annotation.LoadBalancerID] == "" {
 		t.Error("the controller that was stopped did not write the id of the load balancer to the Service")
