@@ -74,8 +74,8 @@ func TestAControllerThatIsStoppedInACreateWritesTheIDAlsoIfAnotherWriteFails(t *
 	s.cloud.Faults().Add(fails)
 	web := s.service("web", tcp(8080))
 	s.eventually(func() error {
-		if waiting := s.cloud.Faults().List(); len(waiting) > 0 {
-			return fmt.Errorf("the controller has not begun to create the floating IP: %+v", waiting)
+		if unmet := s.cloud.Faults().List(); len(unmet) > 0 {
+			return fmt.Errorf("the controller has not begun to create the floating IP: %+v", unmet)
 		}
 		return s.is("PENDING_CREATE", web)
 	})

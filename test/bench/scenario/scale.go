@@ -83,8 +83,8 @@ func nodes(ctx context.Context, r *Run) error {
 	return idleOf(ctx, r, "nodes, idle", 0, 0)
 }
 
-// subsetJoins is how many nodes join, one after the other: so many that the mean keeps its goal, whatever the UIDs of the
-// Services, which decide by chance. Of five, one run in twenty missed it.
+// subsetJoins is how many nodes join, one after the other. The UIDs of the Services decide by chance which load balancers a
+// node concerns: with five nodes, one run in twenty would miss the goal.
 const subsetJoins = 20
 
 func subsetNeeds(r *Run) Needs {
