@@ -75,6 +75,17 @@ func (s *stage) servesWithoutConfig(kubeconfig string, flags ...string) *topolog
 	return p
 }
 
+// waitUntilConnected waits until the page, which is served before that, has asked the cloud what it can do.
+func (p *topologyPage) waitUntilConnected() {
+	p.t.Helper()
+	p.eventually(func() error {
+		if !strings.Contains(p.log.String(), "connected to OpenStack") {
+			return fmt.Errorf("it is not connected yet: %s", p.log)
+		}
+		return nil
+	})
+}
+
 // get requests a path, with the token of the page.
 func (p *topologyPage) get(ctx context.Context, path string, edits ...func(*http.Request)) *http.Response {
 	p.t.Helper()
@@ -274,6 +285,7 @@ func TestTopologyIsReadOnlyWhileSomebodyLooksAndOnceForAll(t *testing.T) {
 	s.stop()
 	s.controller = nil
 	p := s.serves(s.adminKubeconfig(), "--refresh-interval=1h")
+	p.waitUntilConnected()
 	s.resetCalls()
 	if status, body := p.status(""); status != http.StatusOK || !strings.Contains(body, "app.js") {
 		t.Errorf("the page: status %d: %s", status, body)
