@@ -136,8 +136,9 @@ openstack-status: ## Show which of its services run and respond
 .PHONY: test-openstack
 test-openstack: kube ## Run contract and end-to-end tests on real OpenStacks (root, Debian 12)
 #? RELEASE=2025.1 on another release: 2022.2 (the default), 2025.1 or newest
+#? STAGES=contract only some of contract, doctor, unpatched, noop and packets
 #? FULL=1         including tests that are skipped on a real cloud by default; an hour in total
-	@RELEASE='$(RELEASE)' FULL='$(FULL)' hack/openstack/test.sh
+	@RELEASE='$(RELEASE)' STAGES='$(STAGES)' FULL='$(FULL)' hack/openstack/test.sh
 
 # The sources of the topology page, and where its bundle is.
 UI := internal/ui/web

@@ -11,6 +11,7 @@
 #
 #   RELEASE=     2022.2 (the default), 2025.1 or newest, see README.md. Only 2022.2 has an Octavia that is not
 #                patched, and packets are not tested with the newest.
+#   STAGES=      some of contract, doctor, unpatched, noop and packets; the default is all that the release has
 #   ROUNDS=1     how often the controller is killed in the tests of that
 #   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
 #   STATES=DIR   where the clouds' states are (.cache/openstack); kept if a test fails
@@ -23,6 +24,7 @@ HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cd "$HERE/../.."
 STATES=$(realpath -m "${STATES:-.cache/openstack}")
 ROUNDS=${ROUNDS:-1}
+STAGES=${STAGES:-contract doctor unpatched noop packets}
 export OPENSTACK_RELEASE=${RELEASE:-2022.2}
 PREFIX=test
 [ "$OPENSTACK_RELEASE" = 2022.2 ] || PREFIX=test-$OPENSTACK_RELEASE
@@ -54,7 +56,7 @@ main() {
   mkdir -p "$LOGS"
   build || exit 1
   noop_lane & lanes+=($!)
-  if [ "$OPENSTACK_RELEASE" != newest ]; then ovn_lane & lanes+=($!); fi
+  if wants packets; then ovn_lane & lanes+=($!); fi
   for lane in "${lanes[@]}"; do
     wait "$lane" || failed=1
   done
@@ -79,25 +81,36 @@ stolen() {
 # build: the tests as programs, which Go links anew only when something has changed.
 build() {
   local package
-  for package in contract e2e doctor; do go test -c -o "$STATES/$package.test" "./test/$package" || return 1; done
+  for package in contract e2e doctor; do go test -c -o "$LOGS/$package.test" "./test/$package" || return 1; done
+}
+
+# wants STAGE: whether it is to be run, and the release has it.
+wants() {
+  case $1-$OPENSTACK_RELEASE in
+    unpatched-2025.1 | unpatched-newest | packets-newest) return 1 ;;
+  esac
+  [[ " $STAGES " == *" $1 "* ]]
 }
 
 # A stage that fails keeps no other from being run.
 noop_lane() {
-  local failed=0 unpatched='' doctor skipped="$EITHER|$REQUESTS"
+  local failed=0 beside=() stage skipped=$REQUESTS
   up noop || { down noop 1; return 1; }
-  run doctor noop doctor "${HOW_MUCH[@]}" & doctor=$!
+  if wants doctor; then run doctor noop doctor "${HOW_MUCH[@]}" & beside+=($!); fi
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
-  run contract noop contract -test.timeout=30m -test.parallel=6 || failed=1
-  if [ "$OPENSTACK_RELEASE" = 2022.2 ]; then
-    run e2e-unpatched noop/unpatched e2e "${HOW_MUCH[@]}" "-test.run=$UNPATCHED" & unpatched=$!
+  if wants contract; then run contract noop contract -test.timeout=30m -test.parallel=6 || failed=1; fi
+  if wants unpatched; then
+    run e2e-unpatched noop/unpatched e2e "${HOW_MUCH[@]}" "-test.run=$UNPATCHED" & beside+=($!)
     skipped="$skipped|$UNPATCHED"
   fi
-  # Without the lane of OVN, this one runs what does not depend on the provider, too.
-  if [ "$OPENSTACK_RELEASE" = newest ]; then skipped=$REQUESTS; fi
-  run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$skipped" "-kill-rounds=$ROUNDS" || failed=1
-  [ -z "$unpatched" ] || wait "$unpatched" || failed=1
-  wait $doctor || failed=1
+  # What does not depend on the provider runs in the lane of OVN, if there is one.
+  if wants packets; then skipped="$skipped|$EITHER"; fi
+  if wants noop; then
+    run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$skipped" "-kill-rounds=$ROUNDS" || failed=1
+  fi
+  for stage in "${beside[@]}"; do
+    wait "$stage" || failed=1
+  done
   down noop $failed
 }
 
@@ -110,12 +123,15 @@ ovn_lane() {
 # options NAME: the environment of a cloud.
 options() {
   echo "OPENSTACK_STATE=$STATES/$PREFIX-$1"
+  local base
+  # Clouds of several releases may be up at the same time.
+  case $OPENSTACK_RELEASE in 2022.2) base=27000 ;; 2025.1) base=27020 ;; newest) base=27040 ;; esac
   case $1 in
     noop)
-      echo OPENSTACK_PORT_BASE=27000
+      echo "OPENSTACK_PORT_BASE=$base"
       [ "$OPENSTACK_RELEASE" != 2022.2 ] || echo OPENSTACK_UNPATCHED=1
       ;;
-    ovn) printf '%s\n' OPENSTACK_PORT_BASE=27010 OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 OPENSTACK_PREFIX=kot ;;
+    ovn) printf '%s\n' "OPENSTACK_PORT_BASE=$((base + 10))" OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 OPENSTACK_PREFIX=kot ;;
   esac
 }
 
@@ -145,7 +161,7 @@ down() {
 run() {
   local stage=$1 cloud=$2 package=$3 began=$SECONDS status=0
   shift 3
-  (cd "test/$package" && exec "$STATES/$package.test" -test.v "$@" "-openstack=$STATES/$PREFIX-$cloud") >"$LOGS/$stage.log" 2>&1 || status=$?
+  (cd "test/$package" && exec "$LOGS/$package.test" -test.v "$@" "-openstack=$STATES/$PREFIX-$cloud") >"$LOGS/$stage.log" 2>&1 || status=$?
   tell "$stage: $(verdict $status), $(counts "$LOGS/$stage.log"), $((SECONDS - began)) s"
   groups "$LOGS/$stage.log" "$stage"
   [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/$PREFIX-${cloud%/*}/log"; } | cut -c -600 | sed "s/^/  $stage: /"
@@ -183,6 +199,6 @@ groups() {
   awk '/^    --- / { split($3, name, "/"); n[name[1]]++ } END { for (g in n) printf "  %-28s %4d cases\n", substr(g, 5), n[g] }' "$1" | sort
 }
 
-tell() { printf 'test-openstack: [%4d s] %s\n' "$SECONDS" "$*"; }
+tell() { printf 'test-openstack %s: [%4d s] %s\n' "$OPENSTACK_RELEASE" "$SECONDS" "$*"; }
 
 main; exit # bash reads a script while it runs
