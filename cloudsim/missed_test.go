@@ -44,13 +44,13 @@ func TestProviderOVNMissesAFloatingIPThatIsAttachedWhileItMakesTheSecondProtocol
 				t.Fatal(err)
 			}
 			if !test.early {
-				becomesActive(t, octavia, lb.ID)
+				hasEverything(t, octavia, lb.ID)
 			}
 			fip, err := floatingips.Create(t.Context(), neutron, floatingips.CreateOpts{FloatingNetworkID: c.IDs().PublicNetwork, PortID: lb.VipPortID}).Extract()
 			if err != nil {
 				t.Fatal(err)
 			}
-			becomesActive(t, octavia, lb.ID)
+			hasEverything(t, octavia, lb.ID)
 			eventually(t, "an answer through the VIP", func() bool { return ask(lb.VipAddress) == "node-1" })
 			if got := ask(fip.FloatingIP); got != test.want {
 				t.Errorf("the floating IP answers %q, not %q", got, test.want)

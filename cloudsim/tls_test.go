@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,6 +147,20 @@ func becomesActive(t *testing.T, octavia *gophercloud.ServiceClient, id string) 
 	eventually(t, "the load balancer ACTIVE", func() bool {
 		got, err := loadbalancers.Get(t.Context(), octavia, id).Extract()
 		return err == nil && got.ProvisioningStatus == "ACTIVE"
+	})
+}
+
+// hasEverything waits until the load balancer is ACTIVE with all listeners, which provider ovn of 2025.1 and later makes after it.
+func hasEverything(t *testing.T, octavia *gophercloud.ServiceClient, id string) {
+	t.Helper()
+	becomesActive(t, octavia, id)
+	eventually(t, "the listeners ACTIVE", func() bool {
+		pages, err := listeners.List(octavia, listeners.ListOpts{LoadbalancerID: id}).AllPages(t.Context())
+		if err != nil {
+			return false
+		}
+		all, err := listeners.ExtractListeners(pages)
+		return err == nil && !slices.ContainsFunc(all, func(l listeners.Listener) bool { return l.ProvisioningStatus != "ACTIVE" })
 	})
 }
 

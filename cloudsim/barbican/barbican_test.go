@@ -30,9 +30,11 @@ type vault struct {
 	clock time.Time
 }
 
-func newVault() *vault {
+func newVault() *vault { return newVaultOf(release.Newest) }
+
+func newVaultOf(played release.Release) *vault {
 	v := &vault{clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	v.Service = New(Options{Now: func() time.Time { return v.clock }})
+	v.Service = New(Options{Release: played, Now: func() time.Time { return v.clock }})
 	return v
 }
 
@@ -97,7 +99,7 @@ func TestPrivateSecretIsItsCreatorsAlone(t *testing.T) {
 }
 
 func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
-	v := newVault()
+	v := newVaultOf(release.Zed)
 	ref := v.secret(t, hello)
 	reader := v.ReaderFor("octavia")
 	for name, who := range map[string]wire.Identity{"a member without a role of Barbican's": member, "a stranger": stray} {

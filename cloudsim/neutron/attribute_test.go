@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 func TestTagsAreSetReadAndTakenAway(t *testing.T) {
@@ -101,7 +103,7 @@ func TestListsArePagedSortedAndProjected(t *testing.T) {
 }
 
 func TestQuotasAreReadAndSet(t *testing.T) {
-	c := newCloud(t, Options{Quotas: map[string]int{"port": 1000}})
+	c := newCloud(t, Options{Release: release.Zed, Quotas: map[string]int{"port": 1000}})
 	path := "/v2.0/quotas/" + alice.ProjectID
 	quota := c.call(alice, "GET", path, "").must(http.StatusOK)
 	if quota["port"] != 1000.0 || quota["floatingip"] != 50.0 {
@@ -127,7 +129,7 @@ func TestQuotasAreReadAndSet(t *testing.T) {
 }
 
 func TestDocumentsTellWhatThereIs(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	versions := c.call(admin, "GET", "/", "").must(http.StatusOK)["versions"].([]any)[0].(jsonObject)
 	if versions["id"] != "v2.0" || versions["status"] != "CURRENT" {
 		t.Errorf("version %v", versions)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -112,7 +113,7 @@ func (c *cloud) island() (network, subnet string) {
 }
 
 func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	c.floatingIP("")
 	public, private := c.ids.PublicNetworkID, c.ids.PrivateNetworkID
 	_, islandSubnet := c.island()

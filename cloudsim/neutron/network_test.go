@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 func TestNetworkIsShownWholeToAdminsAndWithoutProviderToOthers(t *testing.T) {
-	c := newCloud(t, Options{MTU: 1400})
+	c := newCloud(t, Options{Release: release.Zed, MTU: 1400})
 	got := c.create(alice, "/v2.0/networks", `{"network": {"name": "n", "description": "d", "admin_state_up": false}}`)
 	want := jsonObject{
 		"id": got["id"], "name": "n", "description": "d", "project_id": "project-a", "tenant_id": "project-a", "admin_state_up": false,
@@ -31,7 +32,7 @@ func TestNetworkIsShownWholeToAdminsAndWithoutProviderToOthers(t *testing.T) {
 }
 
 func TestNetworksAreSeenByOwnersAndWhenSharedOrExternal(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	shared := c.create(admin, "/v2.0/networks", `{"network": {"name": "shared", "shared": true}}`)["id"].(string)
 	c.create(admin, "/v2.0/subnets", `{"subnet": {"name": "shared-subnet", "network_id": "`+shared+`", "ip_version": 4, "cidr": "10.9.0.0/24"}}`)
 	for _, test := range []struct {
@@ -64,7 +65,7 @@ func TestSubnetsOfExternalNetworksAreShownByOption(t *testing.T) {
 }
 
 func TestNetworksAndSubnetsAreRefused(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24"}}`)
 	subnet := func(more string) string {
@@ -134,7 +135,7 @@ func TestNetworkWithPortsCannotBeDeletedAndTakesItsSubnetsWithIt(t *testing.T) {
 }
 
 func TestSubnetIsShownWhole(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	got := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24", "dns_nameservers": ["1.1.1.1"],
 		"host_routes": [{"destination": "10.8.0.0/16", "nexthop": "10.0.0.9"}], "gateway_ip": "10.0.0.254"}}`)

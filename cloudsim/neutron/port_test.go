@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -42,7 +43,7 @@ func TestPortIsShownWhole(t *testing.T) {
 }
 
 func TestPortsAreRefused(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	network, subnet, port := c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, c.port()
 	shared := c.create(admin, "/v2.0/networks", `{"network": {"shared": true}}`)["id"].(string)
 	c.create(admin, "/v2.0/subnets", `{"subnet": {"network_id": "`+shared+`", "ip_version": 4, "cidr": "10.9.0.0/30"}}`)

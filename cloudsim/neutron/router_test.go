@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 func TestRouterIsBuiltAndTakenDown(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	before := c.Counts()
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	subnet := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24"}}`)["id"].(string)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -74,7 +75,7 @@ func TestSecurityGroupRuleIsMadeCanonical(t *testing.T) {
 }
 
 func TestSecurityGroupsAreRefused(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	byDefault := c.call(alice, "GET", "/v2.0/security-groups", "").column("id")[0]
 	c.port() // is in the default group
 	group := c.create(alice, "/v2.0/security-groups", `{"security_group": {"name": "g"}}`)["id"].(string)

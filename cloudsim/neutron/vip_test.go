@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 func TestVIPPortLooksAsItsProviderMakesIt(t *testing.T) {
@@ -151,7 +153,7 @@ func TestReleasedVIPLeavesItsFloatingIP(t *testing.T) {
 }
 
 func TestProjectsMayUseTheSubnetsThatTheySee(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	sharedNetwork, err := c.AddNetwork(NetworkSpec{ProjectID: admin.ProjectID, Shared: true})
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func newCloud(t testing.TB, o Options) *cloud {
 	t.Helper()
 	c := &cloud{t: t, news: make(chan struct{})}
 	c.clock.Store(1_800_000_000)
-	c.neutron = neutron.New(neutron.Options{Quotas: map[string]int{"port": -1}})
+	c.neutron = neutron.New(neutron.Options{Release: o.Release, Quotas: map[string]int{"port": -1}})
 	var err error
 	c.ids, err = c.neutron.Seed(neutron.Seed{
 		ProjectID: alice.ProjectID, AdminProjectID: admin.ProjectID, Projects: []string{bob.ProjectID},

@@ -81,7 +81,7 @@ func TestAChangeOfOneListenerLeavesTheOthersBehind(t *testing.T) {
 func TestOVNNeverMakesTheMonitorsOfACompleteCreateAndLocksForEverWhoTouchesThem(t *testing.T) {
 	for _, method := range []string{"PUT", "DELETE"} {
 		t.Run(method, func(t *testing.T) {
-			c := newCloud(t, Options{Provider: "ovn"})
+			c := newCloud(t, Options{Release: release.Zed, Provider: "ovn"})
 			lb := c.create(two("SOURCE_IP_PORT"))
 			pool := c.named("pools", "p80")
 			if got := c.parts(c.named("listeners", "l80"), pool); got != "ACTIVE ACTIVE PENDING_CREATE" {
@@ -124,7 +124,7 @@ func TestOVNOfLaterReleasesFinishesWhatIsAboveAMonitor(t *testing.T) {
 }
 
 func TestOVNForgetsTheListenersAboveAMonitor(t *testing.T) {
-	c := newCloud(t, Options{Provider: "ovn"})
+	c := newCloud(t, Options{Release: release.Zed, Provider: "ovn"})
 	lb := c.create(strings.ReplaceAll(two("SOURCE_IP_PORT"), `"healthmonitor": {"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2},`, ""))
 	listener, pool := c.named("listeners", "l80"), c.named("pools", "p80")
 	monitor := c.settled(lb, c.call("POST", "/healthmonitors",

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
 // step is a request and what a real Octavia 11.0.0 answered, recorded at its
@@ -42,7 +43,7 @@ func TestAnswersAreThoseOfARealOctavia(t *testing.T) {
 	if err := json.Unmarshal(text, &steps); err != nil {
 		t.Fatal(err)
 	}
-	c := newCloud(t, Options{APIVersion: "2.26"})
+	c := newCloud(t, Options{Release: release.Zed, APIVersion: "2.26"})
 	c.network = forgetful{c.network, map[string]string{}}
 	known := map[string]string{"project": alice.ProjectID, "subnet": c.ids.PrivateSubnetID, "network": c.ids.PublicNetworkID}
 	for i, s := range steps {

@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/barbican"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 func TestVIPsThatCannotBeHadAreRefused(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	taken := c.create(`"vip_address": "10.0.0.50"`)
 	_ = taken
 	none := "11111111-2222-3333-4444-555555555555"
@@ -57,7 +58,7 @@ func TestARefusedCreateLeavesThePortOfItsVIPBehind(t *testing.T) {
 }
 
 func TestAdditionalVIPsGetAddressesOfTheirOwn(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	a := c.post(fmt.Sprintf(`"additional_vips": [{"subnet_id": %q}]`, c.ids.PrivateIPv6SubnetID)).must(http.StatusCreated)
 	if got := a.str("loadbalancer.additional_vips.0.ip_address"); !strings.HasPrefix(got, "fd00:1:") {
 		t.Errorf("the additional VIP is %s", got)
@@ -81,7 +82,7 @@ func TestAMemberInAnUnknownSubnetIsRefusedExceptInAFullCreate(t *testing.T) {
 }
 
 func TestOthersMayNotSeeOrTouchALoadBalancer(t *testing.T) {
-	c := newCloud(t, Options{})
+	c := newCloud(t, Options{Release: release.Zed})
 	tr := c.web()
 	forbidden := "Policy does not allow this request to be performed."
 	for _, w := range tr.writes() {
@@ -173,7 +174,7 @@ func (oneSecret) Certificate(caller wire.Identity, ref string) error {
 func (oneSecret) Payload(wire.Identity, string) ([]byte, error) { return []byte("hello"), nil }
 
 func TestCertificatesThatCannotBeReadAreRefused(t *testing.T) {
-	c := newCloud(t, Options{Secrets: oneSecret{}})
+	c := newCloud(t, Options{Release: release.Zed, Secrets: oneSecret{}})
 	listener := func(ref string) reply {
 		return c.post(`"listeners": [{"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": "` + ref + `"}]`)
 	}

@@ -27,7 +27,7 @@ func TestTheRolesOfKeystoneCountSince2025AndThoseOfOctaviaBefore(t *testing.T) {
 		"load-balancer_global_observer": {release.Zed: {own, others}},
 		"load-balancer_admin":           {release.Zed: requests},
 	} {
-		for _, r := range []release.Release{release.Zed, release.Epoxy, release.Newest} {
+		for _, r := range release.All {
 			c := newCloud(t, Options{Release: r})
 			var done []string
 			for _, request := range requests {

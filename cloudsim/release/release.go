@@ -6,20 +6,23 @@ package release
 
 import "fmt"
 
-// Release is a release of OpenStack. Later ones are greater. The zero value is Zed.
+// Release is a release of OpenStack. Later ones are greater. The zero value is Newest.
 type Release int
 
 // The releases.
 const (
-	// Zed is 2022.2: Octavia 11, Neutron 21, Keystone 22.
-	Zed Release = iota
+	// Newest has Octavia 19, Neutron 29 and Keystone 30.
+	Newest Release = -iota
 	// Epoxy is 2025.1: Octavia 16, Neutron 26, Keystone 27.
 	Epoxy
-	// Newest has Octavia 19, Neutron 29 and Keystone 30.
-	Newest
+	// Zed is 2022.2: Octavia 11, Neutron 21, Keystone 22.
+	Zed
 )
 
-var names = []string{Zed: "2022.2", Epoxy: "2025.1", Newest: "newest"}
+// All are the releases, the oldest first.
+var All = []Release{Zed, Epoxy, Newest}
+
+var names = map[Release]string{Zed: "2022.2", Epoxy: "2025.1", Newest: "newest"}
 
 // String returns the name of the release, such as 2025.1.
 func (r Release) String() string { return names[r] }
@@ -29,11 +32,11 @@ func (r Release) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 
 // UnmarshalText reads the name of a release.
 func (r *Release) UnmarshalText(text []byte) error {
-	for i, name := range names {
-		if name == string(text) {
-			*r = Release(i)
+	for _, known := range All {
+		if known.String() == string(text) {
+			*r = known
 			return nil
 		}
 	}
-	return fmt.Errorf("no release %q is simulated, only %q", text, names)
+	return fmt.Errorf("no release %q is simulated, only %v", text, All)
 }

@@ -52,7 +52,7 @@ DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /
 	set.DurationVar(&o.BuildTime, "build-time", 0, "time a load balancer is in PENDING_CREATE")
 	set.DurationVar(&o.UpdateTime, "update-time", 0, "time a load balancer is in PENDING_UPDATE")
 	set.DurationVar(&o.DeleteTime, "delete-time", 0, "time a load balancer is in PENDING_DELETE")
-	set.TextVar(&o.Release, "release", release.Zed, `release of OpenStack to play where releases differ: 2022.2, 2025.1 or newest`)
+	set.TextVar(&o.Release, "release", release.Newest, `release of OpenStack to play where releases differ: 2022.2, 2025.1 or newest`)
 	set.StringVar(&o.APIVersion, "api-version", "", `newest Octavia API version to offer, such as "2.10" (default the newest there is)`)
 	set.StringVar(&o.Provider, "provider", "amphora", "default provider: amphora or ovn")
 	set.DurationVar(&o.TokenLifetime, "token-lifetime", 0, "time a token is valid (default 1h)")

@@ -336,7 +336,7 @@ func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
 
 // Keystone enforces access rules on itself since 2025.1, and answers 401. Before, it answers 403.
 func TestAnApplicationCredentialIsToldThatAPersonHasToLogIn(t *testing.T) {
-	for _, r := range []release.Release{release.Zed, release.Epoxy, release.Newest} {
+	for _, r := range release.All {
 		cloudOf(t, r)
 		restricted := filepath.Join(t.TempDir(), "restricted.conf")
 		if got := runCommand(t, "credential", "create", "--format=conf", "--output-file="+restricted); got.Status != 0 {

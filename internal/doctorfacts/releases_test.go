@@ -50,7 +50,7 @@ func inCloud(t *testing.T, options cloudsim.Options) cloud {
 }
 
 func TestTheQuotaOfOctaviaIsReadInEachRelease(t *testing.T) {
-	for _, r := range []release.Release{release.Zed, release.Epoxy, release.Newest} {
+	for _, r := range release.All {
 		c := inCloud(t, cloudsim.Options{Release: r, Octavia: simulated.Options{DefaultQuota: &simulated.Quota{LoadBalancers: 10, Listeners: -1, Pools: 50, Members: -1, HealthMonitors: -1}}})
 		var found diagnosis.Octavia
 		c.readOctavia(t.Context(), &found)
