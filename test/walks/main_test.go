@@ -25,6 +25,7 @@ import (
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
@@ -57,19 +58,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// walkInMemory plays a story in memory, in virtual time.
-func walkInMemory(t *testing.T, st story, behind tamperer) (log string, err error) {
-	return walkOn(t, newestKubernetes, st, behind)
+// versions are those of what a stage has. The zero value is the newest of each.
+type versions struct {
+	kubernetes int // the minor version
+	openstack  release.Release
 }
 
-// newestKubernetes is the minor version of a stage in memory unless another one is given.
-const newestKubernetes = 0
-
-// walkOn is walkInMemory with a Kubernetes of the minor version.
-func walkOn(t *testing.T, minor int, st story, behind tamperer) (log string, err error) {
+// walkInMemory plays a story in memory, in virtual time.
+func walkInMemory(t *testing.T, v versions, st story, behind tamperer) (log string, err error) {
 	dir := t.TempDir()
 	synctest.Test(t, func(*testing.T) {
-		s, failure := newMemoryStage(context.Background(), dir, minor)
+		s, failure := newMemoryStage(context.Background(), dir, v)
 		if err = failure; err == nil {
 			log, err = walk(s, st, behind)
 		}
@@ -82,10 +81,10 @@ func TestWalks(t *testing.T) {
 	if first == 0 {
 		first = rand.Uint64N(1e9) + 1
 	}
-	play := func(st story) (string, error) { return walkInMemory(t, st, nil) }
+	play := func(v versions, st story) (string, error) { return walkInMemory(t, v, st, nil) }
 	if *reals > 0 {
 		defer realClusters.stop(t)
-		play = func(st story) (string, error) { return walkReal(t, st) }
+		play = func(v versions, st story) (string, error) { return walkReal(t, v.openstack, st) }
 	}
 	begin := time.Now()
 	var failed atomic.Int64
@@ -94,7 +93,7 @@ func TestWalks(t *testing.T) {
 	for range max(1, *reals) {
 		walkers.Go(func() {
 			for n := range seeds {
-				if err := takeWalk(n, play); err != nil {
+				if err := takeWalk(n, versions{openstack: releaseOf(n)}, play); err != nil {
 					failed.Add(1)
 					t.Error(err)
 				}
@@ -117,25 +116,29 @@ func TestWalks(t *testing.T) {
 // removes.
 func TestWalksOnAnOlderKubernetes(t *testing.T) {
 	for i := range min(*count, 6) {
-		err := takeWalk(max(*seed, 1)+uint64(i), func(st story) (string, error) { return walkOn(t, kube.Oldest, st, nil) })
+		n := max(*seed, 1) + uint64(i)
+		err := takeWalk(n, versions{kube.Oldest, releaseOf(n)}, func(v versions, st story) (string, error) { return walkInMemory(t, v, st, nil) })
 		if err != nil {
 			t.Error(err)
 		}
 	}
 }
 
+// releaseOf is the release of OpenStack that the walk with the seed has: one after the other.
+func releaseOf(n uint64) release.Release { return release.All[n%uint64(len(release.All))] }
+
 // takeWalk makes the walk with the seed. The error has its story, shortened.
-func takeWalk(n uint64, play func(story) (string, error)) error {
+func takeWalk(n uint64, v versions, play func(versions, story) (string, error)) error {
 	st := draw(n, *steps)
-	log, err := play(st)
+	log, err := play(v, st)
 	if err == nil {
 		return nil
 	}
 	if *shortens {
-		st, log, err = shorten(st, log, err, play)
+		st, log, err = shorten(st, log, err, func(st story) (string, error) { return play(v, st) })
 	}
 	if !*logs {
 		log = ""
 	}
-	return fmt.Errorf("walk with seed %d and %d steps:\n%v\n%w\n%s", n, *steps, st, err, log)
+	return fmt.Errorf("walk with seed %d and %d steps, on OpenStack %s:\n%v\n%w\n%s", n, *steps, v.openstack, st, err, log)
 }

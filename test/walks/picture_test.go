@@ -160,7 +160,8 @@ func (ph *photographer) text(o anything) string {
 		if list, ok := value.([]any); ok && field == "additional_vips" {
 			for _, one := range list {
 				if vip, ok := one.(anything); ok {
-					delete(vip, "ip_address") // it is generated
+					delete(vip, "ip_address") // both are generated
+					delete(vip, "port_id")
 				}
 			}
 		} else if ok {

@@ -19,6 +19,7 @@ import (
 
 	clientgo "k8s.io/client-go/kubernetes"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 	"github.com/kube-octavia/kube-octavia/test/kube"
@@ -193,19 +194,19 @@ func (c *clusters) stop(t *testing.T) {
 
 // walkReal plays a story with a real kube-apiserver, a controller of its own process, and the simulator over HTTP. What the
 // last requests alone would make is found out in memory.
-func walkReal(t *testing.T, st story) (log string, err error) {
+func walkReal(t *testing.T, played release.Release, st story) (log string, err error) {
 	ctx, end := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer end()
 	cluster, err := realClusters.take(ctx)
 	if err != nil {
 		return "", err
 	}
-	s := &stage{ctx: ctx, dir: t.TempDir(), pace: real()}
+	s := &stage{ctx: ctx, dir: t.TempDir(), release: played, pace: real()}
 	if s.client, err = clientgo.NewForConfig(cluster.Config()); err != nil {
 		return "", err
 	}
 	s.alone = func(dir string, r requests) (p picture, err error) {
-		synctest.Test(t, func(*testing.T) { p, err = alone(context.Background(), dir, newestKubernetes, r) })
+		synctest.Test(t, func(*testing.T) { p, err = alone(context.Background(), dir, versions{openstack: played}, r) })
 		return p, err
 	}
 	front, err := s.needless.before(cluster.Config())

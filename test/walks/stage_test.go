@@ -37,6 +37,7 @@ import (
 type stage struct {
 	ctx     context.Context
 	dir     string
+	release release.Release // of OpenStack
 	client  clientgo.Interface
 	server  string // of Kubernetes, for the kubeconfig
 	cloud   *cloudsim.Cloud
@@ -111,16 +112,16 @@ func (s *stage) startProcess() error {
 // people is how the requests of all but the controller are marked.
 const people = "people"
 
-// newMemoryStage returns a stage in memory, with a Kubernetes of the minor version; 0 is the newest. It must be closed.
-func newMemoryStage(ctx context.Context, dir string, minor int) (*stage, error) {
+// newMemoryStage returns a stage in memory with these versions. It must be closed.
+func newMemoryStage(ctx context.Context, dir string, v versions) (*stage, error) {
 	var net network.Network
 	api := kubernetes.New()
-	api.Minor = minor
+	api.Minor = v.kubernetes
 	l, err := net.Listen("tcp", "kubernetes:6443")
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{ctx: ctx, dir: dir, pace: virtual, server: "http://kubernetes:6443"}
+	s := &stage{ctx: ctx, dir: dir, release: v.openstack, pace: virtual, server: "http://kubernetes:6443"}
 	ofController := s.needless.check(api)
 	server := &http.Server{ErrorLog: stdlog.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.UserAgent() == people {
@@ -131,7 +132,7 @@ func newMemoryStage(ctx context.Context, dir string, minor int) (*stage, error) 
 	})}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	s.alone = func(dir string, r requests) (picture, error) { return alone(ctx, dir, minor, r) }
+	s.alone = func(dir string, r requests) (picture, error) { return alone(ctx, dir, v, r) }
 	own := net.Host()
 	s.close = append(s.close, func() error {
 		own.Cut()
@@ -159,10 +160,13 @@ func newMemoryStage(ctx context.Context, dir string, minor int) (*stage, error) 
 // The subnets of load balancers: the usual one, and another one in the same network.
 const firstSubnet, secondSubnet = "10.20.0.0/16", "10.30.0.0/24"
 
+// newestVersions are the newest API versions of Octavia by release, unless that is the newest one simulated.
+var newestVersions = map[release.Release]string{release.Zed: "2.26"}
+
 // cloudOptions are those of all clouds. The networks are the same on all stages, so that addresses can be compared.
 func (s *stage) cloudOptions() cloudsim.Options {
 	return cloudsim.Options{
-		Release: release.Zed, APIVersion: "2.26", BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
+		Release: s.release, APIVersion: newestVersions[s.release], BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
 		PrivateCIDR: firstSubnet, PrivateIPv6CIDR: "fd00:20::/64", PublicCIDR: "203.0.113.0/24",
 		Octavia: octavia.Options{Now: s.pace.now},
 	}

@@ -271,12 +271,12 @@ func (s *stage) attachedAddresses() (map[string]bool, error) {
 	return attached, nil
 }
 
-// alone is the picture of a new stage in memory with nothing but these requests, and a Kubernetes of the minor version.
-func alone(ctx context.Context, dir string, minor int, r requests) (picture, error) {
+// alone is the picture of a new stage in memory with nothing but these requests, and of these versions.
+func alone(ctx context.Context, dir string, v versions, r requests) (picture, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s, err := newMemoryStage(ctx, dir, minor)
+	s, err := newMemoryStage(ctx, dir, v)
 	if err != nil {
 		return nil, err
 	}
