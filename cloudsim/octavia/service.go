@@ -27,7 +27,7 @@ const newestMinor = 30
 // usualMinor is the API version of a release of which none is chosen.
 func usualMinor(r release.Release) int {
 	if r < release.Epoxy {
-		return 27
+		return 26
 	}
 	return newestMinor
 }

@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgo "k8s.io/client-go/kubernetes"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
@@ -28,6 +31,7 @@ type environment struct {
 	client  *clientgo.Clientset
 	proxy   *kubeProxy
 	cloud   *cloud
+	release release.Release // of a simulated cloud
 	dir     string
 	cases   int
 	// otherCluster has the objects of another cluster in a real cloud, where it takes long
@@ -48,7 +52,7 @@ type environmentCache struct {
 	once  sync.Once
 }
 
-// acquire returns an environment that is the test's until it ends.
+// acquire returns an environment that is the test's until it ends. Its cloud is of the release that the test's scenario has.
 func (c *environmentCache) acquire(t *testing.T) *environment {
 	t.Helper()
 	c.once.Do(func() {
@@ -60,9 +64,10 @@ func (c *environmentCache) acquire(t *testing.T) *environment {
 	c.slots <- struct{}{}
 	t.Cleanup(func() { <-c.slots })
 	e := c.takeFree()
+	played := releaseOf(t.Name())
 	if e == nil {
 		var err error
-		if e, err = newEnvironment(); err != nil {
+		if e, err = newEnvironment(played); err != nil {
 			t.Fatal(err)
 		}
 		c.mu.Lock()
@@ -88,7 +93,25 @@ func (c *environmentCache) acquire(t *testing.T) *environment {
 		}
 		c.all = slices.DeleteFunc(c.all, func(o *environment) bool { return o == e })
 	})
+	if *stateDir != "" {
+		return e
+	}
+	t.Logf("OpenStack %s", played)
+	if e.release != played {
+		if err := e.play(played); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return e
+}
+
+// releaseOf returns the release of OpenStack that a test plays: all cases of a scenario the same one, so that they make the
+// same calls.
+func releaseOf(test string) release.Release {
+	parts := strings.SplitN(test, "/", 3)
+	h := fnv.New32a()
+	fmt.Fprint(h, parts[:min(len(parts), 2)])
+	return release.All[h.Sum32()%uint32(len(release.All))]
 }
 
 func (c *environmentCache) takeFree() *environment {
@@ -110,26 +133,26 @@ func (c *environmentCache) close() error {
 	return errors.Join(errs...)
 }
 
-// startCloud starts a simulated cloud, or connects to the real one.
-func startCloud() (*cloud, error) {
+// startCloud starts a simulated cloud of the release, or connects to the real one.
+func startCloud(played release.Release) (*cloud, error) {
 	if *stateDir != "" {
 		return connectReal(*stateDir)
 	}
-	return startSimulated()
+	return startSimulated(played)
 }
 
 // nodeAddresses are those of the nodes that every environment has.
 var nodeAddresses = map[string]string{"node-1": "10.250.0.11", "node-2": "10.250.0.12"}
 
-func newEnvironment() (*environment, error) {
+func newEnvironment(played release.Release) (*environment, error) {
 	e := &environment{}
-	if err := e.start(); err != nil {
+	if err := e.start(played); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
 }
 
-func (e *environment) start() error {
+func (e *environment) start(played release.Release) error {
 	var err error
 	if e.dir, err = os.MkdirTemp("", "kube-octavia-chaos-"); err != nil {
 		return err
@@ -147,15 +170,7 @@ func (e *environment) start() error {
 	if err := e.proxy.kubeconfig(filepath.Join(e.dir, "kubeconfig")); err != nil {
 		return err
 	}
-	if e.cloud, err = startCloud(); err != nil {
-		return err
-	}
-	subnet, err := e.cloud.serviceSubnet()
-	if err != nil {
-		return err
-	}
-	conf := e.cloud.CloudConf() + clusterIPMode(subnet) + "\n[Metadata]\nrequest-timeout=" + cloudDurations().requestTimeout.String() + "\n"
-	if err := os.WriteFile(filepath.Join(e.dir, "cloud.conf"), []byte(conf), 0o600); err != nil {
+	if err := e.play(played); err != nil {
 		return err
 	}
 	for name, address := range nodeAddresses {
@@ -164,6 +179,26 @@ func (e *environment) start() error {
 		}
 	}
 	return nil
+}
+
+// play gives the environment a cloud of the release, in place of the one that it has.
+func (e *environment) play(played release.Release) error {
+	if e.cloud != nil {
+		if err := e.cloud.close(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if e.cloud, err = startCloud(played); err != nil {
+		return err
+	}
+	e.release = played
+	subnet, err := e.cloud.serviceSubnet()
+	if err != nil {
+		return err
+	}
+	conf := e.cloud.CloudConf() + clusterIPMode(subnet) + "\n[Metadata]\nrequest-timeout=" + cloudDurations().requestTimeout.String() + "\n"
+	return os.WriteFile(filepath.Join(e.dir, "cloud.conf"), []byte(conf), 0o600)
 }
 
 func (e *environment) close() error {

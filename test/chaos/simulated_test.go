@@ -27,15 +27,15 @@ type simulated struct {
 	client *openstack.SimulatedClient
 }
 
-// startSimulated starts a simulated cloud.
-func startSimulated() (*cloud, error) {
+// startSimulated starts a simulated cloud of the release.
+func startSimulated(played release.Release) (*cloud, error) {
 	c := &cloud{}
 	// Octavia's times are whole seconds, and of two changes within one the sweep
 	// sees one. Here each has a second of its own.
 	var second atomic.Int64
 	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
 	sim, err := cloudsim.Start(cloudsim.Options{
-		Release: release.Zed, APIVersion: "2.26", BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
+		Release: played, BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
 		Octavia: octavia.Options{
 			Now:      func() time.Time { return begin.Add(time.Duration(second.Add(1)) * time.Second) },
 			OnChange: c.changed,

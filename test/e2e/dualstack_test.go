@@ -231,7 +231,7 @@ func TestSourceRangesAreEnforcedOrADualStackServiceIsRefused(t *testing.T) {
 
 func TestADualStackServiceHasSourceRangesOfBothFamilies(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no source ranges")
-	s := newStage(t, settings{cloud: cloudsim.Options{Release: release.Epoxy, APIVersion: "2.30"}})
+	s := newStage(t, settings{cloud: cloudsim.Options{Release: release.Epoxy}})
 	s.needsOctavia("2.30")
 	web := s.service("web", tcp(8080), openTo("192.0.2.0/24", "2001:db8::/32"), stack(requiresBoth))
 	web.waitForCondition(programmed, conditionTrue, "Programmed")

@@ -79,7 +79,7 @@ func TestHSTSFollowsItsAnnotations(t *testing.T) {
 
 func TestHSTSThatTheCloudDoesNotHaveIsReported(t *testing.T) {
 	simulatorOnly(t, "the API version is chosen")
-	s := newStage(t, settings{password: true, cloud: cloudsim.Options{Release: release.Zed, APIVersion: "2.26"}})
+	s := newStage(t, settings{password: true, cloud: cloudsim.Options{Release: release.Zed}})
 	certificate, key := s.pair(time.Hour)
 	s.mayRead("web-tls")
 	s.secret("web-tls", certificate, key)

@@ -19,14 +19,14 @@ import (
 func oldOVN(t *testing.T) settings {
 	t.Helper()
 	onlyWithProvider(t, "ovn", "the monitors of amphorae do no harm")
-	return settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Zed, APIVersion: "2.26"}, conf: []string{"lb-provider=ovn"}}
+	return settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Zed}, conf: []string{"lb-provider=ovn"}}
 }
 
 // newOVN is provider ovn of 2025.1, which makes monitors as all others do.
 func newOVN(t *testing.T) settings {
 	t.Helper()
 	onlyWithProvider(t, "ovn", "other providers always made monitors in the call that creates the load balancer")
-	return settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Epoxy, APIVersion: "2.30"}, conf: []string{"lb-provider=ovn"}}
+	return settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Epoxy}, conf: []string{"lb-provider=ovn"}}
 }
 
 func TestProviderOVNMakesMonitorsInTheCallThatCreatesTheLoadBalancer(t *testing.T) {
@@ -126,7 +126,7 @@ func TestProviderOVNBalancesBySourceAddressAndPort(t *testing.T) {
 func TestProviderOVNBalancesBySourceAddressWhereCloudConfSaysThatItCan(t *testing.T) {
 	onlyWithProvider(t, "ovn", "other providers support it")
 	simulatorOnly(t, "release 11 of provider ovn supports it, and no real cloud here has that with packets")
-	s := newStage(t, settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Newest, APIVersion: "2.30"},
+	s := newStage(t, settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Newest},
 		conf: []string{"lb-provider=ovn", "lb-method=SOURCE_IP", `[LoadBalancerProvider "ovn"]`, "methods=SOURCE_IP_PORT, SOURCE_IP"}})
 	by := func(method string) func(tree) error {
 		return eachPool(func(p pool) error {

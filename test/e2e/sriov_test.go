@@ -73,7 +73,7 @@ func (v *service) whenActive(method, path string, body any) {
 
 func TestMembersWithPortsOfTypeDirectKeepThemWhenNodesChange(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
-	s := newStage(t, settings{cloud: cloudsim.Options{APIVersion: "2.30"}})
+	s := newStage(t, settings{cloud: cloudsim.Options{}})
 	s.needsOctavia("2.30")
 	flavor := s.makeFlavorOf(s.namespace, `{"loadbalancer_topology": "SINGLE", "allow_member_sriov": true}`)
 	web := s.service("web", tcp(8080), annotated(flavorKey, flavor))

@@ -326,7 +326,7 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 // ACME authorities issue such certificates.
 func TestACertificateWithoutACommonNameIsUsedWhereOctaviaTakesIt(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	s := newStage(t, settings{password: true, cloud: cloudsim.Options{Release: release.Epoxy, APIVersion: "2.30"}})
+	s := newStage(t, settings{password: true, cloud: cloudsim.Options{Release: release.Epoxy}})
 	s.needsOctavia("2.30")
 	s.mayRead("web-tls")
 	certificate, key := s.pairOf(pkix.Name{}, time.Hour)

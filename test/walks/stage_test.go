@@ -160,13 +160,10 @@ func newMemoryStage(ctx context.Context, dir string, v versions) (*stage, error)
 // The subnets of load balancers: the usual one, and another one in the same network.
 const firstSubnet, secondSubnet = "10.20.0.0/16", "10.30.0.0/24"
 
-// newestVersions are the newest API versions of Octavia by release, unless that is the newest one simulated.
-var newestVersions = map[release.Release]string{release.Zed: "2.26"}
-
 // cloudOptions are those of all clouds. The networks are the same on all stages, so that addresses can be compared.
 func (s *stage) cloudOptions() cloudsim.Options {
 	return cloudsim.Options{
-		Release: s.release, APIVersion: newestVersions[s.release], BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
+		Release: s.release, BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
 		PrivateCIDR: firstSubnet, PrivateIPv6CIDR: "fd00:20::/64", PublicCIDR: "203.0.113.0/24",
 		Octavia: octavia.Options{Now: s.pace.now},
 	}
