@@ -199,7 +199,7 @@ func requireOracleFinds(t *testing.T, st story, behind tamperer, want string) {
 			return behind(s)
 		}
 	}
-	_, err := walkInMemory(t, st, stopped)
+	_, err := walkInMemory(t, versions{}, st, stopped)
 	switch {
 	case want == "" && err != nil:
 		t.Errorf("nothing was changed, and the walk fails: %v", err)
@@ -386,7 +386,7 @@ func TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T)
 
 // TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted does so at the very end.
 func TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted(t *testing.T) {
-	_, err := walkInMemory(t, append(plain, action{Do: "wait"}), func(s *stage) error {
+	_, err := walkInMemory(t, versions{}, append(plain, action{Do: "wait"}), func(s *stage) error {
 		// Nobody removes a finalizer that the controller does not know.
 		_, err := s.client.CoreV1().Services("shop").Create(s.ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "stays", Finalizers: []string{"example.com/other"}},
