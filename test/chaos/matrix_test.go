@@ -16,7 +16,7 @@ import (
 
 // Without -full one case in oneIn runs, and with a real cloud one in realOneIn.
 const (
-	oneIn     = 32
+	oneIn     = 64
 	realOneIn = 80
 )
 
