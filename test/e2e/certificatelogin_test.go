@@ -59,7 +59,7 @@ func (s *stage) refusedCertificates() (n int) {
 // of an application credential. Octavia of 2025.1 uses the controller's, and only to try tells which it is.
 func TestCertificateThatOctaviaCannotReadForTheLoginKeepsNoOtherPortOut(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
-	s := newStage(t, settings{program: retryingNothing()})
+	s := newStage(t, settings{cloud: cloudsim.Options{Release: release.Zed}, program: retryingNothing()})
 	ref := s.bundle()
 	web := s.service("web", tcp(8080, 8081), annotated(protocolsKey, "tcp-8081=TCP"), annotated(tlsKey, ref))
 	web.unreadable(ref, "Could not retrieve certificate", "(request req-", "application credential", "2025.1", "password", "container-store")
@@ -93,7 +93,7 @@ func TestCertificateThatOctaviaCannotReadForTheLoginKeepsNoOtherPortOut(t *testi
 // If the listener were replaced before Octavia has refused the other one, the port would be closed.
 func TestNoLivePortIsClosedForACertificateThatOctaviaCannotRead(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
-	s := newStage(t, settings{program: retryingNothing()})
+	s := newStage(t, settings{cloud: cloudsim.Options{Release: release.Zed}, program: retryingNothing()})
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
 	was := web.tree()
@@ -127,7 +127,7 @@ func TestCertificateOfASecretStaysStoredWhileOctaviaCannotReadIt(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
 	program := retryingNothing()
 	program.Timing.SecretInterval = curious().Timing.SecretInterval
-	s := newStage(t, settings{program: program})
+	s := newStage(t, settings{cloud: cloudsim.Options{Release: release.Zed}, program: program})
 	s.mayRead("web-tls")
 	s.renew(time.Hour)
 	web := s.service("web", tcp(8080), udp(8081), annotated(secretKey, "web-tls"))

@@ -256,7 +256,7 @@ func (s *stage) readNoOtherSecret() {
 
 func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 	skipOnRealOpenStack(t, "TestCertificateOfASecretIsStoredFollowedAndDeleted has the cloud's part in it")
-	s := newStage(t, settings{password: true, program: curious()})
+	s := newStage(t, settings{password: true, cloud: cloudsim.Options{Release: release.Zed}, program: curious()})
 	s.unreadable = "web-tls"
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
