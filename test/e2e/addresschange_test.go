@@ -45,8 +45,8 @@ func (s *stage) makeUnreachableFloatingIP() floatingIP {
 
 // It also runs on a real cloud, where an administrator can create external networks.
 func TestAnAddressThatCannotBeAttachedLeavesTheOldOneAnswering(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{})
-	s.needsPackets()
 	far := s.makeUnreachableFloatingIP()
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()

@@ -124,7 +124,7 @@ func TestServicesThatChangeTogetherShareTheirReads(t *testing.T) {
 	skipOnRealOpenStack(t, "how many polls there are depends on how long it takes; test/bench counts them")
 	const answer = 80 * time.Millisecond
 	s := newStage(t, settings{cloud: cloudsim.Options{
-		BuildTime: 8 * time.Second, UpdateTime: 2 * time.Second, DeleteTime: 3 * time.Second,
+		BuildTime: 4 * time.Second, UpdateTime: 2 * time.Second, DeleteTime: 2 * time.Second,
 	}})
 	for _, service := range []string{cloudsim.LoadBalancer, cloudsim.Network} {
 		s.cloud.Latency().Set(wire.Operation{Service: service}, answer)

@@ -49,6 +49,7 @@ func TestNothingSecretIsShownWhateverGoesWrong(t *testing.T) {
 	for _, kind := range []string{"password", "application credential"} {
 		t.Run(kind, func(t *testing.T) {
 			s := newStage(t, settings{off: true})
+			s.deleteLease()
 			login := s.cloud.Credentials().Password
 			if kind != "password" {
 				login = s.authenticateByApplicationCredential()

@@ -90,8 +90,8 @@ func (s *stage) requireNoFailedRequests(users []*user) {
 }
 
 func TestCordonedNodeGetsNoNewConnection(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{nodes: []string{"a", "b", "c"}})
-	s.needsPackets()
 	web := s.service("web", tcp(8080), udp(5300))
 	address := web.waitUntilProgrammed()
 	users := s.keepAsking(address)
@@ -111,8 +111,8 @@ func TestCordonedNodeGetsNoNewConnection(t *testing.T) {
 }
 
 func TestPortComesAndGoesWithoutAFailureOnOthers(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{})
-	s.needsPackets()
 	web := s.service("web", tcp(8080), udp(5300))
 	address := web.waitUntilProgrammed()
 	users := s.keepAsking(address)
@@ -138,9 +138,9 @@ func TestPortComesAndGoesWithoutAFailureOnOthers(t *testing.T) {
 // of changes to a Service, while clients loop on a port that stays, and starts it
 // again: the changes are completed and no request fails. See -kill-rounds.
 func TestTrafficGoesOnWhileTheControllerIsKilled(t *testing.T) {
+	needsPackets(t)
 	program := build(t)
 	s := newStage(t, settings{off: true, nodes: []string{"a", "b", "c"}})
-	s.needsPackets()
 	seed := rand.Uint64()
 	t.Logf("the random moments come from seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

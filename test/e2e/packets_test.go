@@ -130,8 +130,8 @@ func (from client) sourceAt(t *testing.T, address string) string {
 }
 
 func TestFloatingIPAnswersFromOutsideThroughEveryNode(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{nodes: []string{"a", "b", "c"}})
-	s.needsPackets()
 	address := s.service("web", tcp(8080), udp(5300)).waitUntilProgrammed()
 	for _, from := range []client{s.cloud.outside(), s.cloud.internet()} {
 		for _, protocol := range protocols {
@@ -141,8 +141,8 @@ func TestFloatingIPAnswersFromOutsideThroughEveryNode(t *testing.T) {
 }
 
 func TestInternalServiceAnswersInsideAndNotOutside(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{})
-	s.needsPackets()
 	web := s.service("web", tcp(8080), udp(5300), annotated(internalKey, "true"))
 	address := web.waitUntilProgrammed()
 	if vip := web.tree().VIP; address != vip {
@@ -158,8 +158,8 @@ func TestInternalServiceAnswersInsideAndNotOutside(t *testing.T) {
 }
 
 func TestGivenFloatingIPAnswersAndStopsWithTheService(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{})
-	s.needsPackets()
 	given := s.cloud.makeFloatingIP("")
 	s.given = []string{given.Address}
 	web := s.service("web", tcp(8080), udp(5300), at(given.Address))
@@ -177,8 +177,8 @@ func TestGivenFloatingIPAnswersAndStopsWithTheService(t *testing.T) {
 }
 
 func TestDeletedServiceAnswersNobody(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{})
-	s.needsPackets()
 	web, other := s.service("web", tcp(8080), udp(5300)), s.service("other", tcp(8080))
 	address, vip := web.waitUntilProgrammed(), web.tree().VIP
 	visitor := s.visit(other.waitUntilProgrammed(), 8080)
@@ -200,8 +200,8 @@ func TestPodSeesTheSourceThatTheProviderLeaves(t *testing.T) {
 	for _, provider := range []string{"amphora", "ovn"} {
 		t.Run(provider, func(t *testing.T) {
 			onlyWithProvider(t, provider, "the test is about that provider")
+			needsPackets(t)
 			s := newStage(t, settings{cloud: cloudsim.Options{Provider: provider}, conf: []string{"lb-provider=" + provider}})
-			s.needsPackets()
 			web := s.service("web", tcp(8080), udp(5300), local)
 			address := web.waitUntilProgrammed()
 			vip := web.tree().VIP

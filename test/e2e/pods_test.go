@@ -238,7 +238,7 @@ func TestTargetTypeIsSwitchedLiveWithoutAFailedRequest(t *testing.T) {
 }
 
 func TestPodsAreReplacedOneAfterTheOtherWithoutAFailedRequest(t *testing.T) {
-	const pods = 10
+	const pods = 4 // two on each node
 	s := newStage(t, reachingPods(t, settings{podless: true}))
 	// A Pod must serve until its member is removed. A real Octavia on a busy machine takes its time.
 	grace := int64(6)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,17 +22,31 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
+
+// built is the program, which is linked once for all tests. Its directory goes with the cluster of the tests.
+var built struct {
+	once sync.Once
+	path string
+	err  error
+}
 
 // build builds the program and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "kube-octavia")
-	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../cmd/kube-octavia")
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("build the program: %v\n%s", err, out)
+	directory := kubetest.Cluster(t).Dir()
+	built.once.Do(func() {
+		built.path = filepath.Join(directory, "kube-octavia")
+		out, err := exec.Command("go", "build", "-o", built.path, "../../cmd/kube-octavia").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("build the program: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
 	}
-	return path
+	return built.path
 }
 
 // process is the controller as a process of its own.

@@ -286,8 +286,8 @@ func TestTheHealthOfAllMembersIsOneList(t *testing.T) {
 }
 
 func TestPacketsStopWithTheLastNodeAndTheServiceSaysSo(t *testing.T) {
+	needsPackets(t)
 	s := newStage(t, settings{})
-	s.needsPackets()
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
 	web.waitUntilServing()

@@ -106,8 +106,8 @@ func TestEachTestAboutPacketsIsRunWithOVN(t *testing.T) {
 func needsPackets(f *ast.FuncDecl) (needs bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
-			selector, ok := call.Fun.(*ast.SelectorExpr)
-			needs = needs || ok && selector.Sel.Name == "needsPackets"
+			name, ok := call.Fun.(*ast.Ident)
+			needs = needs || ok && name.Name == "needsPackets"
 		}
 		return true
 	})

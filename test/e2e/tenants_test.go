@@ -113,7 +113,7 @@ func (s *stage) restless(end <-chan struct{}) error {
 
 func TestOneNamespaceDoesNotKeepAnotherWaiting(t *testing.T) {
 	simulatorOnly(t, "the order of passes does not depend on the cloud")
-	n := 2000
+	n := 1000
 	if testing.Short() {
 		n = 600
 	}
