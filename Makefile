@@ -134,7 +134,7 @@ openstack-status: ## Show which of its services run and respond
 	@hack/openstack/status.sh
 
 .PHONY: test-openstack
-test-openstack: kube ## Run contract and end-to-end tests on real OpenStacks (root, Debian 12)
+test-openstack: kube ## Run contract and end-to-end tests on real OpenStacks (root, Debian 12 or 13)
 #? RELEASE=2025.1 on another release: 2022.2 (the default), 2025.1 or newest
 #? STAGES=contract only some of contract, doctor, unpatched, noop and packets
 #? FULL=1         including tests that are skipped on a real cloud by default; an hour in total

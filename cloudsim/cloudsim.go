@@ -52,7 +52,7 @@ type Options struct {
 	// PENDING_CREATE, PENDING_UPDATE and PENDING_DELETE. Zero is still
 	// asynchronous, but at once.
 	BuildTime, UpdateTime, DeleteTime time.Duration
-	// Release is the release of OpenStack that is played; the zero value is 2022.2.
+	// Release is the release of OpenStack that is played; the zero value is the newest.
 	Release release.Release
 	// APIVersion is the newest version that Octavia offers, such as "2.10";
 	// empty means Octavia's default.

@@ -51,7 +51,7 @@ func TestAnyChangeOfAPoolEndsWithAllListenersActive(t *testing.T) {
 		"a deletion": func(c *cloud, _ string) reply { return c.call("DELETE", "/pools/"+c.named("pools", "p80"), "") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCloud(t, Options{StuckChildren: true})
+			c := newCloud(t, Options{Release: release.Zed, StuckChildren: true})
 			lb := c.create(two("ROUND_ROBIN"))
 			listener, pool := c.named("listeners", "l443"), c.named("pools", "p443")
 			if got := c.parts(listener, pool); got != "PENDING_CREATE PENDING_CREATE PENDING_CREATE" {
@@ -66,7 +66,7 @@ func TestAnyChangeOfAPoolEndsWithAllListenersActive(t *testing.T) {
 }
 
 func TestAChangeOfOneListenerLeavesTheOthersBehind(t *testing.T) {
-	c := newCloud(t, Options{StuckChildren: true})
+	c := newCloud(t, Options{Release: release.Zed, StuckChildren: true})
 	lb := c.create(two("ROUND_ROBIN"))
 	c.settled(lb, c.call("PUT", "/loadbalancers/"+lb, `{"loadbalancer": {"name": "x"}}`))
 	c.settled(lb, c.call("PUT", "/listeners/"+c.named("listeners", "l80"), `{"listener": {}}`))

@@ -72,7 +72,7 @@ type Options struct {
 	// Network allocates VIPs.
 	Network VIPNetwork
 	// APIVersion is the newest API version to offer, "2.0" to "2.30"; empty is
-	// that of the release, 2.27 or, since 2025.1, 2.30. Features of later
+	// that of the release, 2.26 or, since 2025.1, 2.30. Features of later
 	// versions are unknown to the service.
 	APIVersion string
 	// Provider is the default provider, "amphora" or "ovn"; empty is amphora.

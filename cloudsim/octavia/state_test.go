@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -277,7 +278,7 @@ func TestSetErrorDuringAChangeCountsWhenItEnds(t *testing.T) {
 }
 
 func TestStuckChildrenStayPendingUntilTheyAreUpdated(t *testing.T) {
-	c := newCloud(t, Options{StuckChildren: true})
+	c := newCloud(t, Options{Release: release.Zed, StuckChildren: true})
 	tr := c.web()
 	a := c.call("GET", "/loadbalancers/"+tr.lb+"/status", "")
 	for _, at := range []string{"listeners.0", "listeners.0.pools.0", "listeners.0.pools.0.members.0", "listeners.0.pools.0.health_monitor"} {

@@ -24,7 +24,8 @@ HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cd "$HERE/../.."
 STATES=$(realpath -m "${STATES:-.cache/openstack}")
 ROUNDS=${ROUNDS:-1}
-STAGES=${STAGES:-contract doctor unpatched noop packets}
+ALL_STAGES="contract doctor unpatched noop packets"
+STAGES=${STAGES:-$ALL_STAGES}
 export OPENSTACK_RELEASE=${RELEASE:-2022.2}
 PREFIX=test
 [ "$OPENSTACK_RELEASE" = 2022.2 ] || PREFIX=test-$OPENSTACK_RELEASE
@@ -44,8 +45,9 @@ REQUESTS='ReplacedOneAfterTheOther|WaitsForGates'
 main() {
   local why_not lane lanes=() failed=0 before
   before=$(processor)
+  check_what_is_wanted
   # shellcheck disable=SC2046  # a list of words
-  if ! why_not=$(env $(options ovn) "$HERE/up.sh" --check 2>&1); then
+  if ! why_not=$(env $(options "$(if wants packets; then echo ovn; else echo noop; fi)") "$HERE/up.sh" --check 2>&1); then
     echo "skipped: ${why_not#openstack: }"
     if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release; then
       echo "In CI, as root on Debian, that is a failure." >&2
@@ -55,7 +57,7 @@ main() {
   fi
   mkdir -p "$LOGS"
   build || exit 1
-  noop_lane & lanes+=($!)
+  if wants contract || wants doctor || wants unpatched || wants noop; then noop_lane & lanes+=($!); fi
   if wants packets; then ovn_lane & lanes+=($!); fi
   for lane in "${lanes[@]}"; do
     wait "$lane" || failed=1
@@ -82,6 +84,27 @@ stolen() {
 build() {
   local package
   for package in contract e2e doctor; do go test -c -o "$LOGS/$package.test" "./test/$package" || return 1; done
+}
+
+# check_what_is_wanted: a release or a stage that does not exist, and stages that the release does not have, would test nothing.
+check_what_is_wanted() {
+  local stage
+  case $OPENSTACK_RELEASE in
+    2022.2 | 2025.1 | newest) ;;
+    *) refuse "RELEASE is none of 2022.2, 2025.1 and newest" ;;
+  esac
+  for stage in $STAGES; do
+    [[ " $ALL_STAGES " == *" $stage "* ]] || refuse "STAGES=$STAGES: $stage is none of $ALL_STAGES"
+  done
+  for stage in $STAGES; do
+    if wants "$stage"; then return; fi
+  done
+  refuse "STAGES=$STAGES: the release has none of these"
+}
+
+refuse() {
+  tell "$*"
+  exit 2
 }
 
 # wants STAGE: whether it is to be run, and the release has it.
@@ -123,15 +146,19 @@ ovn_lane() {
 # options NAME: the environment of a cloud.
 options() {
   echo "OPENSTACK_STATE=$STATES/$PREFIX-$1"
-  local base
+  local base namespaces
   # Clouds of several releases may be up at the same time.
-  case $OPENSTACK_RELEASE in 2022.2) base=27000 ;; 2025.1) base=27020 ;; newest) base=27040 ;; esac
+  case $OPENSTACK_RELEASE in
+    2022.2) base=27000 namespaces=kot ;;
+    2025.1) base=27020 namespaces=kot25 ;;
+    newest) base=27040 namespaces=kotn ;;
+  esac
   case $1 in
     noop)
       echo "OPENSTACK_PORT_BASE=$base"
       [ "$OPENSTACK_RELEASE" != 2022.2 ] || echo OPENSTACK_UNPATCHED=1
       ;;
-    ovn) printf '%s\n' "OPENSTACK_PORT_BASE=$((base + 10))" OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 OPENSTACK_PREFIX=kot ;;
+    ovn) printf '%s\n' "OPENSTACK_PORT_BASE=$((base + 10))" OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 "OPENSTACK_PREFIX=$namespaces" ;;
   esac
 }
 
@@ -164,7 +191,7 @@ run() {
   (cd "test/$package" && exec "$LOGS/$package.test" -test.v "$@" "-openstack=$STATES/$PREFIX-$cloud") >"$LOGS/$stage.log" 2>&1 || status=$?
   tell "$stage: $(verdict $status), $(counts "$LOGS/$stage.log"), $((SECONDS - began)) s"
   groups "$LOGS/$stage.log" "$stage"
-  [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/$PREFIX-${cloud%/*}/log"; } | cut -c -600 | sed "s/^/  $stage: /"
+  [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/$PREFIX-${cloud%/*}/log"; } | cut -c -600 | sed "s/^/  $OPENSTACK_RELEASE $stage: /"
   return $status
 }
 
@@ -196,7 +223,7 @@ errors() {
 # groups LOG STAGE: the cases of each group of the contract.
 groups() {
   [ "$2" = contract ] || return 0
-  awk '/^    --- / { split($3, name, "/"); n[name[1]]++ } END { for (g in n) printf "  %-28s %4d cases\n", substr(g, 5), n[g] }' "$1" | sort
+  awk '/^    --- / { split($3, name, "/"); n[name[1]]++ } END { for (g in n) printf "  %s %-28s %4d cases\n", release, substr(g, 5), n[g] }' "release=$OPENSTACK_RELEASE" "$1" | sort
 }
 
 tell() { printf 'test-openstack %s: [%4d s] %s\n' "$OPENSTACK_RELEASE" "$SECONDS" "$*"; }

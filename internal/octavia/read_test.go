@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	simulator "github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -259,7 +260,7 @@ func TestAReadThatFailsHalfWayReturnsNothing(t *testing.T) {
 }
 
 func TestPartsThatOctaviaLeftPendingAreSeen(t *testing.T) {
-	s := simulate(t, cloudsim.Options{Octavia: simulator.Options{StuckChildren: true}})
+	s := simulate(t, cloudsim.Options{Release: release.Zed, Octavia: simulator.Options{StuckChildren: true}})
 	l := wanted(s.IDs().PrivateSubnet)
 	head := s.create(t, l)
 	observed, err := s.Observe(t.Context(), head)

@@ -363,7 +363,11 @@ func (c *cloud) quota(service, kind string, limit int) {
 			}
 		})
 	}
-	wish := map[string]any{"quota": map[string]int{kind: limit}}
+	values := map[string]any{kind: limit}
+	if service == cloudsim.Network && *stateDir == "" {
+		values["force"] = true // a limit below what is used already
+	}
+	wish := map[string]any{"quota": values}
 	if err := c.call(asAdmin, service, http.MethodPut, path, wish, nil); err != nil {
 		c.t.Fatal(err)
 	}

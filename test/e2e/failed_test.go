@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -57,8 +58,8 @@ func (v *service) loadBalancerBehind(address string) string {
 	return ""
 }
 
-// mayFailOver gives the controller's user, before it starts, the role that Octavia
-// asks for.
+// mayFailOver gives the controller's user, before it starts, the role that Octavia of 2022.2
+// asks for. Since 2025.1 it is admin.
 func (s *stage) mayFailOver() {
 	s.t.Helper()
 	cloud, ok := s.cloud.backend.(simulated)
@@ -74,7 +75,7 @@ func (s *stage) mayFailOver() {
 
 func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
-	s := newStage(t, settings{flags: sweeping, off: true})
+	s := newStage(t, settings{flags: sweeping, off: true, cloud: cloudsim.Options{Release: release.Zed}})
 	s.mayFailOver()
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
@@ -141,7 +142,7 @@ func TestPlanSaysHowTheControllerRecoversAFailedLoadBalancer(t *testing.T) {
 
 func TestLoadBalancerWhoseFailoverFailsIsReplaced(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
-	s := newStage(t, settings{flags: sweeping, off: true})
+	s := newStage(t, settings{flags: sweeping, off: true, cloud: cloudsim.Options{Release: release.Zed}})
 	s.mayFailOver()
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()

@@ -25,7 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// built is the program, which is linked once for all tests. Its directory goes with the cluster of the tests.
+// built is the program, which each process of the tests links once. Its directory goes with the cluster of the tests.
 var built struct {
 	once sync.Once
 	path string

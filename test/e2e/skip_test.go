@@ -89,7 +89,7 @@ func TestEachTestAboutPacketsIsRunWithOVN(t *testing.T) {
 	withOVN := regexp.MustCompile(string(chosen[1]))
 	found := 0
 	for _, f := range testsOfThePackage(t) {
-		if !needsPackets(f) {
+		if !callsNeedsPackets(f) {
 			continue
 		}
 		found++
@@ -102,8 +102,8 @@ func TestEachTestAboutPacketsIsRunWithOVN(t *testing.T) {
 	}
 }
 
-// needsPackets reports whether the test skips itself without packets.
-func needsPackets(f *ast.FuncDecl) (needs bool) {
+// callsNeedsPackets reports whether the test skips itself without packets.
+func callsNeedsPackets(f *ast.FuncDecl) (needs bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			name, ok := call.Fun.(*ast.Ident)

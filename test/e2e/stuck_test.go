@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	simulator "github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
@@ -26,7 +27,7 @@ func unfinishing(t *testing.T) cloudsim.Options {
 			t.Skip("this cloud finishes what one call makes: bring one up with OPENSTACK_UNPATCHED=1, and name its folder unpatched")
 		}
 	}
-	return cloudsim.Options{Octavia: simulator.Options{StuckChildren: true}}
+	return cloudsim.Options{Release: release.Zed, Octavia: simulator.Options{StuckChildren: true}}
 }
 
 // finished checks that each part of the load balancer is ACTIVE.

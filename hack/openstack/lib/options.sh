@@ -24,7 +24,7 @@ locate_state() {
   STATE=${STATE%/}
   # A socket's path has 107 characters at most, and the longest of ours adds 35.
   [ ${#STATE} -le 72 ] || fail "the path $STATE is too long for sockets below it: choose a shorter OPENSTACK_STATE"
-  CACHE=${OPENSTACK_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kube-octavia/openstack}
+  CACHE=${OPENSTACK_CACHE:-$(kept_cache)}
   case $CACHE in /*) ;; *) CACHE=$PWD/$CACHE ;; esac
 }
 

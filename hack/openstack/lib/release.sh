@@ -35,6 +35,14 @@ kept_release() {
   if [ -s "$STATE/release" ]; then . "$STATE/release"; elif [ -e "$STATE/options" ]; then RELEASE=2022.2; fi
 }
 
+# kept_cache: where the root of this state is, or is to be.
+kept_cache() (
+  CACHE=''
+  # shellcheck disable=SC1091  # written by keep_release
+  [ ! -s "$STATE/release" ] || . "$STATE/release"
+  echo "${CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kube-octavia/openstack}"
+)
+
 # needs_root: whether the packages are in a root. A root knows of which release it is,
 # so that in it the answer is no.
 needs_root() {

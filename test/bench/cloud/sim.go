@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
@@ -25,6 +26,7 @@ func Simulated(p Profile, seed uint64) (*Cloud, error) {
 		limits: func(_ context.Context, n, ports int) (Limits, error) { return p.Limits(n, ports), nil },
 	}
 	options := cloudsim.Options{
+		Release: release.Zed, // the times of the profiles were measured there
 		Provider: p.Provider, BuildTime: p.Create, UpdateTime: p.Update, DeleteTime: p.Delete,
 		Neutron: neutron.Options{Quotas: map[string]int{"port": -1, "floatingip": -1}},
 	}
