@@ -63,8 +63,8 @@ func (c *environmentCache) acquire(t *testing.T) *environment {
 	})
 	c.slots <- struct{}{}
 	t.Cleanup(func() { <-c.slots })
-	e := c.takeFree()
 	played := releaseOf(t.Name())
+	e := c.takeFree(played)
 	if e == nil {
 		var err error
 		if e, err = newEnvironment(played); err != nil {
@@ -114,14 +114,16 @@ func releaseOf(test string) release.Release {
 	return release.All[h.Sum32()%uint32(len(release.All))]
 }
 
-func (c *environmentCache) takeFree() *environment {
+// takeFree takes a free environment, if possible one that plays the release: another one has to start its cloud again.
+func (c *environmentCache) takeFree(played release.Release) *environment {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.free) == 0 {
 		return nil
 	}
-	e := c.free[len(c.free)-1]
-	c.free = c.free[:len(c.free)-1]
+	i := max(slices.IndexFunc(c.free, func(e *environment) bool { return e.release == played }), 0)
+	e := c.free[i]
+	c.free = slices.Delete(c.free, i, i+1)
 	return e
 }
 
