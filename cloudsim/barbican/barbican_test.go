@@ -6,10 +6,12 @@ package barbican
 import (
 	"crypto/ecdsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -165,6 +167,25 @@ func TestBundleIsReadUnlessItHasAPassword(t *testing.T) {
 		}
 		if _, err := reader.pairOfPKCS12(&secret{payload: bundle[:len(bundle)-1]}); !errors.As(err, &unreadable) {
 			t.Errorf("%s cut short: %v", name, err)
+		}
+	}
+}
+
+func TestOctaviaTakesACertificateForTheNamesThatItsReleaseReads(t *testing.T) {
+	common, dns, address := pkix.Name{CommonName: "web.example"}, []string{"web.example"}, []net.IP{net.ParseIP("192.0.2.1")}
+	for name, tc := range map[string]struct {
+		leaf     x509.Certificate
+		old, new error
+	}{
+		"a common name":   {leaf: x509.Certificate{Subject: common}},
+		"a DNS name only": {leaf: x509.Certificate{DNSNames: dns}, old: ErrNoName},
+		"an address only": {leaf: x509.Certificate{IPAddresses: address}, old: ErrNoName, new: ErrNoName},
+		"no name":         {old: ErrNoName, new: ErrNoName},
+	} {
+		for r, want := range map[release.Release]error{release.Zed: tc.old, release.Epoxy: tc.new, release.Newest: tc.new} {
+			if err := New(Options{Release: r}).ReaderFor("octavia").named(&tc.leaf); !errors.Is(err, want) {
+				t.Errorf("%s, release %s: got %v, want %v", name, r, err, want)
+			}
 		}
 	}
 }

@@ -23,8 +23,9 @@ type UnreadablePKCS12Error string
 
 func (e UnreadablePKCS12Error) Error() string { return string(e) }
 
-// ErrNoCommonName is a certificate whose subject has none, which Octavia before 2025.1 cannot use.
-var ErrNoCommonName = errors.New("the certificate has no common name")
+// ErrNoName is a certificate without a name that Octavia can use: before 2025.1 a common name in the subject, since then that or a
+// DNS name (octavia/common/tls_utils/cert_parser.py: "No CN or DNSName(s) found in certificate").
+var ErrNoName = errors.New("the certificate has no name")
 
 // Reader reads secrets for another service, Octavia, which is a user of its own.
 // As Octavia does, it first puts itself on the list of access of a secret, with
@@ -41,7 +42,7 @@ func (s *Service) ReaderFor(userID string) *Reader { return &Reader{s, userID} }
 // Certificate checks that a reference leads to a certificate with its key: a
 // secret that is a PKCS#12 bundle without a password, or a certificate container.
 // The error is an UnreadablePKCS12Error for a secret that is something else, and
-// ErrNoCommonName for a certificate without one; whatever else is wrong, there is no such certificate that the caller may use.
+// ErrNoName for a certificate without a name; whatever else is wrong, there is no such certificate that the caller may use.
 func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	r.service.mu.Lock()
 	defer r.service.mu.Unlock()
@@ -129,10 +130,11 @@ func (r *Reader) pairOfContainer(x *container) (tls.Certificate, error) {
 	return tls.X509KeyPair(chain, key.payload)
 }
 
-// named refuses a certificate without a common name, which Octavia reads before 2025.1.
+// named refuses a certificate without a name that Octavia can use.
 func (r *Reader) named(leaf *x509.Certificate) error {
-	if leaf.Subject.CommonName == "" && r.service.release < release.Epoxy {
-		return ErrNoCommonName
+	takesDNSNames := r.service.release >= release.Epoxy
+	if leaf.Subject.CommonName == "" && !(takesDNSNames && len(leaf.DNSNames) > 0) {
+		return ErrNoName
 	}
 	return nil
 }

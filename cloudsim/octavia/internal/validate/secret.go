@@ -22,7 +22,7 @@ import (
 type SecretReader interface {
 	// Certificate checks that a reference leads to a certificate with its key.
 	// The error is a barbican.UnreadablePKCS12Error when it leads to something else, and
-	// barbican.ErrNoCommonName for a certificate that has none.
+	// barbican.ErrNoName for a certificate without a name.
 	Certificate(caller wire.Identity, ref string) error
 	// Payload is what the secret that is referred to holds.
 	Payload(caller wire.Identity, ref string) ([]byte, error)
@@ -30,7 +30,7 @@ type SecretReader interface {
 
 // checkCertificates refuses references that lead to no certificate with its
 // key. One that leads to something else is told of before any that leads
-// nowhere, and one without a common name after all of these.
+// nowhere, and one without a name after all of these.
 func (c *Checks) checkCertificates(refs ...string) error {
 	if c.Secrets == nil {
 		return nil
@@ -40,7 +40,7 @@ func (c *Checks) checkCertificates(refs ...string) error {
 	for _, ref := range refs {
 		var unreadable barbican.UnreadablePKCS12Error
 		switch err := c.Secrets.Certificate(c.Caller, ref); {
-		case errors.Is(err, barbican.ErrNoCommonName):
+		case errors.Is(err, barbican.ErrNoName):
 			nameless = cmp.Or(nameless, ref)
 		case errors.As(err, &unreadable):
 			return c.unreadablePKCS12(unreadable)
