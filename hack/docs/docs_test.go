@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 // docsDir is the directory of the pages.
@@ -141,6 +143,17 @@ func TestEveryReasonSaysWhatToDo(t *testing.T) {
 		if reason, meaning, do := row[1], row[2], row[3]; strings.TrimSpace(do) == "" && !strings.HasPrefix(meaning, "True. ") {
 			t.Errorf("%s does not say what to do", reason)
 		}
+	}
+}
+
+func TestThePageOfVersionsSaysHowEachFeatureWasShown(t *testing.T) {
+	want := map[string]bool{}
+	for _, name := range lb.FeatureNames() {
+		want[name] = true
+	}
+	_, shown, _ := strings.Cut(read(t, filepath.Join(docsDir, "reference/versions.md")), "\n## How each feature was shown\n")
+	if diff := cmp.Diff(want, listed(shown)); diff != "" {
+		t.Errorf("features (-code +page):\n%s", diff)
 	}
 }
 
