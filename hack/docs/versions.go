@@ -19,11 +19,14 @@ import (
 func versions() (any, error) {
 	features := newTable("Octavia API", "with provider ovn", "feature", "name in cloud.conf")
 	for _, r := range lb.Requirements() {
-		ovn := "no"
+		others, ovn := r.Since.String(), "no"
+		if r.NotAmphora {
+			others += ", not amphora"
+		}
 		if r.OVNSince != (lb.Version{}) {
 			ovn = r.OVNSince.String()
 		}
-		features.row(r.Since.String(), ovn, r.Doc, code(r.Name))
+		features.row(others, ovn, r.Doc, code(r.Name))
 	}
 	tested, err := found("README.md", `(?s)\nTested versions:\n\n(.*?)\n\n`)
 	if err != nil {

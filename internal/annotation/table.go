@@ -229,7 +229,7 @@ var trafficLines = []Annotation{
 	set(oneOf(config.Methods...), func(o *Options) *string { return &o.Method }, Annotation{
 		Key:     Method,
 		Default: "[LoadBalancer] lb-method",
-		Doc:     "The balancing method of each pool. Provider ovn supports SOURCE_IP_PORT, which is its default, and others only if cloud.conf says so.",
+		Doc:     "The balancing method of each pool. Provider ovn supports SOURCE_IP_PORT, which is its default, and others only if cloud.conf says so. Provider amphora supports all but SOURCE_IP_PORT.",
 	}),
 	set(connections, func(o *Options) *int { return &o.ConnectionLimit }, Annotation{
 		Key:       ConnectionLimit,

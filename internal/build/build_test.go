@@ -121,6 +121,8 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 			ReasonUnsupported, []string{"ovn", "LEAST_CONNECTIONS", "SOURCE_IP_PORT, SOURCE_IP", keyMethod}},
 		"SOURCE_IP_PORT by annotation below 2.13": {input(annotate(keyMethod, "SOURCE_IP_PORT"), apiVersion(12)),
 			ReasonUnsupported, []string{"SOURCE_IP_PORT", "2.13", "2.12"}},
+		"SOURCE_IP_PORT with amphora": {input(annotate(keyMethod, "SOURCE_IP_PORT")),
+			ReasonUnsupported, []string{"SOURCE_IP_PORT", "other than amphora", keyMethod}},
 		"source ranges below 2.12": {input(ranges("10.0.0.0/8"), apiVersion(11)),
 			ReasonUnsupported, []string{"2.12", "2.11"}},
 		"source ranges with ovn": {input(ranges("10.0.0.0/8"), provider(lb.ProviderOVN)),

@@ -95,8 +95,8 @@ func (in Input) checkAlgorithm(options annotation.Options) error {
 	if algorithm != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
 		return nil
 	}
-	return invalid(ReasonUnsupported, "balancing method %s needs %s; this cloud has version %s",
-		lb.SourceIPPort, lb.FeatureSourceIPPort.Needs(), in.Capabilities.APIVersion)
+	return invalid(ReasonUnsupported, "balancing method %s needs %s; this cloud has %s. Change annotation %s, or lb-method in cloud.conf",
+		lb.SourceIPPort, lb.FeatureSourceIPPort.Needs(), in.Capabilities.Lacking(lb.FeatureSourceIPPort), in.key(annotation.Method))
 }
 
 func methodNames(all []lb.Algorithm) string {

@@ -35,7 +35,7 @@ const (
 	FeatureAllowedCIDRs
 	// FeatureTransportsShareAPort: a TCP and a UDP listener with the same port number. 2.13.
 	FeatureTransportsShareAPort
-	// FeatureSourceIPPort: the algorithm SOURCE_IP_PORT. 2.13.
+	// FeatureSourceIPPort: the algorithm SOURCE_IP_PORT. 2.13, not amphora, which answers 501.
 	FeatureSourceIPPort
 	// FeatureHTTPMonitorOnUDP: HTTP monitors of UDP pools. 2.16, not ovn.
 	FeatureHTTPMonitorOnUDP
@@ -105,13 +105,15 @@ var features = map[Feature]struct {
 	doc    string
 	since  Version
 	notOVN bool
+	// notAmphora is set if provider amphora does not support it.
+	notAmphora bool
 	// ovnSince is set if provider ovn got the feature later.
 	ovnSince Version
 }{
 	FeatureTags:                          {name: "tags", doc: "tags, by which load balancers are identified instead of by name; custom tags", since: Version{2, 5}},
 	FeatureAllowedCIDRs:                  {name: "allowed-cidrs", doc: "source ranges", since: Version{2, 12}, notOVN: true},
 	FeatureTransportsShareAPort:          {name: "transports-share-a-port", doc: "TCP and UDP ports with one number", since: Version{2, 13}},
-	FeatureSourceIPPort:                  {name: "source-ip-port", doc: "balancing method SOURCE_IP_PORT", since: Version{2, 13}},
+	FeatureSourceIPPort:                  {name: "source-ip-port", doc: "balancing method SOURCE_IP_PORT", since: Version{2, 13}, notAmphora: true},
 	FeatureHTTPMonitorOnUDP:              {name: "http-monitor-on-udp", doc: "health monitors of type HTTP for UDP ports", since: Version{2, 16}, notOVN: true},
 	FeatureHTTPMonitor:                   {name: "http-monitor", doc: "health monitors of type HTTP, for externalTrafficPolicy Local", since: Version{2, 0}, notOVN: true},
 	FeatureCreateWithMonitors:            {name: "create-with-monitors", doc: "health monitors in the call that creates a complete load balancer", since: Version{2, 0}, ovnSince: Version{2, 30}},
@@ -170,13 +172,15 @@ type Requirement struct {
 	Since Version
 	// OVNSince is the first one that has it with provider ovn. It is zero if none has.
 	OVNSince Version
+	// NotAmphora is set if provider amphora does not support the feature.
+	NotAmphora bool
 }
 
 // Requirements returns what each feature needs, in the order of the API versions.
 func Requirements() []Requirement {
 	list := make([]Requirement, 0, len(features))
 	for _, f := range features {
-		r := Requirement{Name: f.name, Doc: f.doc, Since: f.since, OVNSince: f.since}
+		r := Requirement{Name: f.name, Doc: f.doc, Since: f.since, OVNSince: f.since, NotAmphora: f.notAmphora}
 		switch {
 		case f.notOVN:
 			r.OVNSince = Version{}
@@ -262,6 +266,9 @@ func (c Capabilities) Has(f Feature) bool {
 	if c.OVN() && (needs.notOVN || !c.APIVersion.AtLeast(needs.ovnSince)) || c.lacks(f) {
 		return false
 	}
+	if c.Provider == ProviderAmphora && needs.notAmphora {
+		return false
+	}
 	return known && c.APIVersion.AtLeast(needs.since)
 }
 
@@ -286,6 +293,9 @@ func (f Feature) Needs() string {
 	text := "Octavia API version " + needs.since.String()
 	if needs.notOVN {
 		text += " and a provider other than ovn"
+	}
+	if needs.notAmphora {
+		text += " and a provider other than amphora"
 	}
 	if needs.ovnSince != (Version{}) {
 		text += " (" + needs.ovnSince.String() + " with provider ovn)"

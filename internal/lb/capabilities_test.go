@@ -55,7 +55,6 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 		{"tags", FeatureTags, Version{2, 4}, Version{2, 5}, true},
 		{"source ranges", FeatureAllowedCIDRs, Version{2, 11}, Version{2, 12}, false},
 		{"TCP and UDP on one port", FeatureTransportsShareAPort, Version{2, 12}, Version{2, 13}, true},
-		{"SOURCE_IP_PORT", FeatureSourceIPPort, Version{2, 12}, Version{2, 13}, true},
 		{"HTTP monitors on UDP", FeatureHTTPMonitorOnUDP, Version{2, 15}, Version{2, 16}, false},
 		{"HTTP monitors", FeatureHTTPMonitor, Version{1, 9}, Version{2, 0}, false},
 		{"metrics", FeaturePrometheus, Version{2, 24}, Version{2, 25}, false},
@@ -79,6 +78,11 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 				t.Errorf("Needs() = %q, want one that names %s, and ovn only if it lacks the feature", needs, c.since)
 			}
 		})
+	}
+	for provider, want := range map[string]bool{ProviderAmphora: false, ProviderOVN: true, "f5": true} {
+		if got := (Capabilities{APIVersion: Version{2, 13}, Provider: provider}).Has(FeatureSourceIPPort); got != want {
+			t.Errorf("provider %s has SOURCE_IP_PORT: %v, want %v", provider, got, want)
+		}
 	}
 	for feature, minor := range map[Feature]int{FeatureMonitor: 27, FeatureSessionAffinity: 27, FeatureCreateWithMonitors: 30} {
 		for version, want := range map[Version]bool{{2, minor - 1}: false, {2, minor}: true} {
