@@ -61,7 +61,11 @@ func anyInput(t *rapid.T, odd bool) Input {
 			in.Service.Annotations[annotation.XForwardedFor] = oneOf("forwarded", []string{"", "true"}, nil)
 		}
 	}
-	in.Service.Annotations[keyMethod] = oneOf("method", []string{"", "SOURCE_IP_PORT"}, []string{"x"})
+	supported, unsupported := "SOURCE_IP", "SOURCE_IP_PORT"
+	if in.Capabilities.Provider == lb.ProviderOVN {
+		supported, unsupported = unsupported, supported
+	}
+	in.Service.Annotations[keyMethod] = oneOf("method", []string{"", supported}, []string{"x", unsupported})
 	in.Service.Annotations[annotation.ConnectionLimit] = oneOf("limit", []string{"", "-1", "10"}, []string{"x"})
 	in.Service.Annotations[annotation.TimeoutPrefix+"member-data"] = oneOf("timeout", []string{"", "0", "60000"}, []string{"x"})
 	in.Service.Annotations["loadbalancer.openstack.org/health-monitor-delay"] = oneOf("delay", []string{"", "3", "60"}, []string{"2", "0"})

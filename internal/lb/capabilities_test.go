@@ -156,7 +156,11 @@ func TestRequirementsSayWhatHasSays(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 			continue
 		}
-		for provider, since := range map[string]Version{"amphora": r.Since, ProviderOVN: r.OVNSince} {
+		amphora := r.Since
+		if r.NotAmphora {
+			amphora = Version{}
+		}
+		for provider, since := range map[string]Version{ProviderAmphora: amphora, ProviderOVN: r.OVNSince, "f5": r.Since} {
 			if since == (Version{}) {
 				since = Version{99, 0}
 			}
