@@ -24,12 +24,12 @@ type authority struct {
 	certificate, key, revocations string
 }
 
-func newAuthority(t *testing.T, name string) authority {
+func newAuthority(t *testing.T, name string, dnsNames ...string) authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(t, err)
 	plan := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"web.example.test"},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: dnsNames,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, SubjectKeyId: []byte{1},
 	}
@@ -67,15 +67,16 @@ func (c *try) file(name string) object {
 type shelf struct {
 	bundle, legacy, protected, chain, text, pem, revocations, strange string // secrets
 	fresh                                                             string // a secret that one case alone names
-	good, misfit, broken, nameless, generic                           string // containers
+	good, misfit, broken, ofDNSName, nameless, generic                string // containers
 }
 
 // newShelf makes the secrets and containers, which stay as long as the group.
 func newShelf(t *testing.T) shelf {
 	t.Helper()
 	c := &try{T: t, cloud: theCloud}
-	ca, stranger := newAuthority(t, "web.example.test"), newAuthority(t, "web.example.test")
-	nameless := newAuthority(t, "")
+	const name = "web.example.test"
+	ca, stranger := newAuthority(t, name, name), newAuthority(t, name, name)
+	ofDNSName, nameless := newAuthority(t, "", name), newAuthority(t, "")
 	secret := func(wish object) string { return c.ref(c.newSecret(wish)) }
 	container := func(kind, certificate, key string) string {
 		return c.ref(c.newContainer(kind, object{"certificate": c.newSecret(c.text(certificate)), "private_key": c.newSecret(c.text(key))}))
@@ -86,8 +87,8 @@ func newShelf(t *testing.T) shelf {
 		text: secret(c.text("hello")), pem: secret(c.text(ca.certificate)),
 		revocations: secret(c.text(ca.revocations)), strange: secret(c.text(stranger.revocations)),
 		good: container("certificate", ca.certificate, ca.key), misfit: container("certificate", ca.certificate, stranger.key),
-		nameless: container("certificate", nameless.certificate, nameless.key),
-		broken:   container("certificate", "hello", ca.key), generic: container("generic", ca.certificate, ca.key),
+		ofDNSName: container("certificate", ofDNSName.certificate, ofDNSName.key), nameless: container("certificate", nameless.certificate, nameless.key),
+		broken: container("certificate", "hello", ca.key), generic: container("generic", ca.certificate, ca.key),
 	}
 }
 
@@ -187,10 +188,16 @@ func TestCertificates(t *testing.T) {
 			c.must(len(c.as(k8s).lb("GET", "/loadbalancers?name="+name, nil).is(200).list("loadbalancers")) == 0, "the load balancer is there")
 		}},
 		{"a certificate whose subject has no common name is refused with 400", until(release2022, func(c *try) {
-			refused(c, "Could not retrieve certificate: ", object{"default_tls_container_ref": has.nameless})
+			refused(c, "Could not retrieve certificate: "+has.ofDNSName, object{"default_tls_container_ref": has.ofDNSName})
+		})},
+		{"a certificate with neither a common name nor a DNS name is refused with 400, the default one in other words than those of names", since(release2025, func(c *try) {
+			const missing = "No CN or DNSName(s) found in certificate."
+			refused(c, missing, object{"default_tls_container_ref": has.nameless})
+			refused(c, missing, object{"default_tls_container_ref": has.nameless, "sni_container_refs": list{has.nameless}})
+			refused(c, "Could not retrieve certificate: "+has.nameless, object{"default_tls_container_ref": has.good, "sni_container_refs": list{has.nameless}})
 		})},
 		{"the subject of a certificate needs no common name", since(release2025, func(c *try) {
-			c.as(k8s).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.nameless, "protocol_port": 8446})).is(201)
+			c.as(k8s).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.ofDNSName, "protocol_port": 8446})).is(201)
 			c.active(lb)
 		})},
 		{"a bundle with more than one certificate is a certificate", func(c *try) {

@@ -26,7 +26,7 @@ func Simulated(p Profile, seed uint64) (*Cloud, error) {
 		limits: func(_ context.Context, n, ports int) (Limits, error) { return p.Limits(n, ports), nil },
 	}
 	options := cloudsim.Options{
-		Release: release.Zed, // the times of the profiles were measured there
+		Release:  release.Zed, // the times of the profiles were measured there
 		Provider: p.Provider, BuildTime: p.Create, UpdateTime: p.Update, DeleteTime: p.Delete,
 		Neutron: neutron.Options{Quotas: map[string]int{"port": -1, "floatingip": -1}},
 	}

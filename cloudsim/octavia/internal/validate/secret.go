@@ -4,7 +4,6 @@
 package validate
 
 import (
-	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -28,30 +27,45 @@ type SecretReader interface {
 	Payload(caller wire.Identity, ref string) ([]byte, error)
 }
 
-// checkCertificates refuses references that lead to no certificate with its
-// key. One that leads to something else is told of before any that leads
-// nowhere, and one without a name after all of these.
-func (c *Checks) checkCertificates(refs ...string) error {
+// checkCertificates refuses references that lead to no certificate with its key: the default one, "" for none, and those that
+// are chosen by name. One that leads to something else is told of before any that leads nowhere, and one without a name
+// after all of these.
+func (c *Checks) checkCertificates(defaultRef string, sni ...string) error {
 	if c.Secrets == nil {
 		return nil
 	}
+	refs := slices.Clone(sni) // checked before the default one
+	if defaultRef != "" {
+		refs = append(refs, defaultRef)
+	}
 	var bad []any
-	nameless := ""
+	var nameless []string
 	for _, ref := range refs {
 		var unreadable barbican.UnreadablePKCS12Error
 		switch err := c.Secrets.Certificate(c.Caller, ref); {
 		case errors.Is(err, barbican.ErrNoName):
-			nameless = cmp.Or(nameless, ref)
+			nameless = append(nameless, ref)
 		case errors.As(err, &unreadable):
 			return c.unreadablePKCS12(unreadable)
 		case err != nil:
 			bad = append(bad, ref)
 		}
 	}
-	if err := unretrieved(bad); err != nil || nameless == "" {
+	if err := unretrieved(bad); err != nil || len(nameless) == 0 {
 		return err
 	}
-	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", nameless) // by the driver, of one
+	return c.withoutName(defaultRef, nameless)
+}
+
+// withoutName is what the driver says of certificates without a name: of the default one first, since 2025.1 in words of its own
+// (load_certificates_data in octavia/common/tls_utils/cert_parser.py).
+func (c *Checks) withoutName(defaultRef string, nameless []string) error {
+	if !slices.Contains(nameless, defaultRef) {
+		defaultRef = nameless[0]
+	} else if c.Release >= release.Epoxy {
+		return fault.New(http.StatusBadRequest, "No CN or DNSName(s) found in certificate. The certificate is invalid.")
+	}
+	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", defaultRef)
 }
 
 // unreadablePKCS12 refuses a bundle with what a library says of it. Before 2025.1 that is OpenSSL, whose words are not known here.

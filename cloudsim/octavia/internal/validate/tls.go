@@ -111,7 +111,7 @@ func (c *Checks) checkListenerTLS(l *model.Listener, t *model.ListenerTLS) error
 			return err
 		}
 	}
-	if err := c.checkCertificates(t.Refs()...); err != nil {
+	if err := c.checkCertificates(t.Certificate, t.SNI...); err != nil {
 		return err
 	}
 	return c.checkAuthority(t.ClientCA, t.CRL)
