@@ -193,11 +193,16 @@ func TestTrunks(t *testing.T) {
 			c.must(a.text("port.trunk_details.sub_ports.0.mac_address") != "", "no MAC address in %s", a.Text)
 			c.as(k8s).net("GET", "/ports/"+parent+"?fields=id&fields=trunk_details", nil).is(200)
 		}},
-		{"a list of ports shows trunks without MAC addresses", func(c *try) {
+		{"a list of ports shows trunks with MAC addresses", since(newest, func(c *try) {
+			a := c.as(k8s).net("GET", "/ports?id="+parent+"&"+nodeFields, nil).is(200)
+			c.must(a.text("ports.0.trunk_details.sub_ports.0.port_id") == sub && a.text("ports.0.trunk_details.sub_ports.0.mac_address") != "", "it is %s", a.Text)
+			c.as(k8s).net("GET", "/ports?network_id="+mine.network+"&"+nodeFields, nil).is(200)
+		})},
+		{"a list of ports shows trunks without MAC addresses", until(release2025, func(c *try) {
 			a := c.as(k8s).net("GET", "/ports?id="+parent+"&"+nodeFields, nil).is(200)
 			c.must(a.text("ports.0.trunk_details.sub_ports.0.port_id") == sub && a.at("ports.0.trunk_details.sub_ports.0.mac_address") == nil, "it is %s", a.Text)
 			c.as(k8s).net("GET", "/ports?network_id="+mine.network+"&"+nodeFields, nil).is(200)
-		}},
+		})},
 		{"a subport shows no trunk", func(c *try) {
 			a := c.as(k8s).net("GET", "/ports/"+sub, nil).is(200)
 			c.must(a.at("port.trunk_details") == nil, "it is %s", a.Text)

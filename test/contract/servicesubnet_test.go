@@ -57,9 +57,12 @@ func TestServiceSubnet(t *testing.T) {
 			address := a.text("loadbalancer.vip_address")
 			c.must(len(address) > 8 && address[:8] == "10.96.9.", "it has %s", a.Text)
 		}},
-		{"an address that another VIP has is refused with 500", func(c *try) {
+		{"an address that another VIP has is refused with 500", until(release2025, func(c *try) {
 			at(c, "10.96.8.1", nil).is(500)
-		}},
+		})},
+		{"an address that another VIP has is refused with 409", since(newest, func(c *try) {
+			at(c, "10.96.8.1", nil).is(409)
+		})},
 		{"the address of the gateway is refused to a VIP only if the gateway has a port", func(c *try) {
 			at(c, "10.96.9.1", nil).is(201)
 		}},

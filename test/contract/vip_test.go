@@ -115,9 +115,12 @@ func TestVIPs(t *testing.T) {
 			p := c.quietly(k8s).net("GET", "/ports/"+a.text("loadbalancer.vip_port_id"), nil).is(200)
 			c.must(len(p.list("port.fixed_ips")) == 2 && p.text("port.device_owner") == "Octavia", "the port is %s", p.Text)
 		}},
-		{"an address that somebody has is refused with 500", func(c *try) {
+		{"an address that somebody has is refused with 500", until(release2025, func(c *try) {
 			at(c, object{"vip_subnet_id": net.subnet, "vip_address": "10.98.0.42"}).is(500)
-		}},
+		})},
+		{"an address that somebody has is refused with 409", since(newest, func(c *try) {
+			at(c, object{"vip_subnet_id": net.subnet, "vip_address": "10.98.0.42"}).is(409)
+		})},
 		{"an address outside of the subnet is refused with 500", func(c *try) {
 			at(c, object{"vip_subnet_id": net.subnet, "vip_address": "192.0.2.1"}).is(500)
 		}},
@@ -131,9 +134,12 @@ func TestVIPs(t *testing.T) {
 			at(c, object{"vip_subnet_id": net.subnet, "additional_vips": list{object{"subnet_id": c.cloud.SubnetV6}}}).is(400)
 			at(c, object{"vip_subnet_id": net.subnet, "additional_vips": list{object{}}}).is(400)
 		}},
-		{"an additional VIP on a subnet that there is not is refused with 500", func(c *try) {
+		{"an additional VIP on a subnet that there is not is refused with 500", until(release2025, func(c *try) {
 			at(c, object{"vip_subnet_id": net.subnet, "additional_vips": list{object{"subnet_id": unknown}}}).is(500)
-		}},
+		})},
+		{"an additional VIP on a subnet that there is not is refused with 400", since(newest, func(c *try) {
+			at(c, object{"vip_subnet_id": net.subnet, "additional_vips": list{object{"subnet_id": unknown}}}).is(400)
+		})},
 		{"a VIP on a port of the user's has its address; the port is kept when the load balancer goes, but has lost its security groups", func(c *try) {
 			p := port(c, object{"fixed_ips": on(net.subnet, "10.98.0.50")})
 			a := at(c, object{"vip_port_id": p}).is(201)
