@@ -128,7 +128,7 @@ func compareRoutes(a, b hostRoute) int {
 // checkRoutes refuses routes that the router cannot have: each must lead to an
 // address in a subnet of the router that is none of the router's own.
 func (s *Service) checkRoutes(r *router, routes []hostRoute) error {
-	if len(routes) > s.options.MaxRoutes {
+	if s.options.Release < release.Newest && len(routes) > s.options.MaxRoutes {
 		return refuse(http.StatusBadRequest, "RoutesExhausted",
 			"Unable to complete operation for %s. The number of routes exceeds the maximum %d.", r.id, s.options.MaxRoutes)
 	}
@@ -153,6 +153,9 @@ func (s *Service) checkRoutes(r *router, routes []hostRoute) error {
 		case slices.Contains(own, route.NextHop):
 			return invalidRoutes(routes, "the nexthop is used by router")
 		}
+	}
+	if limit := s.limit(r.project, "router_route"); s.options.Release >= release.Newest && limit >= 0 && len(routes) > limit {
+		return overQuota("router_route") // a limit for each router, though it is a quota of the project
 	}
 	for _, route := range routes {
 		if _, err := netip.ParsePrefix(route.Destination); err == nil {

@@ -27,7 +27,8 @@ func (s *Service) quotaNames() []string {
 
 // limit is how many of the resource the project may have; -1 is no limit.
 func (s *Service) limit(project, resource string) int {
-	for _, quotas := range []map[string]int{s.quotas[project], s.options.Quotas, neutronQuotas} {
+	routes := map[string]int{"router_route": s.options.MaxRoutes}
+	for _, quotas := range []map[string]int{s.quotas[project], s.options.Quotas, routes, neutronQuotas} {
 		if n, ok := quotas[resource]; ok {
 			return n
 		}

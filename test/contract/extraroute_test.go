@@ -174,12 +174,18 @@ func TestExtraRoutes(t *testing.T) {
 			a := c.as(k8s).net("PUT", path+add, object{"router": object{"routes": list{one}, "name": "x"}}).is(200)
 			c.must(a.text("router.name") == name, "its name is %s", a.text("router.name"))
 		}},
-		{"more than 30 routes are refused with 400", func(c *try) {
+		{"more than 30 routes are refused with 400", until(release2025, func(c *try) {
 			begin(c, manyRoutes(30, "10.77.40.11")...)
 			c.as(k8s).net("PUT", path+add, routes(route("10.79.0.0/24", "10.77.40.11"))).refused(400, "RoutesExhausted")
 			c.as(k8s).net("PUT", path, routes(manyRoutes(31, "10.77.40.11")...)).refused(400, "RoutesExhausted")
 			c.must(len(have(c).list("router.routes")) == 30, "it has %d", len(have(c).list("router.routes")))
-		}},
+		})},
+		{"more routes than the quota of the router's project, 30, are refused with 409", since(newest, func(c *try) {
+			begin(c, manyRoutes(30, "10.77.40.11")...)
+			c.as(k8s).net("PUT", path+add, routes(route("10.79.0.0/24", "10.77.40.11"))).refused(409, "OverQuota")
+			c.as(k8s).net("PUT", path, routes(manyRoutes(31, "10.77.40.11")...)).refused(409, "OverQuota")
+			c.must(len(have(c).list("router.routes")) == 30, "it has %d", len(have(c).list("router.routes")))
+		})},
 		{"routes are removed, others stay", func(c *try) {
 			begin(c, one, route("10.78.2.0/24", "10.77.40.12"), route("10.78.2.0/24", "10.77.40.13"))
 			a := c.as(k8s).net("PUT", path+remove, routes(one, route("10.78.2.0/24", "10.77.40.13"))).is(200)

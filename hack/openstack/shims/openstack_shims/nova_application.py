@@ -49,15 +49,17 @@ def map_host():
     LOG.error('The host has not got into its cell')
 
 
-def start(binary, topic):
-    started = service.Service.create(binary=binary, topic=topic, host=CONF.host)
+def start(binary, **topics):
+    started = service.Service.create(binary=binary, host=CONF.host, **topics)
     started.start()
     return started
 
 
 application = wsgi_app.init_application('osapi_compute', 'nova-api-os-compute')
 objects.Service.enable_min_version_cache()
-services = [start('nova-conductor', conductor.RPC_TOPIC),
-            start('nova-scheduler', scheduler.RPC_TOPIC),
-            start('nova-compute', compute.RPC_TOPIC)]
+# The steps of a resize come by the second topic. Without it a resize never ends.
+services = [start('nova-conductor', topic=conductor.RPC_TOPIC),
+            start('nova-scheduler', topic=scheduler.RPC_TOPIC),
+            start('nova-compute', topic=compute.RPC_TOPIC,
+                  topic_alt=compute.RPC_TOPIC_ALT)]
 threading.Thread(target=map_host, daemon=True).start()
