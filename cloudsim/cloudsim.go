@@ -280,7 +280,7 @@ func (c *Cloud) serve() {
 	}
 	frame(wire.Options{Service: Identity, Mux: c.keystone.Mux(), Public: keystone.Public, Unauthorized: keystone.Unauthorized, NotFound: keystone.NotFound})
 	frame(wire.Options{Service: Compute, Mux: c.nova.Mux(), Public: nova.Public, Unnumbered: nova.Unnumbered, NotFound: nova.NotFound})
-	frame(wire.Options{Service: KeyManager, Mux: c.barbican.Mux(), Public: barbican.Public, Unnumbered: barbican.Unnumbered, NotFound: barbican.NotFound})
+	frame(wire.Options{Service: KeyManager, Mux: c.barbican.Mux(), Public: barbican.Public, Unnumbered: c.barbican.Unnumbered, NotFound: barbican.NotFound})
 	frame(wire.Options{Service: Image, Mux: c.glance.Mux(), Public: glance.Public})
 	frame(wire.Options{Service: Network, Mux: c.neutron.Mux(), Public: neutron.Public, Unnumbered: neutron.Unnumbered, NotFound: neutron.NotFound, NotAllowed: neutron.NotAllowed})
 	frame(wire.Options{Service: LoadBalancer, Mux: c.octavia.Mux(), Public: func(route string) bool { return route == "/" }, Unnumbered: octavia.Unnumbered, NotFound: octavia.NotFound, NotAllowed: octavia.NotAllowed})

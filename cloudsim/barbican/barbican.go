@@ -100,9 +100,11 @@ func (s *Service) Mux() *http.ServeMux {
 // Public tells which routes need no token: the version document.
 func Public(route string) bool { return route == "/" }
 
-// Unnumbered tells which answers bear no request id: Barbican gives ids to
-// requests only once it knows who is calling.
-func Unnumbered(route string, refused bool) bool { return refused || Public(route) }
+// Unnumbered reports which answers bear no request id. Before the newest release Barbican gives ids to requests only after it
+// knows who sent them; since then a filter of its own does so first.
+func (s *Service) Unnumbered(route string, refused bool) bool {
+	return s.release < release.Newest && (refused || Public(route))
+}
 
 // handler answers a request, or returns why not.
 type handler func(w http.ResponseWriter, r *http.Request) error

@@ -240,12 +240,17 @@ type routerActionView struct {
 	// Since 2025.1. Nobody enables them here.
 	BFD  *bool `json:"enable_default_route_bfd,omitempty"`
 	ECMP *bool `json:"enable_default_route_ecmp,omitempty"`
+	// Since the newest release.
+	SNAT *bool `json:"enable_snat,omitempty"`
 }
 
 func (s *Service) viewRouterAction(r *router) *routerActionView {
 	v := &routerActionView{routerView: s.viewRouter(r), GatewayPort: orNone(r.gateway)}
 	if s.options.Release >= release.Epoxy {
 		v.BFD, v.ECMP = new(bool), new(bool)
+	}
+	if s.options.Release >= release.Newest {
+		v.SNAT = new(true)
 	}
 	return v
 }

@@ -341,6 +341,8 @@ func renderPoolStatus(d *Document, p *model.Pool) {
 			renderState(d, &m.Object, m.Name)
 			d.text("type", m.Kind)
 		})
+	} else if d.release >= release.Newest {
+		d.raw("health_monitor", "null")
 	}
 	d.list("members", len(p.Members), func(i int) {
 		m := p.Members[i]
