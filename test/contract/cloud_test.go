@@ -25,7 +25,7 @@ import (
 
 var (
 	openstackDir = flag.String("openstack", "", "state directory of a real OpenStack that hack/openstack runs; empty: the simulator")
-	playing      = flag.String("release", string(release2022), "release of OpenStack that the simulator plays: 2022.2, 2025.1 or newest")
+	playing      = flag.String("release", string(newest), "release of OpenStack that the simulator plays: 2022.2, 2025.1 or newest")
 	record       = flag.Bool("record", false, "record the answers of the real OpenStack in testdata")
 )
 
