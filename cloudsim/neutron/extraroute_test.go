@@ -89,8 +89,8 @@ func TestLimitsOfRoutesAndAddressPairsAreOptions(t *testing.T) {
 	for i := range 2 {
 		c.call(alice, "PUT", path+"/add_extraroutes", `{"router": {"routes": [{"destination": "10.`+strconv.Itoa(i)+`.0.0/24", "nexthop": "127.16.0.5"}]}}`).must(http.StatusOK)
 	}
-	c.call(alice, "PUT", path+"/add_extraroutes", `{"router": {"routes": [{"destination": "10.9.0.0/24", "nexthop": "127.16.0.5"}]}}`).refused(400, "RoutesExhausted",
-		"Unable to complete operation for "+c.ids.RouterID+". The number of routes exceeds the maximum 2.")
+	c.call(alice, "PUT", path+"/add_extraroutes", `{"router": {"routes": [{"destination": "10.9.0.0/24", "nexthop": "127.16.0.5"}]}}`).refused(409, "OverQuota",
+		"Quota exceeded for resources: ['router_route'].")
 	c.call(alice, "PUT", "/v2.0/ports/"+c.port(), `{"port": {"allowed_address_pairs": [{"ip_address": "10.1.0.0/24"}, {"ip_address": "10.2.0.0/24"}]}}`).refused(400,
 		"AllowedAddressPairExhausted", "The number of allowed address pair exceeds the maximum 1.")
 }

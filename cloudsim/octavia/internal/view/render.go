@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -61,6 +62,13 @@ func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 	}
 }
 
+// inOrderOfDatabase sorts source ranges as a MariaDB of 2025.1 or newer does, which has colons before digits. Octavia promises no order.
+func inOrderOfDatabase(cidrs []string) []string {
+	return slices.SortedFunc(slices.Values(cidrs), func(a, b string) int {
+		return cmp.Compare(strings.ReplaceAll(a, ":", " "), strings.ReplaceAll(b, ":", " "))
+	})
+}
+
 // renderCommon writes what all resources of a tree have.
 func renderCommon(d *Document, p model.Part, name string, adminUp bool) {
 	d.text("name", name)
@@ -113,7 +121,7 @@ func renderListener(d *Document, l *model.Listener, full bool) {
 		d.texts("tags", l.Tags)
 	}
 	if d.since(12) {
-		d.textsOrNull("allowed_cidrs", l.CIDRs)
+		d.textsOrNull("allowed_cidrs", inOrderOfDatabase(l.CIDRs))
 	}
 	renderListenerTLS(d, l)
 }
