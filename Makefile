@@ -65,9 +65,9 @@ RELEASE_TOOL = cd hack/release && $(GO) run .
 RELEASE_FLAGS = $(if $(PLATFORMS),-platforms '$(PLATFORMS)') $(if $(PUSH),-push)
 
 # With the race detector the end-to-end tests take twice as long, and only few walks are made. So
-# both run without it, unless PKG selects them, and so do the tests of the policies, in which
-# kube-apiserver does the work. Chaos, eight walks, doctor and the unit tests run the same code with it.
-UNRACED := ./test/e2e ./test/walks ./test/policy
+# both run without it, unless PKG selects them, and so do chaos, which repeats the same code a thousand times, and the
+# tests of the policies, in which kube-apiserver does the work. Eight walks, doctor and the unit tests run the same code with it.
+UNRACED := ./test/e2e ./test/walks ./test/policy ./test/chaos
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')
 
 # The Go files of the repository, including new ones.
@@ -102,10 +102,10 @@ try-install: kube ## Carry out docs/install.md in a new cluster, from git clone 
 
 .PHONY: test
 test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
-#? RACE=1         with the race detector (needs a C compiler); test/e2e and test/policy without it, unless PKG selects them
+#? RACE=1         with the race detector (needs a C compiler); test/e2e, test/chaos and test/policy without it, unless PKG selects them
 #? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
 #? KUBE=1.28      with another version of Kubernetes, as every target that needs the Kubernetes API
-	$(GO) test $(TESTFLAGS) $(if $(and $(RACE),$(filter ./...,$(PKG))),$$($(GO) list ./... | grep -vE '/test/(e2e|policy)$$'),$(PKG))
+	$(GO) test $(TESTFLAGS) $(if $(and $(RACE),$(filter ./...,$(PKG))),$$($(GO) list ./... | grep -vE '/test/(e2e|chaos|policy)$$'),$(PKG))
 	$(if $(and $(RACE),$(filter ./...,$(PKG))),$(GO) test $(filter-out -race,$(TESTFLAGS)) $(UNRACED))
 	$(if $(filter ./...,$(PKG)),$(GO) test $(TESTFLAGS) ./test/contract -release=2025.1)
 	$(if $(filter ./...,$(PKG)),$(GO) test $(TESTFLAGS) ./test/contract -release=2022.2)
