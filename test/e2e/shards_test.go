@@ -28,7 +28,7 @@ import (
 // all Services and nodes of its cluster. So the process that the go tool starts runs
 // no test itself. It starts this program again for each shard of the tests, with a
 // cluster of its own, and then for lastTest.
-var shards = flag.Int("shards", 3, "in how many processes the tests run side by side, if all of them are to run on the simulator")
+var shards = flag.Int("shards", 5, "in how many processes the tests run side by side, if all of them are to run on the simulator")
 
 // callsFile is where shards leave the calls that they have made, for lastTest.
 var callsFile = flag.String("calls", "", "file for the calls to OpenStack that are made by several processes")
