@@ -70,8 +70,8 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	return c.applyPool(ctx, what, op)
 }
 
-// createListener creates a listener with its pool. Octavia 16 (2025.1) answers 500 if a listener of another transport has the same
-// port number and the new one has a pool; Octavia 11 and 19 do not. Then it is created without the pool, which a later plan sets.
+// createListener creates a listener with its pool. Octavia 16 (2025.1) mostly answers 500 if a listener of another transport has the
+// same port number and the new one has a pool; Octavia 11 and 19 do not. Then it is created without the pool, which a later plan sets.
 func (c *Client) createListener(ctx context.Context, what string, op diff.CreateListener) (diff.Created, error) {
 	listener := c.listener(op.Listener)
 	listener["loadbalancer_id"] = op.LoadBalancerID

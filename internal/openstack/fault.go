@@ -128,7 +128,8 @@ func (f fault) isUnexplainedConflict() bool {
 }
 
 // IsSharedPortFault reports whether Octavia failed as Octavia 16 (2025.1) does with a new listener that has a pool, and whose port
-// number a listener of another transport has: its check of the port reads the VIP of a load balancer without having loaded it.
+// number a listener of another transport has: its check of the port reads the VIP of a load balancer without having loaded it. It
+// succeeds if an object of an earlier request is still in memory.
 func IsSharedPortFault(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Message == "'NoneType' object has no attribute 'ip_address'"

@@ -29,10 +29,14 @@ func TestListeners(t *testing.T) {
 	setup := &try{T: t, cloud: theCloud}
 	listeners, pools, elsewhere := setup.byName("listeners", id), setup.byName("pools", id), setup.byName("pools", ids[1])["elsewhere"]
 
-	// add makes a listener of protocol TCP on port 90, changed by wish.
+	// addAs makes a listener of protocol TCP on port 90, changed by wish; add does so as user k8s.
+	addAs := func(c *try, u caller, wish object) answer {
+		c.Helper()
+		return u.lb("POST", "/listeners", object{"listener": with(object{"loadbalancer_id": id, "protocol": "TCP", "protocol_port": 90}, wish)})
+	}
 	add := func(c *try, wish object) answer {
 		c.Helper()
-		return c.as(k8s).lb("POST", "/listeners", object{"listener": with(object{"loadbalancer_id": id, "protocol": "TCP", "protocol_port": 90}, wish)})
+		return addAs(c, c.as(k8s), wish)
 	}
 	refused := func(c *try, status int, wishes ...object) {
 		c.Helper()
@@ -156,11 +160,17 @@ func TestListeners(t *testing.T) {
 			a = show(c, "new")
 			c.must(a.text("listener.default_pool_id") == pools["tcp"], "it is %s", a.Text)
 		})},
-		{"a new listener whose port another transport has is answered with 500 if it has a default pool, and gets the pool by an update", since(release2025, until(release2025, func(c *try) {
+		{"a new listener with a default pool whose port another transport has may be answered with 500, and gets the pool by an update", since(release2025, until(release2025, func(c *try) {
 			c.active(id)
 			wish := object{"name": "new", "protocol_port": 83, "allowed_cidrs": list{"192.0.2.7/24", "198.51.100.1", "192.0.2.0/24"}, "connection_limit": 0, "timeout_client_data": 0, "tags": list{"red"}}
-			add(c, with(wish, object{"default_pool_id": pools["tcp"]})).is(500)
+			// Octavia 16 follows a reference that it has not loaded. Mostly that fails; if garbage of an earlier request is still
+			// in memory, it does not.
+			tried := addAs(c, c.quietly(k8s), with(wish, object{"default_pool_id": pools["tcp"]}))
+			c.must(tried.Status == 500 || tried.Status == 201, "it is answered %d: %s", tried.Status, tried.Text)
 			c.active(id)
+			if tried.Status == 201 {
+				c.quietChange(id, "DELETE", "/listeners/"+tried.text("listener.id"), nil, 204)
+			}
 			a := add(c, wish).is(201)
 			added = a.text("listener.id")
 			listeners["new"] = added
