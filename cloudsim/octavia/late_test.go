@@ -5,6 +5,7 @@ package octavia
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,48 @@ func TestProviderOVNOfNewerReleasesReportsChildrenLaterThanTheLoadBalancer(t *te
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				if diff := cmp.Diff(test.want, lateStatuses(t, test.release, test.provider)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// memberStatuses are the statuses of two members when their load balancer is ACTIVE after a batch that removes the second one, and two
+// seconds later.
+func memberStatuses(t *testing.T, r release.Release) (statuses []string) {
+	c := newCloud(t, Options{Release: r, Provider: "ovn", UpdateTime: time.Second})
+	lb := c.create("")
+	pool := c.settled(lb, c.call("POST", "/pools", fmt.Sprintf(`{"pool": {"loadbalancer_id": %q, "protocol": "TCP", "lb_algorithm": "SOURCE_IP_PORT"}}`, lb))).str("pool.id")
+	members := func(addresses ...string) {
+		for i, address := range addresses {
+			addresses[i] = fmt.Sprintf(`{"address": %q, "protocol_port": 80}`, address)
+		}
+		c.call("PUT", "/pools/"+pool+"/members", `{"members": [`+strings.Join(addresses, ",")+`]}`).must(202)
+		c.await(lb, "ACTIVE")
+	}
+	time.Sleep(2 * time.Second)
+	members("10.0.0.11", "10.0.0.12")
+	time.Sleep(2 * time.Second)
+	members("10.0.0.11")
+	for range 2 {
+		for _, m := range c.call("GET", "/pools/"+pool+"/members?sort=address", "").must(200).get("members").([]any) {
+			statuses = append(statuses, fmt.Sprint(m.(map[string]any)["address"], " ", m.(map[string]any)["provisioning_status"]))
+		}
+		time.Sleep(2 * time.Second)
+	}
+	return statuses
+}
+
+func TestProviderOVNOfNewerReleasesShowsMembersThatItRemovesAsActive(t *testing.T) {
+	for r, want := range map[release.Release][]string{
+		release.Zed:    {"10.0.0.11 ACTIVE", "10.0.0.11 ACTIVE"},
+		release.Epoxy:  {"10.0.0.11 PENDING_UPDATE", "10.0.0.12 ACTIVE", "10.0.0.11 ACTIVE"},
+		release.Newest: {"10.0.0.11 PENDING_UPDATE", "10.0.0.12 ACTIVE", "10.0.0.11 ACTIVE"},
+	} {
+		t.Run(fmt.Sprint(r), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if diff := cmp.Diff(want, memberStatuses(t, r)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			})

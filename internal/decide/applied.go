@@ -69,7 +69,9 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 		r.Recovery = failedOver(f, r.Recovery, op.ID)
 		r.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	}
-	r.Cloud.Observed = diff.After(r.Cloud.Observed, op, made)
+	before := r.Cloud
+	r.Cloud.Observed = diff.After(before.Observed, op, made)
+	r.Cloud.Removed = removedBy(f, before, r.Cloud.Observed)
 	if l := LockedBy(op, r.Cloud.Observed); l != nil && op.Octavia() {
 		if l == r.Cloud.Observed.LoadBalancer {
 			r.Cloud.Confirmed, r.Cloud.Stale = false, true

@@ -195,6 +195,10 @@ func converge(f Facts, d Decision) Decision {
 	if waits || d.Need != "" {
 		return d
 	}
+	d, waits = awaitRemoved(f, d)
+	if waits {
+		return d
+	}
 	d.Record.Progress.SteadyFor = steady(f, d)
 	if l := f.loadBalancer(); len(d.Plan.Ops) == 0 && l != nil && l.ProvisioningStatus == lb.Active && !f.Preview {
 		if d = confirm(f, d, *l); d.Need != "" {

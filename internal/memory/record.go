@@ -9,6 +9,7 @@ package memory
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -73,8 +74,45 @@ type Cloud struct {
 	// CreateWithoutChildren is whether the next load balancer is created without children, because Octavia rejected the
 	// create with children, or such load balancers went into ERROR twice.
 	CreateWithoutChildren bool
+	// Removed is what our own writes have removed from the load balancer, and was not seen gone yet.
+	Removed Removed
 	// FreesQuota is whether the change in progress makes room for other Services.
 	FreesQuota bool
+}
+
+// Removed are the names of parts of a load balancer that our own writes have removed, see lb.LoadBalancer.PartNames, and the time
+// of the last of these writes.
+//
+// A provider that finishes late may show them as if nothing had happened: whenever provider ovn has done a part of a change, it
+// reports all members of the load balancer as ACTIVE, also those that Octavia deletes. Taken for changes of another client, three
+// rolling updates in a row made the controller give way to one that there was not.
+type Removed struct {
+	Parts []string
+	Since time.Time
+}
+
+// With returns the parts that the provider may still show now, which it does for at most the time, and those that are removed now.
+func (r Removed) With(parts []string, now time.Time, most time.Duration) Removed {
+	if len(parts) == 0 {
+		return r
+	}
+	return Removed{Parts: slices.Concat(r.Shown(now, most), parts), Since: now}
+}
+
+// Shown returns the parts that the provider may still show now, which it does for at most the time.
+func (r Removed) Shown(now time.Time, most time.Duration) []string {
+	if now.Sub(r.Since) >= most {
+		return nil
+	}
+	return r.Parts
+}
+
+// Left returns the parts that were seen now.
+func (r Removed) Left(parts []string) Removed {
+	if len(parts) == 0 {
+		return Removed{}
+	}
+	return Removed{Parts: parts, Since: r.Since}
 }
 
 // Holds reports whether the Service has cloud objects, as far as is known.

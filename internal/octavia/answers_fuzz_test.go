@@ -91,7 +91,7 @@ func classified(t *testing.T, err error) bool {
 func carryOut(t *testing.T, client *octavia.Client, cloud *mutate.Cloud, observed lb.LoadBalancer, want byte) {
 	t.Helper()
 	if tree, err := client.Tree(t.Context(), observed.ID); !classified(t, err) {
-		if confirmed, err := octavia.Confirm(observed, tree); err == nil {
+		if confirmed, _, err := octavia.Confirm(observed, nil, tree); err == nil {
 			observed = confirmed
 		}
 	}
@@ -194,7 +194,7 @@ func FuzzBytes(f *testing.F) {
 			classified(t, err)
 			tree, err := client.Tree(t.Context(), "lb1")
 			if !classified(t, err) {
-				_, _ = octavia.Confirm(observed, tree)
+				_, _, _ = octavia.Confirm(observed, nil, tree)
 			}
 		}
 		for _, op := range []diff.Op{

@@ -118,7 +118,7 @@ func (c *course) apply(op diff.Op) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	confirmed, err := octavia.Confirm(predicted, tree)
+	confirmed, _, err := octavia.Confirm(predicted, nil, tree)
 	if err != nil {
 		c.t.Fatalf("%s: not confirmed: %v", op, err)
 	}

@@ -6,6 +6,7 @@ package octavia_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -133,7 +134,7 @@ func TestAConfirmedPredictionGetsTheIDsAndStatusesOfTheTree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			predicted := forget(l, drop)
-			confirmed, err := octavia.Confirm(predicted, treeOf(t, shown(l)))
+			confirmed, _, err := octavia.Confirm(predicted, nil, treeOf(t, shown(l)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,12 +182,43 @@ func TestADifferentTreeIsNotConfirmedAndTheErrorSaysWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			predicted, there := forget(small(), func(string) bool { return false }), small()
 			c.change(&there)
-			confirmed, err := octavia.Confirm(predicted, treeOf(t, shown(there)))
+			confirmed, _, err := octavia.Confirm(predicted, nil, treeOf(t, shown(there)))
 			if err == nil || !strings.Contains(err.Error(), c.why) {
 				t.Errorf("difference %v, want one with %q", err, c.why)
 			}
 			if diff := gocmp.Diff(predicted, confirmed); diff != "" {
 				t.Errorf("the prediction was changed in spite of it:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatOurOwnWritesHaveRemovedIsNoDifferenceAndIsNamedWhileItIsThere(t *testing.T) {
+	for name, remove := range map[string]func(l *lb.LoadBalancer){
+		"nothing":    func(*lb.LoadBalancer) {},
+		"a listener": func(l *lb.LoadBalancer) { l.Listeners = l.Listeners[:1] },
+		"a monitor":  func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Monitor = nil },
+		"a member":   func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Members = l.Listeners[0].Pool.Members[:1] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			predicted, there := small(), small()
+			remove(&predicted)
+			still := predicted.PartNames()
+			removed := slices.Sorted(maps.Keys(there.PartNames()))
+			removed = slices.DeleteFunc(removed, func(name string) bool { return still[name] })
+			_, left, err := octavia.Confirm(predicted, append(slices.Clone(removed), lb.PartName("pool", "gone")), treeOf(t, shown(there)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A removed listener takes its pool along.
+			if len(removed) > 0 && len(left) == 0 || slices.ContainsFunc(left, func(name string) bool { return !slices.Contains(removed, name) }) {
+				t.Errorf("%v are left of %v", left, removed)
+			}
+			if _, _, err := octavia.Confirm(predicted, nil, treeOf(t, shown(there))); (err != nil) != (len(removed) > 0) {
+				t.Errorf("if they are not known to be removed: %v", err)
+			}
+			if diff := gocmp.Diff(predicted, there.WithoutParts(removed), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("without what was removed (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -206,7 +238,7 @@ func TestWhatOctaviaIsStillDeletingIsNoDifferenceUnlessItWasPredicted(t *testing
 			}
 			pool := there.Listeners[0].Pool
 			pool.Monitor.ProvisioningStatus, pool.Members[1].ProvisioningStatus = lb.PendingDelete, lb.PendingDelete
-			confirmed, err := octavia.Confirm(predicted, treeOf(t, shown(there)))
+			confirmed, _, err := octavia.Confirm(predicted, nil, treeOf(t, shown(there)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +269,7 @@ func statuses(l lb.LoadBalancer) (all []lb.ProvisioningStatus) {
 func TestAMonitorThatWasNotPredictedIsADifference(t *testing.T) {
 	predicted := small()
 	predicted.Listeners[0].Pool.Monitor = nil
-	if _, err := octavia.Confirm(predicted, treeOf(t, shown(small()))); err == nil {
+	if _, _, err := octavia.Confirm(predicted, nil, treeOf(t, shown(small()))); err == nil {
 		t.Error("it was confirmed")
 	}
 }
@@ -248,7 +280,7 @@ func TestAPoolThatWasNotPredictedBehindAListenerIsADifferenceUnlessItIsKnownAsDe
 		tree := shown(predicted)
 		listener := tree["listeners"].([]any)[0].(node)
 		listener["pools"] = append(listener["pools"].([]any), status(id, "of a policy", lb.Active))
-		if _, err := octavia.Confirm(predicted, treeOf(t, tree)); (err == nil) != want {
+		if _, _, err := octavia.Confirm(predicted, nil, treeOf(t, tree)); (err == nil) != want {
 			t.Errorf("pool %s: %v", id, err)
 		}
 	}
@@ -262,7 +294,7 @@ func TestNewListenersOfOneNameAreNotGuessed(t *testing.T) {
 		"one new":  func(id string) bool { return id == "l1" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			confirmed, err := octavia.Confirm(forget(there, drop), treeOf(t, shown(there)))
+			confirmed, _, err := octavia.Confirm(forget(there, drop), nil, treeOf(t, shown(there)))
 			if one := name == "one new"; one != (err == nil) {
 				t.Errorf("difference: %v", err)
 			} else if one && !gocmp.Equal(there, confirmed) {
@@ -314,7 +346,7 @@ func TestAnyMatchingTreeIsConfirmed(t *testing.T) {
 		}).Draw(t, "unknown")
 		tree := shown(l)
 		tree["listeners"] = rapid.Permutation(tree["listeners"].([]any)).Draw(t, "order")
-		confirmed, err := octavia.Confirm(forget(l, func(id string) bool { return drop[id] }), treeOf(t, tree))
+		confirmed, _, err := octavia.Confirm(forget(l, func(id string) bool { return drop[id] }), nil, treeOf(t, tree))
 		if diff := gocmp.Diff(l, confirmed, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Fatalf("%v (-there +confirmed):\n%s", err, diff)
 		}
@@ -327,7 +359,7 @@ func TestEveryAddedRemovedOrReplacedPartIsADifference(t *testing.T) {
 		tree := shown(l)
 		edits := editsOf(tree)
 		edits[rapid.IntRange(0, len(edits)-1).Draw(t, "edit")]()
-		if _, err := octavia.Confirm(forget(l, func(string) bool { return false }), treeOf(t, tree)); err == nil {
+		if _, _, err := octavia.Confirm(forget(l, func(string) bool { return false }), nil, treeOf(t, tree)); err == nil {
 			t.Fatalf("confirmed by\n%s", gocmp.Diff(shown(l), tree))
 		}
 	})

@@ -9,21 +9,34 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// withoutDeleted returns the tree without the parts that Octavia is deleting, besides those that are known.
-func (t Tree) withoutDeleted(known map[string]bool) Tree {
-	leaves := func(p part) bool { return p.ProvisioningStatus == lb.PendingDelete && !known[p.ID] }
-	t.Listeners = without(t.Listeners, func(l treeListener) bool { return leaves(l.part) })
+// withoutDeleted returns the tree without the parts that Octavia is deleting, and without those that our own writes have removed,
+// besides those that are predicted. Left are the names of the latter that the tree still shows.
+func (t Tree) withoutDeleted(predicted lb.LoadBalancer, removed []string) (_ Tree, left []string) {
+	ids, names := partsOf(predicted), predicted.PartNames()
+	leaves := func(p part, name string) bool {
+		if names[name] || ids[p.ID] {
+			return false
+		}
+		if slices.Contains(removed, name) {
+			left = append(left, name)
+			return true
+		}
+		return p.ProvisioningStatus == lb.PendingDelete
+	}
+	t.Listeners = without(t.Listeners, func(l treeListener) bool { return leaves(l.part, lb.PartName("listener", l.ID)) })
 	for i, listener := range t.Listeners {
-		pools := without(listener.Pools, func(p treePool) bool { return leaves(p.part) })
+		pools := without(listener.Pools, func(p treePool) bool { return leaves(p.part, lb.PartName("pool", p.ID)) })
 		for j, pool := range pools {
-			if pool.Monitor != nil && leaves(*pool.Monitor) {
+			if pool.Monitor != nil && leaves(*pool.Monitor, lb.PartName("health monitor", pool.Monitor.ID)) {
 				pools[j].Monitor = nil
 			}
-			pools[j].Members = without(pool.Members, func(m treeMember) bool { return leaves(m.part) })
+			pools[j].Members = without(pool.Members, func(m treeMember) bool {
+				return leaves(m.part, lb.MemberName(pool.ID, lb.MemberKey{Address: m.Address, Port: m.ProtocolPort}))
+			})
 		}
 		t.Listeners[i].Pools = pools
 	}
-	return t
+	return t, left
 }
 
 // without returns a copy of the slice without some elements.

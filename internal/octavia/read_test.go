@@ -272,7 +272,7 @@ func TestPartsThatOctaviaLeftPendingAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.ID = head.ID
-	confirmed, err := octavia.Confirm(l, tree)
+	confirmed, _, err := octavia.Confirm(l, nil, tree)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,10 +108,17 @@ func (t Tree) badID() (id string, bad bool) {
 // It returns the prediction with all ids and statuses. If they differ, the error says how, and the load balancer
 // must be read in full. What the tree does not show, such as weights, source ranges and detached pools, is assumed
 // to be as written. A member that was created again has another id. What Octavia is still deleting, and was not predicted, is no
-// difference: provider ovn of 2025.1 and later shows it for seconds after the load balancer is ACTIVE.
-func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
+// difference: provider ovn of 2025.1 and later shows it for seconds after the load balancer is ACTIVE. Neither are the parts with
+// the names of removed, which our own writes have removed; left are those of them that the tree still shows.
+func Confirm(predicted lb.LoadBalancer, removed []string, t Tree) (_ lb.LoadBalancer, left []string, _ error) {
+	t, left = t.withoutDeleted(predicted, removed)
+	confirmed, err := confirm(predicted, t)
+	return confirmed, left, err
+}
+
+// confirm is Confirm for a tree without what is being deleted.
+func confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	l := predicted
-	t = t.withoutDeleted(partsOf(predicted))
 	l.ProvisioningStatus, l.OperatingStatus = t.ProvisioningStatus, t.OperatingStatus
 	if t.ID != l.ID {
 		return predicted, fmt.Errorf("the tree is of load balancer %s", t.ID)

@@ -29,6 +29,12 @@ func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Clou
 		c.Unanswered = f.Now
 	}
 	c.Expected = expected(c, found)
+	if removed := c.Removed.Shown(f.Now, f.Timing.Late); len(removed) > 0 && found.LoadBalancer != nil {
+		rest := found.LoadBalancer.WithoutParts(removed)
+		found.LoadBalancer = &rest
+	} else if len(c.Removed.Parts) > 0 {
+		c.Expected, c.Removed = nil, memory.Removed{} // what is still there was never removed, which no other client has done
+	}
 	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
 	c.Stale = mayMissChange(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
 	c.Observed, c.Known, c.Confirmed, c.Written = found, complete, complete, f.Now
@@ -87,9 +93,9 @@ func (p *Planner) compare(ctx context.Context, f decide.Facts) (decide.Facts, er
 		c.Known = false
 		return f, err
 	}
-	confirmed, difference := octavia.Confirm(l, tree)
+	confirmed, left, difference := octavia.Confirm(l, c.Removed.Shown(f.Now, f.Timing.Late), tree)
 	if difference == nil {
-		c.Observed.LoadBalancer, c.Confirmed = &confirmed, true
+		c.Observed.LoadBalancer, c.Confirmed, c.Removed = &confirmed, true, c.Removed.Left(left)
 		return f, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("the load balancer differs from the expected state; reading everything", "loadBalancerID", l.ID, "difference", difference.Error())

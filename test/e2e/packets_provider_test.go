@@ -80,6 +80,30 @@ func TestProviderOVNServesAProtocolThatIsAddedAtTheFloatingIP(t *testing.T) {
 	s.echoes(address, 8080)
 }
 
+// Whenever provider ovn has done a part of a batch of members, it reports all members that it still has as ACTIVE. Taken for changes
+// by another client, these made the controller stop for ten minutes after three such changes.
+func TestMembersThatProviderOVNStillShowsAreNotThoseOfAnotherClient(t *testing.T) {
+	s := newStage(t, newOVN(t))
+	s.addNode("c")
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	visitor := s.visit(address, 8080)
+	for range 4 {
+		s.changeNode("b", excluded)
+		s.changeNode("c", excluded)
+		web.waitForTree(membersAt(s.addresses("a")...))
+		s.changeNode("b", included)
+		s.changeNode("c", included)
+		web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	}
+	web.waitUntilProgrammed()
+	if strings.Contains(s.controller.log.String(), "another client changed") {
+		t.Error("members that the provider still showed were taken for changes by another client")
+	}
+	s.requireNoFailedRequest(visitor)
+}
+
 func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	s.notAfter("2.26")

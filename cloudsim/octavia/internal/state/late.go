@@ -3,10 +3,17 @@
 
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+)
 
 // Provider ovn 8 (2025.1) reports a load balancer as ACTIVE first, and 1 to 8 s later what the change was about: meanwhile
 // that stays PENDING, also what is being deleted. Traffic flows before.
+//
+// It carries out a batch of members one by one, and whenever one is done, reports all as ACTIVE that it still has, also those that are
+// to be deleted (_get_current_operating_statuses in ovn_octavia_provider/helper.py).
 
 // settleLate reports what the change was about as done when an amphora would be. What a later change is about by then is left
 // to that one.
@@ -14,6 +21,9 @@ func (c *Change) settleLate() {
 	s := c.state
 	for _, o := range c.touched {
 		s.late[o] = c
+	}
+	for _, m := range c.seemActive {
+		s.mark(&m.Object, model.Active)
 	}
 	s.running.Add(1)
 	c.timer = time.AfterFunc(c.takes, func() {
