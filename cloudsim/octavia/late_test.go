@@ -90,8 +90,8 @@ func memberStatuses(t *testing.T, r release.Release) (statuses []string) {
 func TestProviderOVNOfNewerReleasesShowsMembersThatItRemovesAsActive(t *testing.T) {
 	for r, want := range map[release.Release][]string{
 		release.Zed:    {"10.0.0.11 ACTIVE", "10.0.0.11 ACTIVE"},
-		release.Epoxy:  {"10.0.0.11 PENDING_UPDATE", "10.0.0.12 ACTIVE", "10.0.0.11 ACTIVE"},
-		release.Newest: {"10.0.0.11 PENDING_UPDATE", "10.0.0.12 ACTIVE", "10.0.0.11 ACTIVE"},
+		release.Epoxy:  {"10.0.0.11 ACTIVE", "10.0.0.12 ACTIVE", "10.0.0.11 ACTIVE"},
+		release.Newest: {"10.0.0.11 ACTIVE", "10.0.0.12 ACTIVE", "10.0.0.11 ACTIVE"},
 	} {
 		t.Run(fmt.Sprint(r), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

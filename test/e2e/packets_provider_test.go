@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -83,7 +84,9 @@ func TestProviderOVNServesAProtocolThatIsAddedAtTheFloatingIP(t *testing.T) {
 // Whenever provider ovn has done a part of a batch of members, it reports all members that it still has as ACTIVE. Taken for changes
 // by another client, these made the controller stop for ten minutes after three such changes.
 func TestMembersThatProviderOVNStillShowsAreNotThoseOfAnotherClient(t *testing.T) {
-	s := newStage(t, newOVN(t))
+	slow := newOVN(t)
+	slow.cloud.UpdateTime = 2 * time.Second // members are shown for as long after the load balancer is ACTIVE
+	s := newStage(t, slow)
 	s.addNode("c")
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()

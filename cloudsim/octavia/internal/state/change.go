@@ -24,8 +24,8 @@ type Change struct {
 	remove  func()          // takes deleted children out of the state; may be nil
 	// removeAnyway takes those out that the worker has deleted before it fails; may be nil.
 	removeAnyway func()
-	// seemActive are the members that are deleted, if their provider shows them as ACTIVE meanwhile.
-	seemActive []*model.Member
+	// partByPart is whether a provider that finishes late reports what is there as ACTIVE when it has done the first part.
+	partByPart bool
 	fail       bool
 	// failing are the children that end in ERROR if failsChildren is set: the worker does not carry out the change then.
 	failing       []*model.Object

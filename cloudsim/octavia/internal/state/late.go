@@ -12,8 +12,8 @@ import (
 // Provider ovn 8 (2025.1) reports a load balancer as ACTIVE first, and 1 to 8 s later what the change was about: meanwhile
 // that stays PENDING, also what is being deleted. Traffic flows before.
 //
-// It carries out a batch of members one by one, and whenever one is done, reports all as ACTIVE that it still has, also those that are
-// to be deleted (_get_current_operating_statuses in ovn_octavia_provider/helper.py).
+// It carries out a batch of members one by one. Whenever one is done, it reports listeners, pools and all members as ACTIVE that it
+// has, also those that are to be deleted (_get_current_operating_statuses in ovn_octavia_provider/helper.py).
 
 // settleLate reports what the change was about as done when an amphora would be. What a later change is about by then is left
 // to that one.
@@ -22,8 +22,10 @@ func (c *Change) settleLate() {
 	for _, o := range c.touched {
 		s.late[o] = c
 	}
-	for _, m := range c.seemActive {
-		s.mark(&m.Object, model.Active)
+	for _, o := range c.touched {
+		if c.partByPart && o.Provisioning != model.PendingCreate {
+			s.mark(o, model.Active)
+		}
 	}
 	s.running.Add(1)
 	c.timer = time.AfterFunc(c.takes, func() {

@@ -145,9 +145,7 @@ func (c *Change) ReplaceMembers(p *model.Pool, b Batch) {
 	for _, m := range b.Gone {
 		c.touch(&m.Object, model.PendingDelete)
 	}
-	if len(b.Updated)+len(b.Fresh)+len(b.Gone) > 1 {
-		c.seemActive = b.Gone
-	}
+	c.partByPart = len(b.Updated)+len(b.Fresh)+len(b.Gone) > 1
 	// The worker for amphorae deletes members from the database first. They take traffic until the batch succeeds.
 	c.remove = func() { c.state.removeMembers(p, b.Gone) }
 	c.removeAnyway = c.remove
