@@ -130,7 +130,7 @@ func (p *passes) confirm(observed lb.Observed) lb.Observed {
 	if observed.LoadBalancer == nil {
 		return observed
 	}
-	confirmed, err := octavia.Confirm(*observed.LoadBalancer, treeOf(p, *observed.LoadBalancer))
+	confirmed, _, err := octavia.Confirm(*observed.LoadBalancer, nil, treeOf(p, *observed.LoadBalancer))
 	if err != nil {
 		p.Fatalf("what is there is not confirmed: %v", err)
 	}
