@@ -22,9 +22,11 @@ func removedBy(f Facts, before memory.Cloud, after lb.Observed) memory.Removed {
 		return before.Removed
 	}
 	still := is.PartNames()
-	parts := slices.Sorted(maps.Keys(was.PartNames()))
-	parts = slices.DeleteFunc(parts, func(name string) bool { return still[name] })
-	return before.Removed.With(parts, f.Now, f.Timing.Late)
+	there := func(name string) bool { return still[name] }
+	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(was.PartNames())), there)
+	removed := before.Removed.With(parts, f.Now, f.Timing.Late)
+	removed.Parts = slices.DeleteFunc(slices.Clone(removed.Parts), there) // a member that is added again
+	return removed
 }
 
 // stillShown returns what our own writes have removed and the load balancer may still show, or did when its status tree was read
