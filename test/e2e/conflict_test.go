@@ -306,9 +306,7 @@ func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
 	if id, now := web.tree().ID, web.now().Annotations[idKey]; id != now {
 		t.Errorf("the load balancer is %s, and %s is noted", id, now)
 	}
-	if n := s.gauge(contestedServices); n != 0 {
-		t.Errorf("%d Services are counted as contested", n)
-	}
+	s.waitForGauge(contestedServices, 0)
 }
 
 func TestWorkIsTakenUpAgainAfterAPause(t *testing.T) {
@@ -351,9 +349,7 @@ func TestContestedServiceCanBeDeleted(t *testing.T) {
 	web.delete()
 	web.waitUntilGone()
 	s.eventually(s.empty)
-	if n := s.gauge(contestedServices); n != 0 {
-		t.Errorf("%d Services are counted as contested", n)
-	}
+	s.waitForGauge(contestedServices, 0)
 }
 
 // removesMarks is another controller that takes the finalizer and all annotations away.

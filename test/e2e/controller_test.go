@@ -158,6 +158,17 @@ func (s *stage) gauge(name string) int {
 	return int(sum)
 }
 
+// waitForGauge waits until the sum of one of the controller's own metrics is right: it may follow later than what users see.
+func (s *stage) waitForGauge(name string, want int) {
+	s.t.Helper()
+	s.eventually(func() error {
+		if have := s.gauge(name); have != want {
+			return fmt.Errorf("%s is %d, want %d", name, have, want)
+		}
+		return nil
+	})
+}
+
 // passes is how many passes over Services were ended in this process, and how
 // many are under way or due now.
 func (s *stage) passes() (ended, open int) {
