@@ -51,8 +51,8 @@ func (f Facts) unfinishedRemoval() string {
 // awaitRemoved leaves the members of a pool alone while the provider may still be removing some of them. If such a member is added
 // again meanwhile, Octavia takes that for a change of the member, and the provider carries out its removal after that change.
 func awaitRemoved(f Facts, d Decision) (_ Decision, waits bool) {
-	i := slices.IndexFunc(d.Plan.Ops, diff.Op.Octavia)
-	if f.Preview || i < 0 {
+	l, i := f.loadBalancer(), slices.IndexFunc(d.Plan.Ops, diff.Op.Octavia)
+	if f.Preview || i < 0 || l == nil || l.ProvisioningStatus != lb.Active || !diff.Within(d.Plan.Ops[i], *l) {
 		return d, false
 	}
 	set, sets := d.Plan.Ops[i].(diff.SetMembers)

@@ -4,10 +4,11 @@
 package decide
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -45,7 +46,7 @@ func TestWhatAWriteRemovesIsRememberedOfAProviderThatFinishesLate(t *testing.T) 
 			f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: twoMembers(test.provider), Removed: test.earlier}})
 			f.Capabilities.APIVersion = test.version
 			op := diff.SetMembers{PoolID: "p", Members: []lb.Member{{Address: "10.0.0.11", Port: 30080}}}
-			if diff := cmp.Diff(test.want, Applied(f, d, op, diff.Created{}, nil).Cloud.Removed, cmpopts.EquateEmpty()); diff != "" {
+			if diff := gocmp.Diff(test.want, Applied(f, d, op, diff.Created{}, nil).Cloud.Removed, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -56,6 +57,7 @@ func TestAPoolIsLeftAloneWhileItsProviderMayRemoveMembersFromIt(t *testing.T) {
 	set := diff.SetMembers{PoolID: "p"}
 	for name, test := range map[string]struct {
 		op     diff.Op
+		status lb.ProvisioningStatus // ACTIVE unless it is set
 		since  time.Duration
 		read   bool
 		need   Need
@@ -65,13 +67,16 @@ func TestAPoolIsLeftAloneWhileItsProviderMayRemoveMembersFromIt(t *testing.T) {
 		"before a look":           {op: set, since: time.Second, need: NeedStatusTree},
 		"after a look":            {op: set, since: 2 * time.Second, read: true, action: AwaitChildren, delay: 2 * time.Second},
 		"after a minute":          {op: set, since: time.Minute, action: Converge},
+		"while Octavia works":     {op: set, status: lb.PendingUpdate, since: time.Second, action: Converge},
 		"another pool":            {op: diff.SetMembers{PoolID: "q"}, since: time.Second, action: Converge},
 		"another kind of a write": {op: diff.UpdateListener{}, since: time.Second, action: Converge},
 		"nothing to write":        {op: diff.CreateFloatingIP{}, since: time.Second, action: Converge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			removed := memory.Removed{Parts: []string{second}, Since: noon.Add(-test.since)}
-			f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: twoMembers(lb.ProviderOVN), Removed: removed}})
+			o := twoMembers(lb.ProviderOVN)
+			o.LoadBalancer.ProvisioningStatus = cmp.Or(test.status, lb.Active)
+			f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: o, Removed: removed}})
 			f.Capabilities.APIVersion = lb.Version{Major: 2, Minor: 30}
 			d.Plan.Ops = []diff.Op{test.op}
 			if test.read {

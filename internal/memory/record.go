@@ -84,8 +84,8 @@ type Cloud struct {
 // of the last of these writes.
 //
 // A provider that finishes late may show them as if nothing had happened: whenever provider ovn has done a part of a change, it
-// reports all members of the load balancer as ACTIVE, also those that Octavia deletes. Taken for changes of another client, three
-// rolling updates in a row made the controller give way to one that there was not.
+// reports all members of the load balancer as ACTIVE, also those that Octavia is deleting. The controller once took these for changes
+// by another client, and after three updates in a row it stopped for ten minutes.
 type Removed struct {
 	Parts []string
 	Since time.Time

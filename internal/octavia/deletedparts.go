@@ -12,9 +12,9 @@ import (
 // withoutDeleted returns the tree without the parts that Octavia is deleting, and without those that our own writes have removed,
 // besides those that are predicted. Left are the names of the latter that the tree still shows.
 func (t Tree) withoutDeleted(predicted lb.LoadBalancer, removed []string) (_ Tree, left []string) {
-	ids, names := partsOf(predicted), predicted.PartNames()
+	known := predicted.PartNames()
 	leaves := func(p part, name string) bool {
-		if names[name] || ids[p.ID] {
+		if known[name] {
 			return false
 		}
 		if slices.Contains(removed, name) {
@@ -42,28 +42,4 @@ func (t Tree) withoutDeleted(predicted lb.LoadBalancer, removed []string) (_ Tre
 // without returns a copy of the slice without some elements.
 func without[T any](all []T, leaves func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), leaves)
-}
-
-// partsOf returns the ids of all parts of the load balancer that have one.
-func partsOf(l lb.LoadBalancer) map[string]bool {
-	ids := map[string]bool{}
-	add := func(p lb.Pool) {
-		ids[p.ID] = true
-		if p.Monitor != nil {
-			ids[p.Monitor.ID] = true
-		}
-		for _, m := range p.Members {
-			ids[m.ID] = true
-		}
-	}
-	for _, listener := range l.Listeners {
-		ids[listener.ID] = true
-		if listener.Pool != nil {
-			add(*listener.Pool)
-		}
-	}
-	for _, p := range l.DetachedPools {
-		add(p)
-	}
-	return ids
 }

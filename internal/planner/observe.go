@@ -33,7 +33,7 @@ func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Clou
 		rest := found.LoadBalancer.WithoutParts(removed)
 		found.LoadBalancer = &rest
 	} else if len(c.Removed.Parts) > 0 {
-		c.Expected, c.Removed = nil, memory.Removed{} // what is still there was never removed, which no other client has done
+		c.Expected, c.Removed = nil, memory.Removed{} // if it is still there, the provider failed, and no other client has added it
 	}
 	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
 	c.Stale = mayMissChange(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver

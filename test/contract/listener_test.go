@@ -163,8 +163,8 @@ func TestListeners(t *testing.T) {
 		{"a new listener with a default pool whose port another transport has may be answered with 500, and gets the pool by an update", since(release2025, until(release2025, func(c *try) {
 			c.active(id)
 			wish := object{"name": "new", "protocol_port": 83, "allowed_cidrs": list{"192.0.2.7/24", "198.51.100.1", "192.0.2.0/24"}, "connection_limit": 0, "timeout_client_data": 0, "tags": list{"red"}}
-			// Octavia 16 follows a reference that it has not loaded. Mostly that fails; if garbage of an earlier request is still
-			// in memory, it does not.
+			// Octavia 16 follows a reference that it has not loaded. Mostly that fails, but not if an object of an earlier
+			// request is still in memory.
 			tried := addAs(c, c.quietly(k8s), with(wish, object{"default_pool_id": pools["tcp"]}))
 			c.must(tried.Status == 500 || tried.Status == 201, "it is answered %d: %s", tried.Status, tried.Text)
 			c.active(id)

@@ -244,7 +244,7 @@ func TestTheServicesOfAGroupWaitForTheOneThatMakesItsLoadBalancer(t *testing.T) 
 		}
 	}
 	s.waitForPassAfter(func() { web.change(touched("and so it is looked at")) })
-	// Nor do they take turns. That api tries again when its endpoints come is its own affair.
+	// Nor do they take turns. Service api may try again when its endpoints come.
 	if log := s.controller.log.String(); !strings.Contains(log, "create load balancer "+api.lbName()) || strings.Contains(log, "create load balancer "+web.lbName()) {
 		t.Errorf("not only Service api tried to make the load balancer")
 	}
