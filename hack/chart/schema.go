@@ -14,7 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // schemaSource is the schema of the values, without descriptions and without the keys of cloud.conf.

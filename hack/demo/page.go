@@ -11,7 +11,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 	"github.com/kube-octavia/kube-octavia/test/freeport"
 )
 

@@ -3,7 +3,7 @@
 
 package main
 
-import "github.com/kube-octavia/kube-octavia/internal/calltable"
+import "github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
 
 // openStackCalls gives the page the table of calls: those of the controller, and
 // those that are made with a person's login.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // testsOfTheProject are the names of all its test functions.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
 // docsDir is the directory of the pages.
@@ -78,7 +78,7 @@ func literals(t *testing.T, pattern *regexp.Regexp, dirs ...string) map[string]b
 func reasons(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
-	for _, dir := range []string{"build", "diff", "status"} {
+	for _, dir := range []string{"reconcile/build", "model/diff", "reconcile/status"} {
 		files, err := filepath.Glob(filepath.Join("../../internal", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestThePageOfVersionsSaysHowEachFeatureWasShown(t *testing.T) {
 }
 
 func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
-	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "cloudprovider", "controller", "metrics", "octavia", "openstack")
+	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "node/cloudprovider", "controller", "reconcile/metrics", "cloud/octavia", "cloud/openstack")
 	if len(want) < 3 {
 		t.Fatalf("found only %d metrics in the code", len(want))
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // keyPage is a page with the names of annotations that it may have although they are not whole keys of the table.

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 

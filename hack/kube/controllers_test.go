@@ -49,7 +49,7 @@ func enabled(t *testing.T, args []string) (running []string) {
 
 // TestTheLibraryReadsControllersAsTheTableSays reads the table that package othercontroller is tested with.
 func TestTheLibraryReadsControllersAsTheTableSays(t *testing.T) {
-	table, err := os.ReadFile("../../internal/othercontroller/testdata/controllers.txt")
+	table, err := os.ReadFile("../../internal/operate/othercontroller/testdata/controllers.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 //go:embed policy.yaml.tmpl

@@ -16,9 +16,9 @@ import (
 	"github.com/invopop/jsonschema"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/diff"
-	"github.com/kube-octavia/kube-octavia/internal/output"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/command/output"
+	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 )
 
 const module = "github.com/kube-octavia/kube-octavia"
@@ -85,7 +85,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 }
 
 // packages are those with types of documents.
-var packages = []string{"cleanup", "cli", "diagnosis", "diff", "lb", "orphan", "report"}
+var packages = []string{"operate/cleanup", "command/cli", "operate/diagnosis", "model/diff", "model/lb", "reconcile/orphan", "operate/report"}
 
 // commentsOf returns the comments of the types and their fields, by their names.
 func commentsOf(root string) (map[string]string, error) {

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/claim"
-	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/readiness"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // CacheOptions are for the caches of Services, nodes and EndpointSlices, and of Pods and namespaces if readiness gates

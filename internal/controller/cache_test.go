@@ -13,13 +13,13 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/build"
-	"github.com/kube-octavia/kube-octavia/internal/claim"
-	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/conflict"
-	"github.com/kube-octavia/kube-octavia/internal/lb"
-	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // What objects have that the cache drops.

@@ -16,17 +16,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/kube-octavia/kube-octavia/internal/claim"
-	"github.com/kube-octavia/kube-octavia/internal/memory"
-	"github.com/kube-octavia/kube-octavia/internal/metrics"
-	"github.com/kube-octavia/kube-octavia/internal/nodegroup"
-	"github.com/kube-octavia/kube-octavia/internal/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/planner"
-	"github.com/kube-octavia/kube-octavia/internal/readiness"
-	"github.com/kube-octavia/kube-octavia/internal/service"
-	"github.com/kube-octavia/kube-octavia/internal/survey"
-	"github.com/kube-octavia/kube-octavia/internal/sweep"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/nodegroup"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/sweep"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // backlog is how many load balancers may end their changes at once before the

@@ -24,11 +24,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/kube-octavia/kube-octavia/internal/claim"
-	"github.com/kube-octavia/kube-octavia/internal/metrics"
-	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
-	"github.com/kube-octavia/kube-octavia/internal/othercontrollerfacts"
-	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
 // lookLimit bounds a look for other controllers, for which the first pass waits.

@@ -9,8 +9,8 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/kube-octavia/kube-octavia/internal/planner"
-	"github.com/kube-octavia/kube-octavia/internal/service"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
 // TellUnconnected returns what lets the Services that are to be served know that there is no cloud, and why. Only the replica

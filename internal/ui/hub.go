@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/topology"
+	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 )
 
 // Source reads topologies.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/topology"
+	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 )
 
 // snapshot is a topology as JSON, in parts: one for each Service, and one for the rest; and what had changed before. It

@@ -17,7 +17,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 

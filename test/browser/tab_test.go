@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/kube-octavia/kube-octavia/internal/topology"
+	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 )
 
 // tab is a page in the browser.

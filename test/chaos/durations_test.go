@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // durations depend on the cloud.

@@ -40,7 +40,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
 var (

@@ -23,7 +23,7 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
 // run is one run of a scenario in an environment, with or without a fault.

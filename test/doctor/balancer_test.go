@@ -12,10 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/lb"
-	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // condition is a condition that is False.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // createCredential is advice that is right only if the credentials are wrong.

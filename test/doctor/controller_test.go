@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/installation"
+	"github.com/kube-octavia/kube-octavia/internal/command/installation"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	openstacktest "github.com/kube-octavia/kube-octavia/test/openstack"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // behindTLS puts Keystone behind a server with the certificate. cloud.conf trusts its CA if it is to.

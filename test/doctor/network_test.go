@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // key sets a key of [LoadBalancer].

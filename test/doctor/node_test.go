@@ -11,7 +11,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // withNodes runs the controllers of Nodes, too.

@@ -28,10 +28,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	openstacktest "github.com/kube-octavia/kube-octavia/test/openstack"
 
 	"github.com/kube-octavia/kube-octavia/test/memory/kubernetes"

@@ -17,8 +17,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // makeUnreachableFloatingIP makes a floating IP as a person would, in an external network to which no router leads.

@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // mount is a directory whose files change all at once, as kubelet does it with

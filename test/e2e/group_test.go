@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 const groupKey = prefix + "load-balancer-group"

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // waiting is a program that asks for what the quota does not allow once an hour:

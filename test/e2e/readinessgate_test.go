@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-octavia/kube-octavia/internal/readiness"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"

@@ -19,7 +19,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
 // newRouteStage is a stage whose controller also keeps routes to Pods in 10.244.0.0/16. When the test ends, the router has the

@@ -22,8 +22,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/installation"
-	"github.com/kube-octavia/kube-octavia/internal/topology"
+	"github.com/kube-octavia/kube-octavia/internal/command/installation"
+	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 )
 

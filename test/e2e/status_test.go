@@ -13,7 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/report"
+	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
 // surveyed is what `kube-octavia status -o json` prints.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
 )
 
 // notSeenHere are the calls of the table that no end-to-end test makes, and why.
@@ -58,7 +58,7 @@ func (s *stage) requireOnlyListedCalls() {
 	for _, o := range operations {
 		made.operations[o] = true
 		if tableOf(o) == "" {
-			s.t.Errorf("%s %s of service %s was called, and is not in the table of internal/calltable: add it there, with what it is for",
+			s.t.Errorf("%s %s of service %s was called, and is not in the table of internal/cloud/calltable: add it there, with what it is for",
 				o.Method, o.Route, o.Service)
 		}
 	}
@@ -142,6 +142,6 @@ func TestEveryCallOfTheTableIsMade(t *testing.T) {
 	}
 	slices.Sort(idle)
 	if len(idle) > 0 {
-		t.Errorf("no test makes these calls of the table in internal/calltable; test them, or take them out:\n%s", strings.Join(idle, "\n"))
+		t.Errorf("no test makes these calls of the table in internal/cloud/calltable; test them, or take them out:\n%s", strings.Join(idle, "\n"))
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"

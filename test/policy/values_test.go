@@ -6,7 +6,7 @@ package policy_test
 import (
 	"strings"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // Keys without the prefix, as the tables have them.

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
 )
 
 // The text of a picture about the security group of the cluster, and about rules for a NodePort that no Service has.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/test/memory/network"
 )
 

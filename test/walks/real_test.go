@@ -20,8 +20,8 @@ import (
 	clientgo "k8s.io/client-go/kubernetes"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 

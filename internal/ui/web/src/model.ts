@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The types of internal/topology, as JSON.
+// The types of internal/operate/topology, as JSON.
 
 import type { Filter } from "./view";
 

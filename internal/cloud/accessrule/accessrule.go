@@ -1,0 +1,109 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package accessrule computes the access rules of an application credential from the table of calls, and compares existing
+// ones with it. It reads and writes nothing, and may import calltable.
+package accessrule
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+)
+
+// Rules returns the rules of an application credential that allow the calls of the program, except those of the features
+// in without. roots are the addresses of the services, by type. A service published below a path sees the path with or without that prefix,
+// depending on the installation, so both forms get a rule.
+func Rules(roots map[string]string, without ...calltable.Feature) []applicationcredentials.AccessRule {
+	var rules []applicationcredentials.AccessRule
+	for _, c := range calltable.All() {
+		if !c.Feature.OfController() || isLeftOut(c.Feature, without) {
+			continue
+		}
+		prefixes := []string{""}
+		if u, err := url.Parse(roots[c.Service]); err == nil && strings.Trim(u.Path, "/") != "" {
+			prefixes = append(prefixes, strings.TrimSuffix(u.Path, "/"))
+		}
+		for _, prefix := range prefixes {
+			rule := applicationcredentials.AccessRule{Service: c.Service, Method: c.Method, Path: prefix + c.Path}
+			if !slices.Contains(rules, rule) { // several features may make the same call
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}
+
+// isLeftOut reports whether an application credential without these features gets no rules for the feature f.
+func isLeftOut(f calltable.Feature, without []calltable.Feature) bool {
+	return slices.Contains(without, f) || f == calltable.FeatureCertificateGrants && slices.Contains(without, calltable.FeatureCertificates)
+}
+
+// Missing returns the calls that no rule allows. Rules of other programs may contain {name} for *, and ** for
+// any number of segments: a rule with ** counts as allowing every call to its service.
+func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
+	var missing []calltable.Call
+	for _, c := range calltable.All() {
+		allowed := !c.Feature.OfController() || slices.ContainsFunc(rules, func(r applicationcredentials.AccessRule) bool {
+			path := placeholder.ReplaceAllString(r.Path, "*")
+			return r.Service == c.Service && r.Method == c.Method && (strings.Contains(path, "**") || strings.HasSuffix(path, c.Path))
+		})
+		if !allowed {
+			missing = append(missing, c)
+		}
+	}
+	return missing
+}
+
+// Of returns the calls of the feature.
+func Of(feature calltable.Feature, calls []calltable.Call) (of []calltable.Call) {
+	for _, c := range calls {
+		if c.Feature == feature {
+			of = append(of, c)
+		}
+	}
+	return of
+}
+
+// Without parts the calls that the rules of an application credential lack: features without which it can be created, and
+// other calls, without those of calltable.OnRequest. Such a feature is left out if none of the calls is allowed that only it
+// makes. One that is additional is also left out if only some are allowed: rules of an older version or with ** may allow
+// these by chance.
+func Without(missing []calltable.Call) (features []calltable.Feature, others []calltable.Call) {
+	for _, name := range calltable.Optional() {
+		f, _ := calltable.FindOptional(name)
+		own, lacking := 0, 0
+		for _, c := range calltable.All() {
+			if c.Feature != f || isShared(c) {
+				continue
+			}
+			own++
+			if slices.Contains(missing, c) {
+				lacking++
+			}
+		}
+		if lacking == own || lacking > 0 && slices.Contains(calltable.Additional(), f) {
+			features = append(features, f)
+		}
+	}
+	for _, c := range missing {
+		if !slices.Contains(features, c.Feature) && !slices.Contains(calltable.OnRequest(), c.Feature) {
+			others = append(others, c)
+		}
+	}
+	return features, others
+}
+
+// isShared reports whether another feature makes the same call.
+func isShared(c calltable.Call) bool {
+	return slices.ContainsFunc(calltable.All(), func(other calltable.Call) bool {
+		return other.Feature != c.Feature && other.String() == c.String()
+	})
+}
+
+var placeholder = regexp.MustCompile(`\{[^}]*\}`)

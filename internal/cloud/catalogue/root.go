@@ -1,0 +1,45 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package catalogue
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+)
+
+// These match the version of an API at the end of an endpoint. Octavia's paths continue with lbaas.
+var (
+	version        = regexp.MustCompile(`/+v\d+(\.\d+)?$`)
+	octaviaVersion = regexp.MustCompile(`/+v\d+(\.\d+)?(/+lbaas)?$`)
+)
+
+// projectTail matches an id of a project at the end of an address: those of Keystone, and those of other directories behind
+// AUTH_.
+var projectTail = regexp.MustCompile(`/+([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|AUTH_[^/]+)$`)
+
+// rootOf returns the address of a service above its versions, with a slash at its end. Some catalogues have the version of the
+// API in the endpoint, the id of the project behind it, or a part of the paths of Octavia; some have slashes at the end.
+func rootOf(service, endpoint, projectID string) string {
+	address := strings.TrimRight(strings.TrimSpace(endpoint), "/")
+	for _, candidate := range []string{withoutProject(address, projectID), address} {
+		tail := version
+		if service == calltable.ServiceLoadBalancer {
+			tail = octaviaVersion
+		}
+		if tail.MatchString(candidate) {
+			return tail.ReplaceAllString(candidate, "") + "/"
+		}
+	}
+	return address + "/"
+}
+
+// withoutProject removes the id of a project at the end.
+func withoutProject(address, projectID string) string {
+	if rest, found := strings.CutSuffix(address, "/"+projectID); found && projectID != "" {
+		return strings.TrimRight(rest, "/")
+	}
+	return projectTail.ReplaceAllString(address, "")
+}

@@ -1,0 +1,32 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"github.com/kube-octavia/kube-octavia/internal/command/output"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/report"
+)
+
+// Output is what a command prints for programs.
+type Output struct {
+	// Command is the name of the command.
+	Command string
+	// Kind is the kind of the document.
+	Kind output.Kind
+	// Value has the type of the document's own keys.
+	Value any
+}
+
+// Outputs returns what the commands print with --output=json and yaml. Package hack/schema publishes a schema of each.
+func Outputs() []Output {
+	return []Output{
+		{"cleanup", output.CleanupList, Drained{}},
+		{"doctor", output.CheckList, diagnosis.Report{}},
+		{"migrate", output.MigrationList, report.Migration{}},
+		{"plan", output.PlanList, Plans{}},
+		{"status", output.StatusList, report.Survey{}},
+		{"version", output.Version, Versions{}},
+	}
+}

@@ -1,0 +1,119 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doctor checks whether cloud, cluster and configuration fit together: the diagnosis of `kube-octavia doctor`.
+//
+// It is pure: facts in, a report out. It may import annotation, build, diagnosis nodedoctor and what
+// these import, status and target.
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/nodedoctor"
+)
+
+// checks are all checks, in the order of the report. Each looks at the facts on its own.
+var checks = []struct {
+	name diagnosis.Check
+	// about says what the check looks at.
+	about string
+	run   func(facts, *diagnosis.Result)
+}{
+	{diagnosis.Configuration, "cloud.conf", checkConfiguration},
+	{diagnosis.Credentials, "the login: kind, expiry, roles, access rules", checkCredentials},
+	{diagnosis.Catalogue, "the endpoints of the services that are needed", checkCatalogue},
+	{diagnosis.Features, "the API version of Octavia, and what Services request of it", checkFeatures},
+	{diagnosis.Providers, "providers, flavors and availability zones that are configured", checkProviders},
+	{diagnosis.Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
+	{diagnosis.Addresses, "free addresses for VIPs and floating IPs", checkAddresses},
+	{diagnosis.Quotas, "quotas of Octavia and Neutron, against what is used and needed", checkQuotas},
+	{diagnosis.SecurityGroups, "what the security groups of the nodes let in", checkSecurityGroups},
+	{diagnosis.Clock, "the clock of this machine against that of Keystone", checkClock},
+	{diagnosis.Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
+	{diagnosis.OtherControllers, "other controllers of the same Services", checkOtherControllers},
+	{diagnosis.Annotations, "annotations of the Services", checkAnnotations},
+	{diagnosis.LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
+	{diagnosis.Orphans, "cloud objects that no Service uses", checkOrphans},
+	{diagnosis.Nodes, "the servers of the Nodes, and whether these are initialized", ofNodes(nodedoctor.CheckNodes)},
+	{diagnosis.Routes, "the router with the routes to Pods, and these routes", ofNodes(nodedoctor.CheckRoutes)},
+}
+
+// aboutServices are the checks of what only controller service does.
+var aboutServices = []diagnosis.Check{
+	diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans,
+}
+
+// ofNodes returns a check that needs cloud.conf.
+func ofNodes(check func(diagnosis.Facts, *diagnosis.Result)) func(facts, *diagnosis.Result) {
+	return func(f facts, r *diagnosis.Result) {
+		if _, ok := f.configured(r); ok {
+			check(f.Facts, r)
+		}
+	}
+}
+
+// facts are the facts, with what several checks derive from them.
+type facts struct{ diagnosis.Facts }
+
+// Names returns the names of all checks, in the order of the report.
+func Names() []diagnosis.Check {
+	var all []diagnosis.Check
+	for _, c := range checks {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+// AllNames returns the names of all checks as a text, separated by commas.
+func AllNames() string { return joined(Names()) }
+
+// ParseChecks parses names of checks that are separated by commas; an empty text means all. The error names the unknown
+// one.
+func ParseChecks(text string) ([]diagnosis.Check, error) {
+	if strings.TrimSpace(text) == "" {
+		return Names(), nil
+	}
+	var chosen []diagnosis.Check
+	for name := range strings.SplitSeq(text, ",") {
+		c := diagnosis.Check(strings.TrimSpace(name))
+		if !slices.Contains(Names(), c) {
+			return nil, fmt.Errorf("must be names of checks, separated by commas: %q is none of %s", c, AllNames())
+		}
+		chosen = append(chosen, c)
+	}
+	return chosen, nil
+}
+
+// Diagnose runs the checks on the facts.
+func Diagnose(all diagnosis.Facts, chosen []diagnosis.Check) diagnosis.Report {
+	f := facts{all}
+	report := diagnosis.Report{Checks: []diagnosis.Result{}, Counts: map[diagnosis.Status]int{diagnosis.OK: 0, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}}
+	for _, c := range checks {
+		if !slices.Contains(chosen, c.name) {
+			continue
+		}
+		r := diagnosis.Result{Check: c.name, LookedAt: c.about, Seen: []string{}, Findings: []diagnosis.Finding{}}
+		if !f.Controllers.Service && slices.Contains(aboutServices, c.name) {
+			r.Skip("--controllers has no service")
+		} else {
+			c.run(f, &r)
+		}
+		r.Conclude()
+		report.Checks = append(report.Checks, r)
+		report.Counts[r.Status]++
+	}
+	return report
+}
+
+// joined returns names as "a, b and c" without the "and".
+func joined[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = string(n)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,166 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctorfacts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
+)
+
+// callLimit bounds each call to Kubernetes.
+const callLimit = 30 * time.Second
+
+// cluster reads facts from Kubernetes.
+type cluster struct {
+	source Source
+	client client.Client // nil without a cluster
+}
+
+// read reads all facts, unless the API does not answer.
+func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
+	version, err := k.connect(ctx)
+	if err != nil {
+		why := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "the Kubernetes API cannot be used, see check " + string(diagnosis.Kubernetes)}
+		first := missing(err)
+		if k.source.NoCluster {
+			why.Reason = "no cluster: set --kubeconfig or $KUBECONFIG to check one"
+			first = why
+		}
+		all := diagnosis.Cluster{OwnLease: k.source.Lease}
+		all.Version.Missing = first
+		for _, m := range []*diagnosis.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing,
+			&all.Workloads.Missing, &all.Instances.Missing} {
+			*m = why
+		}
+		return all
+	}
+	all := diagnosis.Cluster{Version: diagnosis.Value(version), OwnLease: k.source.Lease}
+	inParallel(
+		func() { all.UID = needed(read(k.source.Cluster.UID(ctx))) },
+		func() {
+			var services corev1.ServiceList
+			err := k.explain(k.client.List(ctx, &services), "list Services")
+			all.Services = needed(read(services.Items, err))
+		},
+		func() {
+			var nodes corev1.NodeList
+			err := k.explain(k.client.List(ctx, &nodes), "list nodes")
+			all.Nodes = needed(read(nodes.Items, err))
+		},
+		func() {
+			var me authenticationv1.SelfSubjectReview
+			err := k.explain(k.client.Create(ctx, &me), "ask who the user is")
+			all.User = read(me.Status.UserInfo.Username, err)
+		},
+		func() { all.Refused = k.refused(ctx) },
+		func() { all.Own = k.ownLease(ctx) },
+		func() { all.OCCM = readOthers(ctx, k, othercontrollerfacts.OCCM) },
+		func() { all.Workloads = readOthers(ctx, k, othercontrollerfacts.Workloads) },
+		func() { all.Instances = readOthers(ctx, k, othercontrollerfacts.Instances) },
+	)
+	return all
+}
+
+// connect asks the API for its version.
+func (k *cluster) connect(ctx context.Context) (string, error) {
+	if k.source.ClusterErr != nil {
+		return "", k.source.ClusterErr
+	}
+	bounded := k.source.Cluster
+	bounded.REST = rest.CopyConfig(bounded.REST)
+	bounded.REST.Timeout = callLimit
+	version, err := bounded.Version(ctx)
+	if err != nil {
+		return "", err
+	}
+	k.client, err = client.New(bounded.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	return version, bounded.Explain(err)
+}
+
+// explain adds to an error what was tried, and at which API.
+func (k *cluster) explain(err error, op string) error {
+	if err == nil {
+		return nil
+	}
+	return k.source.Cluster.Explain(fmt.Errorf("%s: %w", op, err))
+}
+
+// refused asks which rights of the controller the user lacks. It writes nothing: the API server only answers.
+func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right] {
+	all := doctor.Rights(k.source.Controllers, k.source.Lease.Name)
+	lacks, errs, ask := make([]bool, len(all)), make([]error, len(all)), []func(){}
+	for i, right := range all {
+		ask = append(ask, func() { lacks[i], errs[i] = k.lacks(ctx, right) })
+	}
+	inParallel(ask...)
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return read[[]diagnosis.Right](nil, k.explain(errs[i], "ask for the rights of the user"))
+	}
+	refused := []diagnosis.Right{}
+	for i, right := range all {
+		if lacks[i] {
+			refused = append(refused, right)
+		}
+	}
+	return diagnosis.Value(refused)
+}
+
+func (k *cluster) lacks(ctx context.Context, r diagnosis.Right) (bool, error) {
+	asked := authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name},
+	}}
+	if r.InLeaseNamespace {
+		asked.Spec.ResourceAttributes.Namespace = k.source.Lease.Namespace
+	}
+	err := k.client.Create(ctx, &asked)
+	return !asked.Status.Allowed, err
+}
+
+// ownLease reads the Lease of the controller; nil if there is none.
+func (k *cluster) ownLease(ctx context.Context) diagnosis.Read[*othercontroller.Lease] {
+	var l coordinationv1.Lease
+	err := k.client.Get(ctx, client.ObjectKey(k.source.Lease), &l)
+	if apierrors.IsNotFound(err) {
+		return diagnosis.Value[*othercontroller.Lease](nil)
+	}
+	if err != nil {
+		return read[*othercontroller.Lease](nil, k.explain(err, "read Lease "+k.source.Lease.String()))
+	}
+	found := othercontrollerfacts.Lease(&l)
+	return diagnosis.Value(&found)
+}
+
+// needed notes that the controller needs the right to read the fact.
+func needed[T any](r diagnosis.Read[T]) diagnosis.Read[T] {
+	if r.Kind == diagnosis.Denied {
+		r.Need = "The controller needs the right, too."
+	}
+	return r
+}
+
+// readOthers reads a fact about other controllers.
+func readOthers[T any](ctx context.Context, k *cluster, from func(context.Context, client.Reader) (T, error)) diagnosis.Read[T] {
+	value, err := from(ctx, k.client)
+	r := read(value, k.source.Cluster.Explain(err))
+	if r.Kind == diagnosis.Denied {
+		r.Need = "The controller works without the right, but does not find other controllers of the same Services."
+	}
+	return r
+}

@@ -1,0 +1,166 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doctorfacts reads the facts for package doctor, from OpenStack and Kubernetes. It writes nothing, and decides
+// nothing. It may import diagnosis, doctor, kubeconfig, othercontrollerfacts and the packages that call OpenStack.
+package doctorfacts
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/kubeconfig"
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
+)
+
+// Source says where the facts are.
+type Source struct {
+	// ConfigPath is the path of cloud.conf or, by its origin, what is there instead, and Config what was read there.
+	ConfigPath   string
+	ConfigOrigin config.Origin
+	Config       config.Config
+	ConfigErr    error
+	// Login logs in to the cloud.
+	Login func(context.Context) (*openstack.Session, error)
+	// Cluster is the cluster of Kubernetes. ClusterErr says why there is none, and NoCluster means that nothing names one.
+	Cluster    kubeconfig.Cluster
+	ClusterErr error
+	NoCluster  bool
+	// Policy says which Services the controller handles. It lacks the uid of the cluster.
+	Policy claim.Policy
+	// Controllers are those that the controller runs.
+	Controllers diagnosis.Controllers
+	// Lease is that of the controller.
+	Lease othercontroller.LeaseName
+}
+
+// Gather reads the facts. What cannot be read is noted in them.
+func Gather(ctx context.Context, s Source) diagnosis.Facts {
+	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, ConfigOrigin: s.ConfigOrigin, Config: read(s.Config, s.ConfigErr), ConfigProblems: problems(s.ConfigErr),
+		Policy: s.Policy, Controllers: s.Controllers}
+	if s.ConfigOrigin == config.FromFile {
+		f.ConfigMode = mode(s.ConfigPath)
+	}
+	cloud, cluster := &cloud{config: s.Config}, &cluster{source: s}
+	inParallel(
+		func() { f.Cloud = cloud.read(ctx, s) },
+		func() { f.Cluster = cluster.read(ctx) },
+	)
+	defer cloud.close()
+	f.Policy.ClusterUID = f.Cluster.UID.Value
+	if cloud.session != nil {
+		cloud.readMore(ctx, &f, cluster)
+	}
+	f.Now = time.Now()
+	return f
+}
+
+// inParallel calls the functions and returns when all have ended.
+func inParallel(all ...func()) {
+	var running sync.WaitGroup
+	for _, one := range all {
+		running.Go(one)
+	}
+	running.Wait()
+}
+
+// read returns the result of a call as a fact.
+func read[T any](value T, err error) diagnosis.Read[T] {
+	if err != nil {
+		return diagnosis.Read[T]{Missing: missing(err)}
+	}
+	return diagnosis.Value(value)
+}
+
+// problems says why cloud.conf cannot be used, one by one.
+func problems(err error) (all []diagnosis.Problem) {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			all = append(all, problems(one)...)
+		}
+		return all
+	}
+	do := "Correct what the message names. All keys are in docs/reference/cloud-conf.md."
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		do = "Create the file, or correct the path that names it. In a Pod, it has to be in a volume: `kubectl describe pod` shows the volumes."
+	case errors.Is(err, fs.ErrPermission):
+		do = "Let the user of this program read the file: in a Pod by defaultMode of the volume or fsGroup of the Pod, elsewhere by `chown` or `chmod`."
+	case errors.As(err, new(*fs.PathError)):
+		do = "Correct the path: it has to be that of a file that can be read."
+	}
+	for line := range strings.Lines(err.Error()) {
+		all = append(all, diagnosis.Problem{What: strings.TrimSpace(line), Do: do})
+	}
+	return all
+}
+
+// mode returns the permissions of a file, 0 if they are not known.
+func mode(path string) fs.FileMode {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Mode().Perm()
+}
+
+// missing says why a call had no result, and what to do about the cause.
+func missing(err error) diagnosis.Missing {
+	var cloud *openstack.Error
+	var cluster *kubeconfig.Error
+	switch {
+	case errors.As(err, &cluster):
+		m := diagnosis.Missing{Kind: diagnosis.Failed, Reason: cluster.Fact, Advice: cluster.Advice}
+		if apierrors.IsForbidden(err) {
+			m.Kind = diagnosis.Denied
+		}
+		return m
+	case errors.As(err, &cloud):
+		m := diagnosis.Missing{Kind: diagnosis.Failed, Reason: cloud.Fact(), Advice: openstack.Advice(err)}
+		if openstack.Denied(err) {
+			m.Kind, m.Need = diagnosis.Denied, needOf(cloud)
+		}
+		return m
+	}
+	return diagnosis.Missing{Kind: diagnosis.Failed, Reason: err.Error()}
+}
+
+// needOf says whether the controller makes the call that was denied.
+func needOf(err *openstack.Error) string {
+	call, known := err.Call()
+	switch feature := call.Feature; {
+	case !known, !feature.OfController():
+		return "The controller does not need the right."
+	case feature == calltable.FeatureSession:
+		return "The controller works without the right."
+	case feature == calltable.FeatureCertificates, feature == calltable.FeatureCertificateGrants:
+		return "The controller needs the right for certificates of Services."
+	case feature == calltable.FeatureVIPGroups:
+		return "The controller needs the right for security groups of VIPs, and with manage-security-groups = true."
+	case feature == calltable.FeatureSecurityGroups:
+		return "The controller needs the right with manage-security-groups = true."
+	case feature == calltable.FeatureNodes, feature == calltable.FeatureRoutes:
+		return "The controller needs the right with --controllers=" + feature.Name() + "."
+	}
+	return "The controller needs the right, too."
+}
+
+// notAsked returns a fact that nobody was asked for.
+func notAsked[T any](reason string) diagnosis.Read[T] {
+	return diagnosis.Read[T]{Missing: diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: reason}}
+}

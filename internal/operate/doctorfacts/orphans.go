@@ -1,0 +1,43 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctorfacts
+
+import (
+	"context"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
+)
+
+// orphans finds the orphans in what was read, and reads certificates and security groups.
+func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diagnosis.Read[[]orphan.Object] {
+	services, balancers := f.Cluster.Services, f.Cloud.Octavia.Balancers
+	for _, m := range []diagnosis.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {
+		if !m.OK() {
+			return diagnosis.Read[[]orphan.Object]{Missing: m}
+		}
+	}
+	s := c.session
+	finder := orphan.Finder{
+		Policy: f.Policy, Config: c.config.LoadBalancer, Reader: k.client,
+		Neutron:  neutron.New(s.Network(), s.ProjectID()),
+		Barbican: barbican.New(s.KeyManager(), func() bool { return s.MayCall(calltable.SecretsPath) }),
+	}
+	inventory := orphan.Inventory{FloatingIPs: c.floatingIPs.Value}
+	for _, b := range balancers.Value {
+		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.Head{ID: b.ID, ProvisioningStatus: b.ProvisioningStatus, VIPPortID: b.VIP.PortID, Tags: b.Tags})
+	}
+	var err error
+	if inventory.SecurityGroups, err = finder.SecurityGroups(ctx); err != nil {
+		return read[[]orphan.Object](nil, err)
+	}
+	if inventory.Certificates, err = finder.Barbican.Stored(ctx, f.Policy.ClusterUID); err != nil {
+		return read[[]orphan.Object](nil, err)
+	}
+	return diagnosis.Value(finder.Among(services.Value, inventory))
+}

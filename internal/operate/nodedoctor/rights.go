@@ -1,0 +1,23 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nodedoctor
+
+import "github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+
+// ForNodes marks the rights that only the controllers of Nodes and routes need.
+const ForNodes = "the controllers of Nodes and routes"
+
+// Rights returns exactly the rights of deploy/nodes, which a test compares.
+func Rights() (all []diagnosis.Right) {
+	add := func(group, resource, subresource string, verbs ...string) {
+		for _, verb := range verbs {
+			all = append(all, diagnosis.Right{Verb: verb, Group: group, Resource: resource, Subresource: subresource, For: ForNodes})
+		}
+	}
+	add("", "nodes", "", "get", "list", "watch", "update", "patch", "delete")
+	add("", "nodes", "status", "patch")
+	add("", "events", "", "create", "patch", "update")
+	add("events.k8s.io", "events", "", "create", "patch", "update")
+	return all
+}

@@ -1,0 +1,139 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nodedoctor
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/node/routes"
+	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+)
+
+// route adds a route to the router.
+func route(destination, hop string) func(*diagnosis.Facts) {
+	return network(func(n *diagnosis.Network) {
+		n.PodRouter.Value.Routes = append(n.PodRouter.Value.Routes, routes.Route{Destination: destination, NextHop: hop})
+	})
+}
+
+func noRoutes(f *diagnosis.Facts) { f.Cloud.Network.PodRouter.Value.Routes = nil }
+
+// closed removes the address pairs of the port of Node a.
+func closed(f *diagnosis.Facts) { f.Cloud.Network.Ports.Value[1].AddressPairs = nil }
+
+func TestTheRouterOfRoutes(t *testing.T) {
+	requireResults(t, CheckRoutes, map[string]wrong{
+		"right":                            {nil, diagnosis.OK, "2 of 2 routes to Pods there", ""},
+		"switched off":                     {func(f *diagnosis.Facts) { f.Controllers.Route = false; noRoutes(f) }, diagnosis.Skipped, "--controllers", ""},
+		"no router-id":                     {func(f *diagnosis.Facts) { f.Config.Value.Route.RouterID = "" }, diagnosis.Error, "router-id is not set", "openstack router list"},
+		"a router that does not exist":     {network(func(n *diagnosis.Network) { n.PodRouter.Value = nil }), diagnosis.Error, "router-id is router, but the project sees no such router", "openstack router list"},
+		"a router that may not be read":    {network(func(n *diagnosis.Network) { n.PodRouter.Missing = denied }), diagnosis.Error, "the login may not", "credential rotate --with=routes"},
+		"a Neutron that does not answer":   {network(func(n *diagnosis.Network) { n.PodRouter.Missing = failed }), diagnosis.Unknown, "503", "openstack router show router"},
+		"extensions that may not be read":  {network(func(n *diagnosis.Network) { n.AtomicRoutes.Missing = denied }), diagnosis.Error, "the login may not", "credential rotate --with=routes"},
+		"single routes":                    {nil, diagnosis.OK, "single routes (extraroute-atomic)", ""},
+		"all routes at once":               {network(func(n *diagnosis.Network) { n.AtomicRoutes.Value = false }), diagnosis.OK, "no extraroute-atomic", ""},
+		"no cluster":                       {func(f *diagnosis.Facts) { f.Cluster.Nodes.Missing = none }, diagnosis.OK, "router router has 3 routes", ""},
+		"ports that may not be read":       {network(func(n *diagnosis.Network) { n.Ports.Missing = failed }), diagnosis.Unknown, "503", "openstack port list"},
+		"the router is in another network": {network(func(n *diagnosis.Network) { n.Ports.Value[0].NetworkID = "other" }), diagnosis.Error, "no route to the Pods of 2 Nodes (a, b). Node a: no port of the project in a network of router router", "openstack router add subnet router subnet`"},
+		"the router of another project":    {network(func(n *diagnosis.Network) { n.Ports.Value = n.Ports.Value[:1] }), diagnosis.Error, "no route to the Pods of 2 Nodes (a, b)", "openstack router add subnet router SUBNET`"},
+	})
+}
+
+func TestRoutesToPods(t *testing.T) {
+	onlyA := func(f *diagnosis.Facts) {
+		f.Cloud.Network.PodRouter.Value.Routes = f.Cloud.Network.PodRouter.Value.Routes[:1]
+	}
+	isNew := func(f *diagnosis.Facts) { f.Cluster.Nodes.Value[1].CreationTimestamp = metav1.NewTime(noon) }
+	outside := func(f *diagnosis.Facts) {
+		f.Controllers.ClusterCIDRs = []netip.Prefix{netip.MustParsePrefix("10.244.0.0/23")}
+	}
+	many := func(n int) func(*diagnosis.Facts) {
+		return func(f *diagnosis.Facts) {
+			for i := range n {
+				route(fmt.Sprintf("192.168.%d.0/24", i+1), "10.0.0.99")(f)
+			}
+		}
+	}
+	tagged := func(tags ...string) func(*diagnosis.Facts) {
+		return func(f *diagnosis.Facts) {
+			port := portOf("other", "10.0.0.99", "10.244.9.0/24")
+			port.Tags = tags
+			f.Cloud.Network.Ports.Value = append(f.Cloud.Network.Ports.Value, port)
+		}
+	}
+	requireResults(t, CheckRoutes, map[string]wrong{
+		"no Pod CIDR": {all(nodeA(func(n *corev1.Node) { n.Spec.PodCIDRs = nil }), func(f *diagnosis.Facts) {
+			f.Cloud.Network.PodRouter.Value.Routes = f.Cloud.Network.PodRouter.Value.Routes[1:]
+		}), diagnosis.Warning, "no Pod CIDR: Node a", "--allocate-node-cidrs"},
+		"not initialized": {all(noRoutes, func(f *diagnosis.Facts) {
+			for i := range f.Cluster.Nodes.Value {
+				n := &f.Cluster.Nodes.Value[i]
+				n.Spec.Taints, n.Status.Addresses = []corev1.Taint{taint}, nil
+			}
+		}), diagnosis.OK, "0 of 0 routes", ""},
+		"no address of the family": {all(nodeA(func(n *corev1.Node) { n.Spec.PodCIDRs = append(n.Spec.PodCIDRs, "fd00:1::/64") }), func(f *diagnosis.Facts) {
+			f.Controllers.ClusterCIDRs = append(f.Controllers.ClusterCIDRs, netip.MustParsePrefix("fd00::/16"))
+		}), diagnosis.Error, "Node a: it has no InternalIP of the family", "kubectl get nodes -o wide"},
+		"a Pod CIDR outside of --cluster-cidr": {outside, diagnosis.Warning, "outside of --cluster-cidr [10.244.0.0/23]: Node b", "kube-controller-manager"},
+
+		"a Node of another cloud": {all(onlyA, func(f *diagnosis.Facts) { f.Cluster.Nodes.Value[1].Spec.ProviderID = "aws:///b" }), diagnosis.OK, "1 of 1 route", ""},
+
+		"a route that is missing": {onlyA, diagnosis.Warning, "router router lacks the routes to the Pods of Node b, although kube-octavia works", "FailedToCreateRoute"},
+		"two routes to a Node that are missing": {all(onlyA, func(f *diagnosis.Facts) {
+			f.Cluster.Nodes.Value[1].Spec.PodCIDRs = []string{"10.244.2.0/25", "10.244.2.128/25"}
+		}), diagnosis.Warning, "the routes to the Pods of Node b,", "FailedToCreateRoute"},
+		"a route that is missing, of a new Node":            {all(onlyA, isNew), diagnosis.OK, "routes to come: those to Node b", ""},
+		"a route that is missing, and nothing works":        {all(onlyA, idle), diagnosis.OK, "routes to come: those to Node b", ""},
+		"a port that keeps Pods in":                         {closed, diagnosis.Warning, "do not let packets of Pods pass: Node a", "FailedToCreateRoute"},
+		"a port without port security":                      {all(closed, network(func(n *diagnosis.Network) { off := false; n.Ports.Value[1].PortSecurity = &off })), diagnosis.OK, "2 of 2 routes", ""},
+		"more routes than Neutron allows by default":        {all(idle, onlyA, many(29)), diagnosis.Warning, "router router is to have 31 routes, and 1 of the Nodes are not there", "max_routes"},
+		"as many routes as Neutron allows":                  {all(idle, onlyA, many(28)), diagnosis.OK, "1 of 2 routes", ""},
+		"more routes than Neutron allows by default, there": {many(40), diagnosis.OK, "2 of 2 routes", ""},
+
+		"a route to nobody":                      {route("10.244.9.0/24", "10.0.0.99"), diagnosis.Warning, "the next hop is no Node: route 10.244.9.0/24 via 10.0.0.99", "openstack router remove route router --route destination=10.244.9.0/24,gateway=10.0.0.99"},
+		"a route to a server that was a Node":    {all(route("10.244.9.0/24", "10.0.0.99"), tagged("kube-octavia.routes=cluster")), diagnosis.Warning, "the next hop is no Node: route", "A controller that works removes it"},
+		"a route to a server of somebody else":   {all(route("10.244.9.0/24", "10.0.0.99"), tagged()), diagnosis.Warning, "no Node, but a port of the project: route 10.244.9.0/24", "another Pod network"},
+		"a route to nobody, outside of the Pods": {route("192.168.9.0/24", "10.0.0.99"), diagnosis.OK, "router router has 4 routes", ""},
+	})
+}
+
+func TestSecurityGroupsBetweenPods(t *testing.T) {
+	rules := func(all ...diagnosis.Rule) func(*diagnosis.Facts) {
+		return network(func(n *diagnosis.Network) { n.Groups.Value[0].Rules = all })
+	}
+	group, pods, part, tcp, udp, port := "group", "10.244.0.0/16", "10.244.0.0/17", "tcp", "17", 443
+	ingress := func(change func(*diagnosis.Rule)) diagnosis.Rule {
+		r := diagnosis.Rule{Direction: "ingress", EtherType: "IPv4"}
+		change(&r)
+		return r
+	}
+	requireResults(t, CheckRoutes, map[string]wrong{
+		"closed": {rules(), diagnosis.Error, "security groups of 2 Nodes (a, b) do not let in all of the Pod network 10.244.0.0/16", "--ingress --remote-ip 10.244.0.0/16 GROUP"},
+		"closed, but a single Node": {all(rules(), func(f *diagnosis.Facts) {
+			f.Cluster.Nodes.Value = f.Cluster.Nodes.Value[:1]
+			f.Cloud.Network.PodRouter.Value.Routes = nil
+			route("10.244.1.0/24", "10.0.0.11")(f)
+		}), diagnosis.OK, "1 of 1 route", ""},
+		"closed, without port security": {all(rules(), network(func(n *diagnosis.Network) {
+			off := false
+			n.Ports.Value[1].PortSecurity, n.Ports.Value[2].PortSecurity = &off, &off
+		})), diagnosis.OK, "", ""},
+		"one port": {rules(ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port })), diagnosis.Error, "do not let in all", ""},
+		"one port of TCP and UDP": {rules(
+			ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port }),
+			ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &udp, &port, &port }),
+		), diagnosis.Error, "do not let in all", ""},
+		"a part of the Pods":          {rules(ingress(func(r *diagnosis.Rule) { r.RemoteIPPrefix = &part })), diagnosis.Error, "do not let in all", ""},
+		"only TCP":                    {rules(ingress(func(r *diagnosis.Rule) { r.Protocol = &tcp })), diagnosis.Error, "do not let in all", ""},
+		"TCP and UDP":                 {rules(ingress(func(r *diagnosis.Rule) { r.Protocol = &tcp }), ingress(func(r *diagnosis.Rule) { r.Protocol, r.RemoteIPPrefix = &udp, &pods })), diagnosis.OK, "", ""},
+		"the group of the Nodes":      {rules(ingress(func(r *diagnosis.Rule) { r.RemoteGroupID = &group })), diagnosis.Unknown, "only by rules for groups", "--remote-ip 10.244.0.0/16"},
+		"a group that is not seen":    {network(func(n *diagnosis.Network) { n.Groups.Value = nil }), diagnosis.Unknown, "only by rules for groups", ""},
+		"groups that may not be read": {network(func(n *diagnosis.Network) { n.Groups.Missing = failed }), diagnosis.Unknown, "503", "openstack security group list"},
+	})
+}

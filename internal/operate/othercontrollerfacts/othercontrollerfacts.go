@@ -1,0 +1,129 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package othercontrollerfacts reads the facts for package othercontroller from Kubernetes. It writes nothing. It may import
+// othercontroller.
+package othercontrollerfacts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
+)
+
+// OCCM reads the Lease of the leading cloud controller manager; nil if there is none. The reader must not have a cache. The
+// Lease is read by a list, so that one right is enough for all Leases.
+func OCCM(ctx context.Context, reader client.Reader) (*othercontroller.Lease, error) {
+	name := othercontroller.OCCMLease
+	leases, err := leases(ctx, reader, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name})
+	if err != nil || len(leases) == 0 {
+		return nil, err
+	}
+	return &leases[0], nil
+}
+
+// Instances reads the Leases of all kube-octavia. The reader must not have a cache.
+func Instances(ctx context.Context, reader client.Reader) ([]othercontroller.Lease, error) {
+	return leases(ctx, reader, client.HasLabels{othercontroller.ClassLabel})
+}
+
+func leases(ctx context.Context, reader client.Reader, which ...client.ListOption) ([]othercontroller.Lease, error) {
+	var list coordinationv1.LeaseList
+	if err := reader.List(ctx, &list, which...); err != nil {
+		return nil, fmt.Errorf("list Leases: %w", err)
+	}
+	all := []othercontroller.Lease{}
+	for i := range list.Items {
+		all = append(all, Lease(&list.Items[i]))
+	}
+	return all, nil
+}
+
+// Lease returns what matters of a Lease.
+func Lease(l *coordinationv1.Lease) othercontroller.Lease {
+	lease := othercontroller.Lease{LeaseName: othercontroller.LeaseName{Namespace: l.Namespace, Name: l.Name},
+		Class: l.Labels[othercontroller.ClassLabel], Default: l.Labels[othercontroller.DefaultLabel]}
+	if holder := l.Spec.HolderIdentity; holder != nil {
+		lease.Holder = *holder
+	}
+	if renewed := l.Spec.RenewTime; renewed != nil {
+		lease.Renewed = renewed.Time
+	}
+	if seconds := l.Spec.LeaseDurationSeconds; seconds != nil {
+		lease.Duration = time.Duration(*seconds) * time.Second
+	}
+	return lease
+}
+
+// Workloads reads the DaemonSets and Deployments that run openstack-cloud-controller-manager, in all namespaces. The reader
+// must not have a cache. Rights for objects of these names are enough.
+func Workloads(ctx context.Context, reader client.Reader) ([]othercontroller.Workload, error) {
+	all := []othercontroller.Workload{}
+	daemonSets, deployments := othercontroller.WorkloadNames()
+	for _, name := range daemonSets {
+		var list appsv1.DaemonSetList
+		if err := reader.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
+			return nil, fmt.Errorf("list DaemonSets of name %s: %w", name, err)
+		}
+		for _, d := range list.Items {
+			all = append(all, othercontroller.Workload{Kind: "DaemonSet", Namespace: d.Namespace, Name: d.Name, Ready: d.Status.NumberReady, Args: args(d.Spec.Template.Spec)})
+		}
+	}
+	for _, name := range deployments {
+		var list appsv1.DeploymentList
+		if err := reader.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
+			return nil, fmt.Errorf("list Deployments of name %s: %w", name, err)
+		}
+		for _, d := range list.Items {
+			all = append(all, othercontroller.Workload{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name, Ready: d.Status.ReadyReplicas, Args: args(d.Spec.Template.Spec)})
+		}
+	}
+	return all, nil
+}
+
+// args returns command and arguments of all containers, with the values of environment variables.
+func args(pod corev1.PodSpec) (all []string) {
+	for _, c := range pod.Containers {
+		var values []string
+		for _, e := range c.Env {
+			values = append(values, "$("+e.Name+")", e.Value)
+		}
+		env := strings.NewReplacer(values...)
+		for _, arg := range append(c.Command, c.Args...) {
+			all = append(all, env.Replace(arg))
+		}
+	}
+	return all
+}
+
+// page is how many Services are read at once: they are not kept.
+const page = 500
+
+// Writes reads the last writes to the addresses of the Services for which serves returns true. The reader must not have a
+// cache: that of the controller has no managed fields.
+func Writes(ctx context.Context, reader client.Reader, serves func(*corev1.Service) bool) ([]othercontroller.Write, error) {
+	all := []othercontroller.Write{}
+	next := ""
+	for {
+		var services corev1.ServiceList
+		if err := reader.List(ctx, &services, client.Limit(page), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("list Services: %w", err)
+		}
+		for i := range services.Items {
+			if write, ok := othercontroller.LastWrite(&services.Items[i]); ok && serves(&services.Items[i]) {
+				all = append(all, write)
+			}
+		}
+		if next = services.Continue; next == "" {
+			return all, nil
+		}
+	}
+}

@@ -1,0 +1,217 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
+)
+
+// Survey has Services of the cluster with their cloud objects, and objects that belong to no Service. `status` prints it.
+type Survey struct {
+	// Unhandled says why no Service is handled; "" if one is.
+	Unhandled string `json:"-"`
+	// Unclassed is what function Unclassed says, if some Service is handled.
+	Unclassed string          `json:"-"`
+	Services  []ServiceStatus `json:"items"`
+	// Objects are those of all these Services.
+	Objects Objects `json:"objects"`
+	// Orphans have the uid of this cluster and of a Service that does not exist. They are only shown with all Services.
+	Orphans []orphan.Object `json:"orphans"`
+	// Conflicts are objects that block a Service, or that another client took from it.
+	Conflicts []Conflict `json:"conflicts"`
+	// LeftPorts are VIP ports of load balancers that do not exist. Their owner is unknown. They are only shown with all
+	// Services.
+	LeftPorts []orphan.Object `json:"leftPorts"`
+}
+
+// StatusOptions say what to show.
+type StatusOptions struct {
+	// Namespace is that of the Services; empty means all.
+	Namespace string
+	// Names are the Services; empty means all of the namespace.
+	Names []types.NamespacedName
+	// Parts is whether to read the statuses of listeners, pools and members.
+	Parts bool
+	// NoDrift leaves out drift, and with it all calls for single load balancers.
+	NoDrift bool
+}
+
+// all reports whether the Services of all namespaces are shown.
+func (o StatusOptions) all() bool { return o.Namespace == "" && len(o.Names) == 0 }
+
+func (o StatusOptions) selects(s *corev1.Service) bool {
+	return (o.Namespace == "" || s.Namespace == o.Namespace) && (len(o.Names) == 0 || slices.Contains(o.Names, client.ObjectKeyFromObject(s)))
+}
+
+// cloud is what a survey reads from the cloud.
+type cloud struct {
+	loadBalancers []octavia.Listed
+	ports         []neutron.VIPPort
+	orphan.Inventory
+}
+
+// statusReadsAtOnce is how many Services or load balancers are read concurrently.
+const statusReadsAtOnce = 8
+
+// Status reads the selected Services and what they have in the cloud: with one call per thousand load balancers,
+// listeners, pools, health monitors, floating IPs and VIP ports, and per hundred secrets. With Parts, there is one more for each
+// load balancer. To find drift, it reads the members of load balancers that changed since a controller last confirmed
+// them, with one call for each pool.
+func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
+	cloud, err := s.readCloud(ctx, o.all())
+	if err != nil {
+		return Survey{}, err
+	}
+	all := Survey{Services: []ServiceStatus{}, Orphans: []orphan.Object{}, Conflicts: []Conflict{}, LeftPorts: cloud.leftPorts()}
+	if o.all() {
+		if all.Orphans, err = s.Orphans(ctx, cloud.Inventory); err != nil {
+			return Survey{}, err
+		}
+	}
+	services, err := s.services(ctx)
+	if err != nil {
+		return Survey{}, err
+	}
+	uids := map[string]string{}
+	for _, service := range services {
+		uids[s.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
+	}
+	services = slices.DeleteFunc(services, func(service corev1.Service) bool { return !o.selects(&service) })
+	if all.Unhandled = Unhandled(s.Policy, o.place(), services); all.Unhandled == "" {
+		all.Unclassed = Unclassed(s.Policy, services)
+	}
+	var found []holding
+	for i := range services {
+		if service := &services[i]; s.Serves(service) || s.Leaves(service) {
+			found = append(found, s.match(service, cloud, uids))
+		}
+	}
+	countShared(found)
+	s.read(ctx, found, cloud, o)
+	for _, f := range found {
+		row := f.status()
+		all.Services = append(all.Services, row)
+		all.Conflicts = append(all.Conflicts, f.conflicts...)
+		all.Objects = all.Objects.plus(row.Objects)
+	}
+	return all, ctx.Err()
+}
+
+// countShared counts each shared load balancer whose owner is not among the Services, such as one that left the group, for the
+// first Service that shares it.
+func countShared(found []holding) {
+	counted := map[string]bool{}
+	for _, f := range found {
+		for _, l := range f.own {
+			counted[l.Bare.ID] = true
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		if f.owner.Sharer && !counted[f.current.Bare.ID] {
+			counted[f.current.Bare.ID], f.countsShared = true, true
+		}
+	}
+}
+
+// place names where the Services are.
+func (o StatusOptions) place() string {
+	if o.Namespace == "" {
+		return "the cluster"
+	}
+	return "namespace " + o.Namespace
+}
+
+// readCloud reads what the project has. What belongs to no Service is only read if everything is shown.
+func (s Source) readCloud(ctx context.Context, everything bool) (c cloud, err error) {
+	if everything {
+		// Ports are read first, so that a port that is created meanwhile does not count as left behind.
+		if c.ports, err = s.Neutron.VIPPorts(ctx); err != nil {
+			return c, err
+		}
+	}
+	if c.loadBalancers, err = s.Octavia.Listed(ctx); err != nil {
+		return c, err
+	}
+	for _, l := range c.loadBalancers {
+		c.LoadBalancers = append(c.LoadBalancers, octavia.Head{ID: l.Bare.ID, ProvisioningStatus: l.Bare.ProvisioningStatus, VIPPortID: l.Bare.VIP.PortID, Tags: l.Bare.Tags})
+	}
+	if c.FloatingIPs, err = s.Neutron.FloatingIPs(ctx); err != nil || !everything {
+		return c, err
+	}
+	if c.SecurityGroups, err = s.SecurityGroups(ctx); err != nil {
+		return c, err
+	}
+	c.Certificates, err = s.Barbican.Stored(ctx, s.ClusterUID)
+	return c, err
+}
+
+// leftPorts returns the VIP ports of load balancers that do not exist.
+func (c cloud) leftPorts() []orphan.Object {
+	left := []orphan.Object{}
+	for _, port := range c.ports {
+		used := slices.ContainsFunc(c.loadBalancers, func(l octavia.Listed) bool {
+			return l.Bare.ID == port.LoadBalancerID || l.Bare.VIP.PortID == port.ID
+		})
+		if !used && port.LoadBalancerID != "" {
+			left = append(left, orphan.Object{Kind: "port", ID: port.ID, Name: port.Name})
+		}
+	}
+	return left
+}
+
+// read reads what the lists do not show: the status trees, if parts are shown, and plans, if drift is. What cannot be read is
+// noted for each Service.
+func (s Source) read(ctx context.Context, found []holding, c cloud, o StatusOptions) {
+	lists := survey.NewLists(s.Octavia, c.loadBalancers, c.FloatingIPs)
+	trees := sharedTrees{octavia: s.Octavia, read: map[string]func() (octavia.Tree, error){}}
+	var reads errgroup.Group
+	reads.SetLimit(statusReadsAtOnce)
+	for i := range found {
+		f := &found[i]
+		reads.Go(func() error {
+			ctx := openstack.WithRequestID(ctx, openstack.NewRequestID())
+			if o.Parts && f.current != nil {
+				tree, err := trees.get(ctx, f.current.Bare.ID)
+				f.tree, f.treeErr = &tree, err
+			}
+			if !o.NoDrift {
+				f.plan, _, f.planErr = s.Planner.PlanListed(ctx, f.service, lists)
+			}
+			return nil
+		})
+	}
+	_ = reads.Wait() // all errors are in found
+}
+
+// sharedTrees reads each status tree once, for all Services that share the load balancer.
+type sharedTrees struct {
+	octavia *octavia.Client
+	mu      sync.Mutex
+	read    map[string]func() (octavia.Tree, error)
+}
+
+func (t *sharedTrees) get(ctx context.Context, id string) (octavia.Tree, error) {
+	t.mu.Lock()
+	read := t.read[id]
+	if read == nil {
+		read = sync.OnceValues(func() (octavia.Tree, error) { return t.octavia.Tree(ctx, id) })
+		t.read[id] = read
+	}
+	t.mu.Unlock()
+	return read()
+}

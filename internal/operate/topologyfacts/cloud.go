@@ -1,0 +1,64 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package topologyfacts
+
+import (
+	"sync"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+)
+
+// Cloud passes the connection to OpenStack on to a Watcher, which may run before there is one.
+type Cloud struct {
+	// changed has an element if the connection was made, or fails for another reason, and no Watcher knows yet.
+	changed chan struct{}
+
+	mu      sync.Mutex
+	planner *planner.Planner
+	failure error
+	since   time.Time
+}
+
+// NewCloud returns a Cloud that is not connected.
+func NewCloud() *Cloud { return &Cloud{changed: make(chan struct{}, 1)} }
+
+// Connected gives the Watcher what makes the plans. Its Reader is replaced by one with a cache, and its Secrets by a reader
+// that reads none.
+func (c *Cloud) Connected(p *planner.Planner) {
+	p.Secrets = withoutSecrets{p.Secrets}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.planner, c.failure = p, nil
+	c.signal()
+}
+
+// Failed says why there is no connection. It may be called again and again.
+func (c *Cloud) Failed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure != nil && openstack.Reason(c.failure) == openstack.Reason(err) {
+		return
+	}
+	if c.failure == nil {
+		c.since = time.Now()
+	}
+	c.failure = err
+	c.signal()
+}
+
+func (c *Cloud) signal() {
+	select {
+	case c.changed <- struct{}{}:
+	default: // a Watcher will see it
+	}
+}
+
+// current returns the planner, or nil, since when there is none, and why. Both are nil while the first attempt lasts.
+func (c *Cloud) current() (_ *planner.Planner, since time.Time, failure error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.planner, c.since, c.failure
+}

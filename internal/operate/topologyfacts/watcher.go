@@ -1,0 +1,282 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package topologyfacts reads the facts of the topology, again and again, for the page of `kube-octavia ui`: Services,
+// nodes, EndpointSlices and events from watches, load balancers from lists of the project, and what lists lack from a
+// few calls for single load balancers. It writes nothing, and reads no Secret.
+//
+// It may import planner and what that imports, and topology.
+package topologyfacts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/operate/report"
+	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+)
+
+// Options configure a Watcher.
+type Options struct {
+	// Policy says which Services are shown.
+	Policy claim.Policy
+	// Cloud has the planner once OpenStack is connected. Until then Services are shown without their load balancers.
+	Cloud *Cloud
+	// Login says where the login of the cloud is, for people, and LoginFollowed whether it is read again when it changes.
+	Login         string
+	LoginFollowed bool
+	// Cluster and Cache are for that cache. Explain says what to do about an error of the cluster.
+	Cluster *rest.Config
+	Cache   cache.Options
+	Explain func(error) error
+	// Interval is the time between two readings of the lists.
+	Interval time.Duration
+	Logger   logr.Logger
+}
+
+// Limits of the calls for single load balancers.
+const (
+	// batch is how many new or changed load balancers are read before the topology is published.
+	batch = 40
+	// parallel is how many are read at once.
+	parallel = 4
+	// mostStatuses is how many status trees are read after the lists, the oldest first.
+	mostStatuses = 10
+	// surveyInterval is the time between two searches for orphans, conflicts and left ports.
+	surveyInterval = time.Minute
+	// planAge is how old a plan may be if nothing has changed that it is known to depend on.
+	planAge = time.Minute
+	// settle is the time in which changes of the cluster are shown together.
+	settle = 250 * time.Millisecond
+)
+
+// The places that problems are of.
+const (
+	ofKubernetes = "Kubernetes"
+	ofOpenStack  = "OpenStack"
+)
+
+// Watcher reads the facts. Only one Watch may run at a time.
+type Watcher struct {
+	Options
+	// planner is nil until OpenStack is connected.
+	planner    *planner.Planner
+	lists      lists
+	survey     report.Survey
+	surveyedAt time.Time
+	// services, events and nothing (why there is no Service) are what the cluster had when it was read last. servicesAt is
+	// when it answered last.
+	services   []topology.ServiceFacts
+	events     map[types.UID][]corev1.Event
+	nothing    string
+	servicesAt time.Time
+	plans      map[types.NamespacedName]plan
+	// used are the load balancers of Services, by the last topology.
+	used     map[string]bool
+	problems map[string]topology.Problem
+	kube     *kube
+}
+
+// New returns a Watcher that reads nothing before Watch.
+func New(o Options) *Watcher {
+	return &Watcher{Options: o, lists: lists{details: map[string]detail{}}, plans: map[types.NamespacedName]plan{},
+		used: map[string]bool{}, problems: map[string]topology.Problem{}}
+}
+
+// Watch reads until the context ends, and publishes each topology. What it has read is used by the next Watch.
+func (w *Watcher) Watch(ctx context.Context, publish func(topology.Topology)) {
+	w.kube = newKube(w.Options)
+	defer w.kube.stop()
+	show := func() {
+		if ctx.Err() == nil {
+			publish(w.topology(ctx))
+		}
+	}
+	for first := true; ctx.Err() == nil; first = false {
+		w.readCluster(ctx)
+		w.connect()
+		if first && (w.planner == nil || !w.lists.readAt.IsZero()) {
+			show() // the cloud may take its time
+		}
+		if w.planner != nil {
+			w.noteUnlessEnded(ctx, ofOpenStack, w.read(ctx, show))
+		}
+		show()
+		w.wait(ctx, show)
+	}
+}
+
+// readCluster starts the watches of the cluster or, if they run, looks whether it answers.
+func (w *Watcher) readCluster(ctx context.Context) {
+	err := w.kube.start(ctx)
+	if err == nil {
+		w.servicesAt = time.Now()
+	}
+	w.noteUnlessEnded(ctx, ofKubernetes, err)
+}
+
+// connect takes the planner over when OpenStack is connected.
+func (w *Watcher) connect() {
+	// What was signalled until now is seen now. Otherwise the wait would end at once, and everything would be read twice.
+	select {
+	case <-w.Cloud.changed:
+	default:
+	}
+	var failure error
+	var since time.Time
+	w.planner, since, failure = w.Cloud.current()
+	if w.planner == nil {
+		w.note(ofOpenStack, failure, since)
+	} else if w.kube.synced {
+		w.planner.Reader = w.kube.reader
+	}
+}
+
+// read reads the lists and then the details. It publishes in between.
+func (w *Watcher) read(ctx context.Context, publish func()) error {
+	if err := w.readLists(ctx); err != nil {
+		return err
+	}
+	w.topology(ctx) // to know which load balancers are used
+	for {
+		left, err := w.readDetails(ctx)
+		if err != nil {
+			return err
+		}
+		if left == 0 {
+			break
+		}
+		publish()
+	}
+	if err := w.readStatuses(ctx); err != nil {
+		return err
+	}
+	return w.readSurvey(ctx)
+}
+
+func (w *Watcher) readLists(ctx context.Context) error {
+	balancers, err := w.planner.Octavia.Listed(ctx)
+	if err != nil {
+		return err
+	}
+	floating, err := w.planner.Neutron.FloatingIPs(ctx)
+	if err != nil {
+		return err
+	}
+	w.lists.readAt, w.lists.balancers, w.lists.floating = time.Now(), balancers, floating
+	for id := range w.lists.details {
+		if w.lists.find(id) == nil {
+			delete(w.lists.details, id)
+		}
+	}
+	return nil
+}
+
+func (w *Watcher) readSurvey(ctx context.Context) error {
+	if !w.kube.synced || time.Since(w.surveyedAt) < surveyInterval {
+		return nil
+	}
+	source := w.planner.Source()
+	source.Reader = w.planner.Secrets                                             // has no cache, and reads namespaces
+	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
+	if err != nil {
+		return err
+	}
+	w.survey, w.surveyedAt = found, time.Now()
+	return nil
+}
+
+// wait waits until the lists are to be read again, or OpenStack is connected or not. Meanwhile it publishes changes of the
+// cluster.
+func (w *Watcher) wait(ctx context.Context, publish func()) {
+	next := time.After(w.Interval)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next:
+			return
+		case <-w.Cloud.changed:
+			return
+		case <-w.kube.changed:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settle):
+			publish()
+		}
+	}
+}
+
+// noteUnlessEnded notes the error of a reading, unless the reading was ended: that is no problem of the cluster or the cloud.
+func (w *Watcher) noteUnlessEnded(ctx context.Context, of string, err error) {
+	if ctx.Err() == nil {
+		w.note(of, err, time.Now())
+	}
+}
+
+// note keeps what could not be read, and since when, or forgets it if err is nil.
+func (w *Watcher) note(of string, err error, since time.Time) {
+	if err == nil {
+		delete(w.problems, of)
+		return
+	}
+	p := topology.Problem{Of: of, Message: openstack.Reason(err), Action: w.action(of, err), Since: since}
+	if before, known := w.problems[of]; known {
+		p.Since = before.Since
+	} else {
+		w.Logger.Info("cannot read everything that the page shows", "of", of, "error", err.Error())
+	}
+	w.problems[of] = p
+}
+
+// action says what to do about a problem.
+func (w *Watcher) action(of string, err error) string {
+	const again = "It is tried again after each interval."
+	switch {
+	case of == ofKubernetes && apierrors.IsForbidden(err):
+		return "Give the user the right to list and watch services, nodes, endpointslices and events in all namespaces, and to get namespace kube-system. " + again
+	case of == ofKubernetes:
+		return again
+	}
+	switch openstack.Classify(err) {
+	case openstack.Unauthorized:
+		if w.LoginFollowed {
+			return fmt.Sprintf("Replace the credentials in %s. It is read again when it changes.", w.Login)
+		}
+		return fmt.Sprintf("Replace the credentials in %s, and start this command again.", w.Login)
+	case openstack.Invalid:
+		return "Check the roles and access rules of the credentials in " + w.Login + ". `kube-octavia doctor` says what is missing."
+	case openstack.Throttled:
+		return "The cloud limits the rate of calls. It is tried again; a longer --refresh-interval needs fewer calls."
+	}
+	return again + " If it persists, `kube-octavia doctor` checks the cloud."
+}
+
+// sortedProblems returns the problems in a stable order.
+func (w *Watcher) sortedProblems() []topology.Problem {
+	var all []topology.Problem
+	for _, p := range w.problems {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b topology.Problem) int { return slices.Compare([]string{a.Of}, []string{b.Of}) })
+	return all
+}
+
+// errNotSynced says which rights are missing.
+func errNotSynced(limit time.Duration) error {
+	return fmt.Errorf("the watches of Services, nodes, EndpointSlices and events did not begin within %v", limit)
+}

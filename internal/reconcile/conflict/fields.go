@@ -1,0 +1,108 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conflict
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// field is a field of a Service that only the controller writes.
+type field struct {
+	// name is for users. key is the field's key in managedFields; no other field has it.
+	name, key string
+	value     func(*corev1.Service) any
+}
+
+var ownAnnotations = []string{annotation.Managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed}
+
+var ownFields = allOwnFields()
+
+func allOwnFields() []field {
+	fields := []field{
+		{"status.loadBalancer", "f:loadBalancer", func(s *corev1.Service) any { return s.Status.LoadBalancer }},
+		{"finalizer " + claim.Finalizer, fmt.Sprintf("v:%q", claim.Finalizer), func(s *corev1.Service) any {
+			return controllerutil.ContainsFinalizer(s, claim.Finalizer)
+		}},
+	}
+	for _, key := range ownAnnotations {
+		fields = append(fields, field{"annotation " + key, "f:" + key, func(s *corev1.Service) any {
+			value, set := s.Annotations[key]
+			return []any{value, set}
+		}})
+	}
+	for _, kind := range status.Types {
+		fields = append(fields, field{"condition " + kind, fmt.Sprintf(`k:{"type":%q}`, kind), func(s *corev1.Service) any {
+			if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
+				return []any{c.Status, c.Reason, c.Message}
+			}
+			return nil
+		}})
+	}
+	return fields
+}
+
+// IsOwn reports whether only the controller writes the annotation.
+func IsOwn(annotationKey string) bool { return slices.Contains(ownAnnotations, annotationKey) }
+
+// ChangedFields returns the names of the own fields that differ between two states of a Service. That one of
+// them is from an API server that does not have the field ipMode is no difference: Kubernetes is being updated.
+func ChangedFields(before, after *corev1.Service) (names []string) {
+	before, after = asKeptBy(after, before), asKeptBy(before, after)
+	for _, f := range ownFields {
+		if !equality.Semantic.DeepEqual(f.value(before), f.value(after)) {
+			names = append(names, f.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// asKeptBy returns the Service with its addresses as the API server that has the other Service keeps them.
+func asKeptBy(other, service *corev1.Service) *corev1.Service {
+	kept := *service
+	kept.Status.LoadBalancer.Ingress = status.Kept(other.Status.LoadBalancer.Ingress, service.Status.LoadBalancer.Ingress)
+	return &kept
+}
+
+// values returns the values of all own fields.
+func values(service *corev1.Service) string {
+	var all []any
+	for _, f := range ownFields {
+		all = append(all, f.value(service))
+	}
+	text, _ := json.Marshal(all) // strings and booleans never fail
+	return string(text)
+}
+
+// LastWriter returns the field manager that last wrote to one of the named own fields, or "".
+func LastWriter(entries []metav1.ManagedFieldsEntry, names []string) string {
+	var last *metav1.ManagedFieldsEntry
+	for i, e := range entries {
+		wrote := slices.ContainsFunc(ownFields, func(f field) bool {
+			return slices.Contains(names, f.name) && strings.Contains(e.FieldsV1.GetRawString(), strconv.Quote(f.key))
+		})
+		if wrote && e.Time != nil && (last == nil || last.Time.Before(e.Time)) {
+			last = &entries[i]
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	return fmt.Sprintf("field manager %q at %s", last.Manager, last.Time.UTC().Format(time.RFC3339))
+}

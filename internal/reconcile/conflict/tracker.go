@@ -1,0 +1,189 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conflict
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
+)
+
+// Options configure a Tracker.
+type Options struct {
+	Timing  timing.Delays
+	Now     func() time.Time
+	Metrics *metrics.Metrics
+	Logger  logr.Logger
+}
+
+// Tracker has the State of each Service. It is safe for concurrent use.
+type Tracker struct {
+	Options
+	mu     sync.Mutex
+	states map[types.NamespacedName]State
+}
+
+// New returns a Tracker.
+func New(o Options) *Tracker {
+	o.Metrics.Contested.Set(0)
+	return &Tracker{Options: o, states: map[types.NamespacedName]State{}}
+}
+
+// ownWrite has the values of the own fields after a write of the controller: as they were sent, and as an API
+// server that does not have the field ipMode keeps them.
+type ownWrite struct{ sent, withoutIPMode string }
+
+func newOwnWrite(service *corev1.Service) ownWrite {
+	kept := *service
+	kept.Status.LoadBalancer.Ingress = status.WithoutIPMode(service.Status.LoadBalancer.Ingress)
+	return ownWrite{values(service), values(&kept)}
+}
+
+// mostPending limits the pending writes of a Service: a write that changes nothing never comes
+// back.
+const mostPending = 8
+
+// Track makes a write of the controller. Made recognises a write to a Service when it comes back
+// as an event, also if its answer was lost.
+func (t *Tracker) Track(object client.Object, write func() error) error {
+	service, ok := object.(*corev1.Service)
+	if !ok {
+		return write()
+	}
+	written := newOwnWrite(service)
+	t.update(service, func(s *State) {
+		s.pending = append(slices.Clone(s.pending[max(len(s.pending)-mostPending+1, 0):]), written)
+	})
+	err := write()
+	if rejected := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err); rejected {
+		t.update(service, func(s *State) {
+			if i := slices.Index(s.pending, written); i >= 0 {
+				s.pending = slices.Delete(slices.Clone(s.pending), i, i+1)
+			}
+		})
+	}
+	return err
+}
+
+// Made reports whether the controller made the write after which the Service has its present own
+// fields. Events arrive in the order of the writes, so earlier writes are no longer pending.
+func (t *Tracker) Made(service *corev1.Service) (made bool) {
+	now := values(service)
+	t.update(service, func(s *State) {
+		i := slices.IndexFunc(s.pending, func(w ownWrite) bool { return w.sent == now || w.withoutIPMode == now })
+		made, s.pending = i >= 0, s.pending[i+1:]
+	})
+	return made
+}
+
+// Wrote notes writes of another client that were detected together, all on the Service or all
+// in the cloud.
+func (t *Tracker) Wrote(service *corev1.Service, writes ...Write) {
+	t.update(service, func(s *State) {
+		if s.Stopped || len(writes) == 0 {
+			return
+		}
+		where, texts := "cloud", []string{}
+		for _, w := range writes {
+			if texts = append(texts, w.Texts...); w.Kind == OnService {
+				where = "kubernetes"
+			}
+		}
+		log := t.Logger.WithValues("service", client.ObjectKeyFromObject(service).String())
+		log.Info("another client changed the Service or its cloud objects", "where", where, "what", texts)
+		t.Metrics.ForeignWrites.WithLabelValues(where).Inc()
+		if *s = s.wrote(writes, t.Now(), t.Timing); s.Stopped {
+			log.Info("another controller keeps changing the Service or its cloud objects; stopped working on it", "for", s.Wait(t.Now()).String())
+		}
+	})
+}
+
+// Changed notes that a user changed the Service.
+func (t *Tracker) Changed(service *corev1.Service) {
+	t.update(service, func(s *State) { *s = s.changed(t.Timing) })
+}
+
+// Resume resumes work on the Service if its stop is over, and reports whether it did. It
+// also returns, once and after the backoff, the fields that were overwritten.
+func (t *Tracker) Resume(service *corev1.Service) (resumed bool, overwritten []string) {
+	t.update(service, func(s *State) {
+		stopped := s.Stopped
+		*s = s.resumed(t.Now())
+		resumed = stopped && !s.Stopped
+		if !s.Stopped && s.Until.Before(t.Now()) {
+			overwritten, s.unreported = s.unreported, nil
+		}
+	})
+	return resumed, overwritten
+}
+
+// State returns the state of the Service.
+func (t *Tracker) State(service *corev1.Service) State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state(service)
+}
+
+// state returns an empty State for a Service whose predecessor had the same name.
+func (t *Tracker) state(service *corev1.Service) State {
+	if s := t.states[client.ObjectKeyFromObject(service)]; s.uid == service.UID {
+		return s
+	}
+	return State{uid: service.UID}
+}
+
+// Reported notes that the Service's condition says that work has stopped.
+func (t *Tracker) Reported(service *corev1.Service) {
+	t.update(service, func(s *State) { s.Reported = true })
+}
+
+// MayRestore reports whether the finalizer may be restored during a stop: not more often than
+// the longest backoff.
+func (t *Tracker) MayRestore(service *corev1.Service) (may bool) {
+	t.update(service, func(s *State) {
+		if may = t.Now().Sub(s.restored) >= t.Timing.ConflictWait.Last; may {
+			s.restored = t.Now()
+		}
+	})
+	return may
+}
+
+// Forget forgets a Service that was deleted or is no longer served.
+func (t *Tracker) Forget(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.set(key, State{})
+}
+
+func (t *Tracker) update(service *corev1.Service, change func(*State)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.state(service)
+	change(&s)
+	t.set(client.ObjectKeyFromObject(service), s)
+}
+
+// set stores the state, unless it is empty.
+func (t *Tracker) set(key types.NamespacedName, s State) {
+	if t.states[key] = s; len(s.pending) == 0 && len(s.writes) == 0 && s.stops == 0 {
+		delete(t.states, key)
+	}
+	stopped := 0
+	for _, s := range t.states {
+		if s.Stopped {
+			stopped++
+		}
+	}
+	t.Metrics.Contested.Set(float64(stopped))
+}

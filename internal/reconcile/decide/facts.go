@@ -1,0 +1,106 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package decide decides what to do for a Service. Decide is a pure function from facts (the
+// desired state, the state of the cloud, memory, the time) to a decision. The controller,
+// `kube-octavia plan`, `migrate` and observe mode all use it. If a decision depends on
+// something that was not read yet, it returns a Need: the caller provides that and decides
+// again.
+//
+// The package does no I/O. It may import memory, status, build, diff and what these import.
+package decide
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
+)
+
+// Facts is everything on which a decision about one Service depends.
+type Facts struct {
+	Now          time.Time
+	Timing       timing.Delays
+	Config       config.LoadBalancer
+	Capabilities lb.Capabilities
+	// Login is the login in use, if the Service terminates TLS.
+	Login   Login
+	Service *corev1.Service
+	// Serves reports whether the Service should have a load balancer. If not, everything that
+	// it has in the cloud is deleted.
+	Serves  bool
+	Desired Desired
+	Record  memory.Record
+	// FromMemory reports whether the state of the cloud was known before this pass.
+	FromMemory bool
+	// Provided lists the needs that were met in this pass.
+	Provided []Need
+	// FailoverRefused says why the cloud refuses to fail over load balancers of this
+	// provider, or is empty.
+	FailoverRefused string
+	// MissingNodeRules says what the nodes' security group does not allow yet, or is empty.
+	MissingNodeRules string
+	// RequestedAddresses are the addresses and ids of floating IPs that other Services request.
+	RequestedAddresses []string
+	// AbandonedFloatingIPs are the ids of those with the requested address that were created for Services of this cluster
+	// which do not exist any more.
+	AbandonedFloatingIPs []string
+	// RequestID identifies the pass in the logs of OpenStack.
+	RequestID string
+	// Preview decides as if all delays were over.
+	Preview bool
+
+	owner lb.Owner
+}
+
+// ForOwner returns the facts with the identity of the Service in the cloud.
+func (f Facts) ForOwner(o lb.Owner) Facts {
+	f.owner = o
+	return f
+}
+
+// Owner returns the identity of the Service in the cloud.
+func (f Facts) Owner() lb.Owner {
+	o := f.owner
+	o.Sharer = f.observed().Sharer
+	return o
+}
+
+func (f Facts) observed() lb.Observed { return f.Record.Cloud.Observed }
+
+func (f Facts) loadBalancer() *lb.LoadBalancer { return f.observed().LoadBalancer }
+
+func (f Facts) provided(n Need) bool { return slices.Contains(f.Provided, n) }
+
+func (f Facts) options() annotation.Options {
+	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
+	return options
+}
+
+// Desired is the desired state of a Service, as far as it was built.
+type Desired struct {
+	// Built is for the existing load balancer, or for the one to create.
+	Built
+	// Predecessor is the input for the members of the predecessor; nil if there is none.
+	Predecessor *build.Input
+	// Replacement is built as if the Service had no load balancer; nil if not needed yet.
+	Replacement *Built
+	// Discarded reports whether one of two load balancers has just become a duplicate.
+	Discarded bool
+}
+
+// Built is an input of package build, and the result.
+type Built struct {
+	// Input is empty if it could not be gathered.
+	Input  build.Input
+	Wanted lb.Wanted
+	// Err says why nothing was built: a *build.Invalid, a *GroupWait, or the error of a call.
+	Err error
+}

@@ -1,0 +1,175 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/certificate"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
+)
+
+// namesCertificate reports whether the Service may terminate TLS.
+func namesCertificate(service *corev1.Service, c config.LoadBalancer) bool {
+	options, _ := annotation.Parse(service.Annotations, c)
+	return options.TLSContainer != "" || options.TLSSecret != "" || len(options.SNIContainers) > 0
+}
+
+// checkCertificates looks up the certificates that the load balancer does not use yet. Octavia
+// checks them too, but too late: the listener that a TLS listener replaces may be deleted by
+// then, and a rejected create leaves a VIP port behind.
+func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, observed lb.Observed) error {
+	if p.Config.ExternalContainers() {
+		return nil
+	}
+	var used []string
+	if observed.LoadBalancer != nil {
+		used = observed.LoadBalancer.CertificateRefs()
+	}
+	for _, text := range wanted.LoadBalancer.CertificateRefs() {
+		ref, ok := lb.ParseSecretRef(text)
+		if !ok || slices.Contains(used, text) {
+			continue // other settings of the operator made it, or it is not stored yet
+		}
+		if !p.Barbican.Available() {
+			return &build.Invalid{Reason: build.ReasonUnsupported, Message: fmt.Sprintf("certificate %s cannot be looked up: the cloud's service catalogue has no key-manager service (Barbican); "+
+				"if Octavia can read it anyway, set container-store = external in [LoadBalancer] of cloud.conf", text)}
+		}
+		err := p.Barbican.Check(ctx, ref)
+		switch openstack.Classify(err) {
+		case openstack.Gone, openstack.Invalid:
+			return &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+				"certificate %s cannot be used: %s; create it, or name another one", text, openstack.Reason(err))}
+		case "":
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// The Secret that a Service names is read in each pass, and there is one each
+// Timing.SecretInterval. A watch would be half a minute faster, but it needs the permission to
+// list and watch. If resourceNames were missing in such a role, it would expose all Secrets of
+// the namespace.
+
+// secretLimit is how long the API server may take to return a Secret.
+const secretLimit = 10 * time.Second
+
+// findCertificate reads the Secret that the Service names, and looks for its certificate in
+// Barbican. If the Secret cannot be read now, the certificate that was read before stays.
+func (p *Planner) findCertificate(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+	if options.TLSSecret == "" {
+		in.Certificate = build.SecretCertificate{}
+		return nil
+	}
+	if !p.Barbican.Available() {
+		return &build.Invalid{Reason: build.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
+			"the cloud's service catalogue has no key-manager service (Barbican)", annotation.TypedKey(in.Service.Annotations, annotation.TLSSecret))}
+	}
+	cert, err := p.ReadCertificate(ctx, in.Service, options.TLSSecret)
+	if _, refused := errors.AsType[*build.Invalid](err); err != nil && !refused && in.Certificate.Secret == options.TLSSecret {
+		return nil
+	}
+	in.Certificate = build.SecretCertificate{}
+	if err != nil {
+		return err
+	}
+	in.Certificate.Secret, in.Certificate.Name = options.TLSSecret, in.Owner.CertificateName(cert.Hash())
+	if err := cert.CheckDates(time.Now()); err != nil {
+		in.Certificate.Problem = fmt.Sprintf("the certificate in Secret %s: %v", options.TLSSecret, err)
+	}
+	found, err := p.Barbican.Find(ctx, in.Certificate.Name)
+	if err != nil {
+		return CertificateError(options.TLSSecret, err)
+	}
+	in.Certificate.Ref = chooseCertificate(found, observed.LoadBalancer)
+	return nil
+}
+
+// chooseCertificate returns the reference of one of several equal certificates: the one that
+// the load balancer uses, in the form that it uses. Barbican may have several addresses.
+func chooseCertificate(equal []lb.Certificate, l *lb.LoadBalancer) string {
+	if len(equal) == 0 {
+		return ""
+	}
+	if l != nil {
+		for _, cert := range equal {
+			if used := cert.RefIn(*l); used != "" {
+				return used
+			}
+		}
+	}
+	return equal[0].Ref
+}
+
+// CertificateError makes a rejection by Barbican a refusal of the Service.
+func CertificateError(secret string, err error) error {
+	if openstack.Classify(err) != openstack.Invalid {
+		return err
+	}
+	return &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+		"the certificate in Secret %s cannot be used: %s", secret, openstack.Reason(err))}
+}
+
+// ReadCertificate reads the Secret with the certificate of a Service, from the API server: a cache would list
+// all Secrets.
+func (p *Planner) ReadCertificate(ctx context.Context, service *corev1.Service, name string) (*certificate.Certificate, error) {
+	ctx, cancel := context.WithTimeout(ctx, secretLimit)
+	defer cancel()
+	var secret corev1.Secret
+	namespace := service.Namespace
+	switch err := p.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); {
+	case apierrors.IsForbidden(err):
+		return nil, &build.Invalid{Reason: build.ReasonSecretForbidden, Message: howToAllow(namespace, name, err)}
+	case apierrors.IsNotFound(err):
+		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+			"there is no Secret %s in namespace %s; create it, or change annotation %s", name, namespace, annotation.TypedKey(service.Annotations, annotation.TLSSecret))}
+	case err != nil:
+		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
+	}
+	cert, err := certificate.Read(secret.Type, secret.Data)
+	if err != nil {
+		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf("Secret %s %v", name, err)}
+	}
+	if !cert.HasName() {
+		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+			"Secret %s has a certificate in %s with neither a common name nor a DNS name, which Octavia does not take. Add one (spec.commonName or spec.dnsNames of cert-manager)",
+			name, corev1.TLSCertKey)}
+	}
+	if needed := lb.FeatureCertificatesWithoutCommonName; !cert.HasCommonName() && !p.Capabilities.Has(needed) {
+		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+			"Secret %s has a certificate in %s without a common name, which needs %s; this cloud has %s. Add one to the subject (spec.commonName of cert-manager)",
+			name, corev1.TLSCertKey, needed.Needs(), p.Capabilities.Lacking(needed))}
+	}
+	return cert, nil
+}
+
+// refusedUser finds the user in a refusal by the API server.
+var refusedUser = regexp.MustCompile(`User "([^"\s]+)"`)
+
+// howToAllow returns the commands that let the controller read this Secret and nothing else.
+func howToAllow(namespace, name string, refusal error) string {
+	user := "system:serviceaccount:kube-octavia:kube-octavia" // the name in deploy/
+	if m := refusedUser.FindStringSubmatch(refusal.Error()); m != nil {
+		user = m[1]
+	}
+	role := "kube-octavia-reads-" + name
+	return fmt.Sprintf("the controller has no permission to read Secret %[1]s in namespace %[2]s; an administrator can allow it by: "+
+		"kubectl -n %[2]s create role %[3]s --verb=get --resource=secrets --resource-name=%[1]s && "+
+		"kubectl -n %[2]s create rolebinding %[3]s --role=%[3]s --user=%[4]s", name, namespace, role, user)
+}

@@ -1,0 +1,92 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+func internal(s *corev1.Service) {
+	s.Annotations["service.beta.kubernetes.io/openstack-internal-load-balancer"] = "true"
+}
+
+func TestInternalServicesThatAFloatingIPWouldExposeAreNamed(t *testing.T) {
+	broken := func(s *corev1.Service) { s.Annotations[annotation.KeepFloatingIP] = "maybe" }
+	owner := member("web", 1, has("lb-1"))
+	was := func(address string) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = address }
+	}
+	const tag = "kube_service_kubernetes_default_"
+	for name, c := range map[string]struct {
+		web      func(*corev1.Service)
+		other    corev1.Service
+		tags     []string
+		floating bool
+		want     []string
+	}{
+		"internal":                              {other: member("api", 2, internal), tags: []string{tag + "api"}, want: []string{"default/api"}},
+		"external":                              {other: member("api", 2), tags: []string{tag + "api"}},
+		"invalid annotations":                   {other: member("api", 2, broken), tags: []string{tag + "api"}, want: []string{"default/api"}},
+		"internal, about to share":              {other: member("api", 2, internal, has("lb-1")), want: []string{"default/api"}},
+		"internal, refused":                     {other: member("api", 2, internal, has("lb-1"), refusedNow)},
+		"internal, id requested by a user":      {other: member("api", 2, internal, requests("lb-1"))},
+		"internal, another load balancer":       {other: member("api", 2, internal, has("lb-2"))},
+		"unknown, and the Service was internal": {web: was("10.0.0.9"), other: member("api", 2), tags: []string{tag + "x"}, want: []string{tag + "x"}},
+		"unknown, and the Service was external": {web: was("203.0.113.1"), other: member("api", 2), tags: []string{tag + "x"}},
+		"internal, and so is the Service":       {web: internal, other: member("api", 2, internal), tags: []string{tag + "api"}},
+		"internal, and there is a floating IP":  {other: member("api", 2, internal), tags: []string{tag + "api"}, floating: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := *owner.DeepCopy()
+			if c.web != nil {
+				c.web(&web)
+			}
+			p := cluster("", web, c.other)
+			p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
+			l := &lb.LoadBalancer{ID: "lb-1", Name: tag + "web", Tags: append(p.Owner(&web).Tags(), c.tags...), VIP: lb.VIP{Address: "10.0.0.9"}}
+			input := build.Input{Service: &web, Owner: p.Owner(&web), Found: l, Sharing: build.Sharing{FoundAddress: "10.0.0.9"}}
+			if c.floating {
+				input.FoundAddress = "203.0.113.1"
+			}
+			options, _ := annotation.Parse(web.Annotations, p.Config)
+			if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, input.WouldExpose); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestOwnerThatRequestsAFloatingIPIsDetected(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner, other func(*corev1.Service)
+		address      string
+		want         bool
+	}{
+		"external owner":       {func(*corev1.Service) {}, internal, "10.0.0.9", true},
+		"both internal":        {internal, internal, "10.0.0.9", false},
+		"both external":        {func(*corev1.Service) {}, func(*corev1.Service) {}, "10.0.0.9", false},
+		"it has a floating IP": {func(*corev1.Service) {}, internal, "203.0.113.1", false},
+	} {
+		owner, other := member("web", 1, c.owner), member("api", 2, c.other)
+		p := cluster("", owner, other)
+		p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
+		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.Owner(&owner).Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}
+		input := build.Input{Service: &other, Found: l, Sharing: build.Sharing{FoundAddress: c.address, Sharer: true}}
+		options, _ := annotation.Parse(other.Annotations, p.Config)
+		if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil || input.OwnerExternal != c.want {
+			t.Errorf("%s: %v, %v", name, input.OwnerExternal, err)
+		}
+	}
+}

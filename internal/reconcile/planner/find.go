@@ -1,0 +1,409 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/diff"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// search looks for what a Service has in the cloud.
+type search struct {
+	*Planner
+	service *corev1.Service
+	owner   lb.Owner
+	// before is what was remembered of the cloud before the search.
+	before memory.Cloud
+	// listed are the load balancers with the Service's name. They exist, even if a read of one answers 404.
+	listed []lb.LoadBalancer
+	// balancers and floating read the cloud, or show what the survey has read.
+	balancers balancerReader
+	floating  floatingReader
+	// byTag finds load balancers by a tag. It is nil if no lost trace of the Service has to be looked for.
+	byTag func(ctx context.Context, tag string) ([]lb.LoadBalancer, error)
+}
+
+type balancerReader interface {
+	FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error)
+	Get(ctx context.Context, id string) (lb.LoadBalancer, error)
+	Observe(ctx context.Context, l lb.LoadBalancer) (lb.LoadBalancer, error)
+}
+
+type floatingReader interface {
+	FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error)
+	FloatingIPsWithAddress(ctx context.Context, address string) ([]lb.FloatingIP, error)
+}
+
+// searchFor returns the search for what the Service has in the cloud.
+func (p *Planner) searchFor(f decide.Facts) search {
+	return search{Planner: p, service: f.Service, owner: f.Owner(), before: f.Record.Cloud, balancers: p.Octavia, floating: p.Neutron}
+}
+
+// read returns what the Service has in the cloud. Only load balancers that are ACTIVE are
+// read with their children: others cannot be changed, and are read again later.
+func (s search) read(ctx context.Context) (lb.Observed, error) {
+	o, err := s.find(ctx)
+	if err != nil {
+		return lb.Observed{}, err
+	}
+	l := o.LoadBalancer
+	if l == nil || l.ProvisioningStatus == lb.PendingDelete {
+		published, err := s.publishedFloatingIP(ctx)
+		o.FloatingIPs = join(o.FloatingIPs, published)
+		return o, err
+	}
+	if o.LoadBalancer, err = s.withChildren(ctx, l); err != nil {
+		return o, err
+	}
+	if o.Predecessor, err = s.withChildren(ctx, o.Predecessor); err != nil {
+		return o, err
+	}
+	if l.VIP.PortID != "" {
+		attached, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
+		if err != nil {
+			return o, err
+		}
+		o.FloatingIPs = join(o.FloatingIPs, attached)
+	}
+	if address := status.Published(s.service); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
+		// A replacement does not have the address of the old load balancer yet, or it was detached for another one.
+		published, err := s.publishedFloatingIP(ctx)
+		o.FloatingIPs = join(o.FloatingIPs, published)
+		return o, err
+	}
+	return o, nil
+}
+
+func (s search) withChildren(ctx context.Context, l *lb.LoadBalancer) (*lb.LoadBalancer, error) {
+	if l == nil || l.ProvisioningStatus != lb.Active {
+		return l, nil
+	}
+	tree, err := s.balancers.Observe(ctx, *l)
+	return &tree, err
+}
+
+// join returns all floating IPs of a and b, each once.
+func join(a, b []lb.FloatingIP) []lb.FloatingIP {
+	for _, f := range b {
+		if !slices.ContainsFunc(a, func(o lb.FloatingIP) bool { return o.ID == f.ID }) {
+			a = append(a, f)
+		}
+	}
+	return a
+}
+
+// publishedFloatingIP returns the floating IP with the address in the Service's status.
+func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error) {
+	address := status.Published(s.service)
+	if address == "" {
+		return nil, nil
+	}
+	found, err := s.floating.FloatingIPsWithAddress(ctx, address)
+	found = slices.Clone(found) // simultaneous readers get the same one
+	for i, f := range found {
+		if f.Description == lb.KuryrFloatingIP && f.PortID == "" {
+			found[i].KuryrVIP = s.owner.ClusterIP // its load balancer is gone
+		}
+	}
+	return found, err
+}
+
+// find returns the Service's load balancers without children. The name finds those that this
+// project and openstack-cloud-controller-manager create, even if the answer to the create was
+// lost. The id on the Service, and remembered ids, find renamed ones. If there are several,
+// their floating IPs are returned too.
+func (s search) find(ctx context.Context) (lb.Observed, error) {
+	own, listed, err := s.named(ctx, s.owner.LoadBalancerName())
+	if s.listed = listed; err == nil {
+		own, err = s.withRemembered(ctx, own)
+	}
+	if err != nil {
+		return lb.Observed{}, err
+	}
+	id := strings.TrimSpace(s.service.Annotations[annotation.LoadBalancerID])
+	if s.namesIDAndGroup(s.service) {
+		id = "" // the Service is refused for that
+	}
+	var copied string
+	if id != "" && !contains(own, id) {
+		found, shared, requested, err := s.annotated(ctx, id, len(own) > 0)
+		if shared != nil && !s.owner.Joined(*shared) {
+			// The id was changed: the Service is not moved while it has ports elsewhere.
+			if before, err := s.joinedBefore(ctx, id); before != nil || err != nil {
+				return lb.Observed{LoadBalancer: before, Sharer: before != nil}, err
+			}
+		}
+		if shared != nil || err != nil {
+			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil}, err
+		}
+		if own = append(own, found...); !requested {
+			id, copied = "", id
+		}
+	}
+	if len(own) == 0 && (!s.Serves(s.service) || hasAddressWithoutID(s.service)) {
+		if own, err = s.tagged(ctx); err != nil {
+			return lb.Observed{}, err
+		}
+	}
+	if len(own) == 0 {
+		if shared, err := s.findShared(ctx, id); shared != nil || err != nil {
+			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil, CopiedID: copied}, err
+		}
+		// Only a Service with an address can have a load balancer with the legacy name.
+		if status.Published(s.service) != "" {
+			if own, _, err = s.named(ctx, s.owner.LegacyName()); err != nil {
+				return lb.Observed{}, err
+			}
+		}
+		if len(own) == 0 && s.FromKuryr(s.service) {
+			if own, _, err = s.named(ctx, s.owner.KuryrName()); err != nil {
+				return lb.Observed{}, err
+			}
+		}
+	}
+	var floating []lb.FloatingIP
+	if len(own) > 1 {
+		for _, l := range own {
+			attached, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
+			if err != nil {
+				return lb.Observed{}, err
+			}
+			floating = append(floating, attached...)
+		}
+	}
+	o := choose(own, floating, id, s.owner)
+	o.CopiedID = copied
+	return o, nil
+}
+
+func contains(all []lb.LoadBalancer, id string) bool {
+	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool { return l.ID == id })
+}
+
+// named returns the load balancers with the name, and those of them that are the Service's own.
+func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalancer, err error) {
+	if all, err = s.balancers.FindByName(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	for _, l := range all {
+		if owns, err := s.owns(ctx, l); err != nil {
+			return nil, nil, err
+		} else if owns {
+			own = append(own, l)
+		}
+	}
+	for _, l := range all {
+		// The tag of a replacement says whose the replaced one is, also when another client has removed the tags of that.
+		replaced := slices.ContainsFunc(own, func(o lb.LoadBalancer) bool { return lb.Replaces(o.Tags) == l.ID })
+		if replaced && !contains(own, l.ID) && s.owner.Claims(l).Adopted {
+			own = append(own, l)
+		}
+	}
+	return own, all, nil
+}
+
+// hasAddressWithoutID reports whether a Service publishes where a load balancer is, and does not name it: usually another client
+// has removed the id.
+func hasAddressWithoutID(service *corev1.Service) bool {
+	published := status.Published(service) != "" || len(service.Status.LoadBalancer.Ingress) > 0
+	return published && strings.TrimSpace(service.Annotations[annotation.LoadBalancerID]) == ""
+}
+
+// tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one, and
+// removed the id from the Service.
+func (s search) tagged(ctx context.Context) ([]lb.LoadBalancer, error) {
+	if s.byTag == nil {
+		return nil, nil
+	}
+	all, err := s.byTag(ctx, s.owner.ServiceTag())
+	if err != nil {
+		return nil, err
+	}
+	var own []lb.LoadBalancer
+	for _, l := range all {
+		owns, err := s.owns(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		if owns {
+			own = append(own, l)
+		}
+	}
+	return own, nil
+}
+
+// HasTagged reports whether a load balancer has the name of the Service and its uid in the tags.
+func (p *Planner) HasTagged(ctx context.Context, f decide.Facts) (bool, error) {
+	owner := f.Owner()
+	all, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
+	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool {
+		return !p.ofAnotherProject(l) && slices.Contains(l.Tags, owner.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+	}), err
+}
+
+// withRemembered adds the Service's own load balancers that a sweep has found by their tags.
+func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb.LoadBalancer, error) {
+	for _, id := range s.before.Others {
+		if contains(own, id) {
+			continue
+		}
+		l, owns, err := s.getOwned(ctx, id)
+		switch class := openstack.Classify(err); {
+		case owns:
+			own = append(own, l)
+		case err != nil && class != openstack.Gone && class != openstack.Foreign:
+			return nil, err
+		}
+	}
+	return own, nil
+}
+
+// annotated returns the load balancer with the id on the Service: as own, or as shared if it
+// has another owner. If the Service has another one of its own, only an own one is returned. Requested is false if the id
+// was copied from another Service.
+func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb.LoadBalancer, shared *lb.LoadBalancer, requested bool, err error) {
+	l, owns, err := s.getOwned(ctx, id)
+	switch class := openstack.Classify(err); {
+	case owns:
+		return []lb.LoadBalancer{l}, nil, true, err
+	case (err == nil || class == openstack.Foreign || class == openstack.Gone && !contains(s.listed, id)) && s.copied(l):
+		return nil, nil, false, nil
+	case class == openstack.Gone && !contains(s.listed, id), class == openstack.Foreign && (hasOwn || !s.Serves(s.service) && !s.ofAnotherProject(l)):
+		return nil, nil, true, nil
+	case err != nil:
+		return nil, nil, true, err
+	case hasOwn:
+		return nil, nil, true, nil
+	case s.owner.Claims(l).Adopted:
+		// Possibly the Service's own: do not release the Service without it.
+		return nil, nil, true, s.refusal(id, fmt.Sprintf("the Service publishes no address of it, and it has no tag %s: add the tag if it belongs to this Service", s.owner.ServiceTag()))
+	}
+	shared, err = s.share(ctx, l)
+	return nil, shared, true, err
+}
+
+// copied reports whether the Service has the id of the load balancer because it was copied from another Service, with the
+// annotations that a controller wrote. If that Service only shared the load balancer, a person requested that, for the
+// copy too. Nothing is known of a load balancer of another project, or of one that is gone.
+func (s search) copied(l lb.LoadBalancer) bool {
+	original, uid := claim.Original(s.service), lb.ServiceUIDOf(l.Tags)
+	switch {
+	case !claim.Copied(s.service):
+		return false
+	case original == "" && !s.Serves(s.service):
+		return false // its status may be empty because its type was changed: do not release it without the load balancer
+	case annotation.Value(s.service.Annotations, annotation.LoadBalancerGroup) != "":
+		return true // a group is what a person requested
+	case original != "" && uid != "":
+		return original == uid
+	case slices.Contains(l.Tags, s.owner.LoadBalancerName()) && l.Name != s.owner.LoadBalancerName():
+		return false // openstack-cloud-controller-manager let the Service itself share it
+	}
+	return l.ID == "" || lb.MadeForAService(l)
+}
+
+// getOwned reads a load balancer, and reports whether it is the Service's own.
+func (s search) getOwned(ctx context.Context, id string) (l lb.LoadBalancer, owns bool, err error) {
+	if l, err = s.get(ctx, id); err == nil {
+		owns, err = s.owns(ctx, l)
+	}
+	return l, owns, err
+}
+
+// get reads a load balancer without its children. The error is of class Foreign if the id is
+// invalid or belongs to another project.
+func (s search) get(ctx context.Context, id string) (lb.LoadBalancer, error) {
+	if !openstack.IsID(id) {
+		return lb.LoadBalancer{}, s.refusal(id, "this is not an id")
+	}
+	l, err := s.balancers.Get(ctx, id)
+	var cloud *openstack.Error
+	forbidden := errors.As(err, &cloud) && cloud.Status == http.StatusForbidden
+	if forbidden || err == nil && s.ofAnotherProject(l) {
+		return l, s.refusal(id, "it belongs to another project")
+	}
+	return l, err
+}
+
+// ofAnotherProject reports whether the load balancer belongs to another project: some roles
+// can read those too.
+func (p *Planner) ofAnotherProject(l lb.LoadBalancer) bool {
+	return l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID()
+}
+
+// refusal is the error for a load balancer that the Service must not use.
+func (s search) refusal(id, why string) error {
+	source, key := "annotation "+annotation.LoadBalancerID, annotation.LoadBalancerID
+	if group := annotation.Value(s.service.Annotations, annotation.LoadBalancerGroup); group != "" {
+		source, key = fmt.Sprintf("group %q", group), annotation.TypedKey(s.service.Annotations, annotation.LoadBalancerGroup)
+	}
+	return openstack.NewForeign(fmt.Sprintf("use load balancer %s of %s", id, source),
+		fmt.Sprintf("%s; remove annotation %s to get a separate load balancer", why, key))
+}
+
+// owns reports whether the load balancer is the Service's own. If its tags do not show that,
+// its floating IPs may, or the tags of its listeners if another client removed its own.
+func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
+	untagged := s.owner.Claims(l).Adopted && s.Capabilities.Has(lb.FeatureTags)
+	if before := s.before.Observed.LoadBalancer; untagged && before != nil && l.ID == before.ID {
+		return true, nil // it was before, even if the status was cleared since
+	}
+	var floating []lb.FloatingIP
+	if untagged && l.VIP.PortID != "" {
+		var err error
+		if floating, err = s.floating.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
+			return false, err
+		}
+	}
+	owns := s.Owns(s.service, l, floating)
+	if owns || !untagged || !s.Claimed(s.service) {
+		return owns, nil
+	}
+	tree, err := s.balancers.Observe(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	return !diff.Shared(tree, s.owner) && slices.ContainsFunc(tree.Listeners, func(l lb.Listener) bool {
+		return slices.Contains(l.Tags, s.owner.ServiceTag())
+	}), nil
+}
+
+// Owns reports whether the load balancer is the Service's own, according to its tags or else
+// its name and description. Floating are floating IPs that may be attached to it. If Octavia
+// supports tags and there is no uid, as openstack-cloud-controller-manager leaves it, another
+// cluster may use the same name and description. Then the id on the Service must not be
+// another one, and the status must contain an address of the load balancer: people copy
+// annotations to another cluster, but not a status. Or the load balancer is at the ClusterIP.
+func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+	if p.ofAnotherProject(l) {
+		return false
+	}
+	claim := p.Owner(service).Claims(l)
+	if !claim.Ours || !claim.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
+		return claim.Ours
+	}
+	id := service.Annotations[annotation.LoadBalancerID]
+	if id != "" && id != l.ID {
+		return false
+	}
+	if id == "" && service.Annotations[annotation.Managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
+		return false // it had one of this controller, which is deleted
+	}
+	return p.Owner(service).MadeByKuryr(l) || publishes(service, l, floating)
+}

@@ -1,0 +1,132 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/diff"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// The first pass over a Service after a start uses what the survey has listed, if that is the plain
+// case: one ACTIVE load balancer of the Service alone. In all other cases the Service is read.
+
+// AwaitSurvey reports whether the first pass over a Service may read the cloud now: see
+// survey.Survey.Admit. Only a Service with a load balancer waits.
+func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func()) {
+	if p.Survey == nil || !firstPass(f) || f.Service.Annotations[annotation.LoadBalancerID] == "" || p.GroupOf(f.Service) != "" {
+		return func() {}
+	}
+	return p.Survey.Admit(client.ObjectKeyFromObject(f.Service), func() bool {
+		in, err := p.followInput(ctx, f.Service, lb.Observed{})
+		return err != nil || decide.Digest(in) != noteOn(f.Service).Digest
+	})
+}
+
+// firstPass reports whether nothing is remembered of what the Service has in the cloud.
+func firstPass(f decide.Facts) bool {
+	c := f.Record.Cloud
+	return f.Serves && c.Written.IsZero() && c.Unanswered.IsZero()
+}
+
+func noteOn(service *corev1.Service) survey.Note {
+	return survey.ParseNote(service.Annotations[annotation.Programmed])
+}
+
+// observeListed is Observe from the lists of the survey, and from what these lack. It returns false
+// if everything has to be read.
+func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Facts, bool, error) {
+	if p.Survey == nil {
+		return f, false, nil
+	}
+	lists := p.Survey.Take(client.ObjectKeyFromObject(f.Service))
+	if lists == nil {
+		return f, false, nil
+	}
+	f, done, err := p.observeIn(ctx, f, lists)
+	if done {
+		f.FromMemory = true // other clients may have changed it since it was listed
+	}
+	return f, done, err
+}
+
+// observeIn is observeListed for lists of the project.
+func (p *Planner) observeIn(ctx context.Context, f decide.Facts, lists *survey.Snapshot) (decide.Facts, bool, error) {
+	if !firstPass(f) || p.GroupOf(f.Service) != "" {
+		return f, false, nil
+	}
+	s := p.searchFor(f)
+	s.balancers, s.floating = lists, lists
+	found, err := s.read(ctx)
+	if err != nil || !p.plain(found, s.owner) || p.createMayBePending(f, found) {
+		return f, false, nil
+	}
+	wanted, err := p.wantedMembers(ctx, f, found)
+	if err != nil {
+		wanted = lb.Wanted{} // it is refused, or that cannot be told
+	}
+	note, listed := noteOn(f.Service), lists.Listed(found.LoadBalancer.ID)
+	reading := survey.Choose(note, wanted, listed)
+	full, err := p.withMembers(ctx, reading, listed, wanted)
+	if errors.Is(err, survey.ErrNotListed) || openstack.Classify(err) == openstack.Gone {
+		return f, false, nil // the lists lack it, or it was deleted since
+	} else if err != nil {
+		return f, false, err
+	}
+	found.LoadBalancer = &full
+	f.Record.Cloud = remember(f, found, false)
+	if reading != survey.All {
+		f.Record.Cloud.Stale = note.Unread
+	}
+	return f, true, nil
+}
+
+// withMembers reads the members of the listed load balancer, as far as that is necessary.
+func (p *Planner) withMembers(ctx context.Context, reading survey.Reading, l octavia.Listed, wanted lb.Wanted) (lb.LoadBalancer, error) {
+	switch reading {
+	case survey.Nothing:
+		return survey.WithWantedMembers(l, wanted)
+	case survey.Tree:
+		tree, err := p.Octavia.Tree(ctx, l.Bare.ID)
+		if err != nil {
+			return lb.LoadBalancer{}, err
+		}
+		return survey.WithTree(l, tree, wanted)
+	}
+	return p.Octavia.ReadMembers(ctx, l)
+}
+
+// plain reports whether the lists are enough to know what the Service has, except members.
+func (p *Planner) plain(o lb.Observed, owner lb.Owner) bool {
+	l := o.LoadBalancer
+	return l != nil && l.ProvisioningStatus == lb.Active && !o.Sharer && o.Predecessor == nil && len(o.Duplicates)+len(o.Unsettled) == 0 &&
+		!diff.Shared(*l, owner) && (p.Remembered == nil || len(p.Remembered.Users(l.ID)) == 0)
+}
+
+// wantedMembers returns what the Service wants, with the right members. The rest may differ from what
+// is built later.
+func (p *Planner) wantedMembers(ctx context.Context, f decide.Facts, o lb.Observed) (lb.Wanted, error) {
+	in, err := p.input(ctx, f.Service, o)
+	if err != nil {
+		return lb.Wanted{}, err
+	}
+	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
+	if err := errors.Join(p.memberCIDRs(ctx, &in, options, o), p.podSubnets(ctx, &in, options, o)); err != nil {
+		return lb.Wanted{}, err
+	}
+	// Members do not depend on certificates, and to find those takes calls.
+	in.Certificate.Secret, in.Certificate.Name = options.TLSSecret, options.TLSSecret
+	return build.Wanted(in)
+}

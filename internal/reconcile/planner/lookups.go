@@ -1,0 +1,283 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// vipSubnets determines the subnet of the VIP of a new load balancer.
+func (p *Planner) vipSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+	n := &in.Networks
+	vip, recorded := decide.RecordedVIP(in.Service)
+	switch {
+	case observed.LoadBalancer != nil:
+	case options.PortID != "":
+		subnet, err := p.subnetOfUnusedPort(ctx, options.PortID, in.Family())
+		if err != nil {
+			return err
+		}
+		n.VIPSubnetID, n.MemberSubnetID = subnet, cmp.Or(options.MemberSubnetID, subnet)
+	case recorded && vip.SubnetID != "":
+		n.VIPSubnetID, n.MemberSubnetID = vip.SubnetID, cmp.Or(options.MemberSubnetID, vip.SubnetID)
+	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
+		subnet, err := p.nodeSubnet(ctx, *in)
+		if err != nil {
+			return err
+		}
+		n.VIPSubnetID, n.MemberSubnetID = subnet, cmp.Or(n.MemberSubnetID, subnet)
+	}
+	return nil
+}
+
+// subnetOfUnusedPort returns the subnet of a port that a user names for the VIP. Octavia would
+// use the same port for a second load balancer without an error.
+func (p *Planner) subnetOfUnusedPort(ctx context.Context, id string, family corev1.IPFamily) (subnetID string, err error) {
+	subnetID, err = p.Neutron.SubnetOfPort(ctx, id, family == corev1.IPv4Protocol)
+	if err != nil {
+		return "", err
+	}
+	others, err := p.Octavia.FindByVIPPort(ctx, id)
+	if err == nil && len(others) > 0 {
+		err = openstack.NewForeign("use port "+id, fmt.Sprintf("load balancer %s already uses it; name an unused port", others[0].ID))
+	}
+	return subnetID, err
+}
+
+// nodeSubnet returns the subnet of the nodes' addresses: of the first node by name, or of
+// another one if that is not in this cloud.
+func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error) {
+	family := in.Family()
+	targets, _ := target.Nodes(in.Nodes, target.Choice{Family: family})
+	if len(targets) == 0 {
+		return "", &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			"no node has an address of family %s that determines the subnet of the VIP; set subnet-id in [LoadBalancer] of cloud.conf", family)}
+	}
+	var addresses []string
+	for _, t := range targets {
+		addresses = append(addresses, t.Address.String())
+	}
+	return p.Neutron.SubnetOfAddress(ctx, addresses...)
+}
+
+// subnetsOfFamilies determines the subnets of the VIPs, if that of cloud.conf may have another family: for Services with two
+// VIPs, or with IPv6.
+func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+	n := &in.Networks
+	one := len(in.Families()) == 1 && in.Config.AtClusterIP == nil
+	_, recorded := decide.RecordedVIP(in.Service)
+	switch {
+	case !in.WantsSubnets():
+		return nil
+	case one && (observed.LoadBalancer != nil || recorded):
+		return nil // one in place of a failed one is made where that was
+	case options.PortID != "":
+		return p.additionalSubnetOfPort(ctx, in, options.PortID, observed)
+	}
+	ipv4, ipv6, err := p.Neutron.SubnetsForVIPs(ctx, n.VIPNetworkID, n.VIPSubnetID, n.AdditionalSubnetID)
+	if err != nil || ipv4 == "" && ipv6 == "" {
+		return err // subnets that the project cannot see may exist: Octavia decides
+	}
+	for _, given := range []struct{ key, id string }{{annotation.SubnetID, n.VIPSubnetID}, {annotation.AdditionalSubnetID, n.AdditionalSubnetID}} {
+		if given.id != "" && given.id != ipv4 && given.id != ipv6 {
+			return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+				"subnet %s of annotation %s or of cloud.conf is in another network than the other VIP, or has the same family; name another subnet", given.id, annotation.TypedKey(in.Service.Annotations, given.key))}
+		}
+	}
+	first, second := ipv4, ipv6
+	if in.Family() == corev1.IPv6Protocol {
+		first, second = ipv6, ipv4
+	}
+	if first == "" {
+		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), annotation.TypedKey(in.Service.Annotations, annotation.NetworkID))}
+	}
+	if named := annotation.Value(in.Service.Annotations, annotation.SubnetID) != ""; named && one && options.SubnetID != first {
+		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf("annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet",
+			annotation.TypedKey(in.Service.Annotations, annotation.SubnetID), in.Family(), options.SubnetID, first, in.Family())}
+	}
+	n.VIPSubnetID, n.AdditionalSubnetID = first, second
+	n.MemberSubnetID = cmp.Or(options.MemberSubnetID, first)
+	return nil
+}
+
+// additionalSubnetOfPort determines the subnet of the second address of a port that a user
+// names for the VIP.
+func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *build.Input, id string, observed lb.Observed) error {
+	families := in.Families()
+	if len(families) < 2 || observed.LoadBalancer != nil {
+		return nil
+	}
+	subnet, err := p.Neutron.SubnetOfPort(ctx, id, families[1] == corev1.IPv4Protocol)
+	if openstack.Classify(err) == openstack.Invalid {
+		err = nil // the port has no address of that family
+	}
+	in.Networks.AdditionalSubnetID = subnet
+	return err
+}
+
+// requestedFloatingIP looks up the address of a floating IP that is requested by its id.
+func (p *Planner) requestedFloatingIP(ctx context.Context, in *build.Input, options annotation.Options, _ lb.Observed) error {
+	in.Networks.FloatingIPAddress = options.FloatingIP
+	if _, err := netip.ParseAddr(options.FloatingIP); options.FloatingIP == "" || err == nil {
+		return nil
+	}
+	address, err := p.Neutron.AddressOfFloatingIP(ctx, options.FloatingIP)
+	if openstack.Classify(err) == openstack.Gone {
+		return &build.Invalid{Reason: build.ReasonInvalidAddress, Message: fmt.Sprintf(
+			"annotation %s: the project has no floating IP with the id %s", annotation.TypedKey(in.Service.Annotations, annotation.FloatingIP), options.FloatingIP)}
+	}
+	in.Networks.FloatingIPAddress = address
+	return err
+}
+
+// vipSecurityGroups looks up the security groups that are requested for the VIP, by id or name.
+func (p *Planner) vipSecurityGroups(ctx context.Context, in *build.Input, options annotation.Options, _ lb.Observed) error {
+	if !in.Capabilities.Has(lb.FeatureVIPSecurityGroups) {
+		return nil // build refuses them
+	}
+	in.Networks.VIPSecurityGroupIDs = nil
+	for _, named := range options.VIPSecurityGroups {
+		id, err := p.Neutron.SecurityGroup(ctx, named)
+		var found *openstack.Error
+		if openstack.Classify(err) == openstack.Invalid && errors.As(err, &found) && found.Status == 0 {
+			return &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: fmt.Sprintf("annotation %s: %s",
+				annotation.TypedKey(in.Service.Annotations, annotation.VIPSecurityGroups), found.Message)}
+		}
+		if err != nil {
+			return err
+		}
+		in.Networks.VIPSecurityGroupIDs = append(in.Networks.VIPSecurityGroupIDs, id)
+	}
+	return nil
+}
+
+// floatingNetwork determines the network and the subnets for a new floating IP.
+func (p *Planner) floatingNetwork(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) (err error) {
+	n, l := &in.Networks, observed.LoadBalancer
+	if options.Internal || l != nil && decide.HasFloatingIP(*l, observed.FloatingIPs) || !slices.Contains(in.FamiliesToServe(options), corev1.IPv4Protocol) {
+		return nil
+	}
+	if n.FloatingNetworkID == "" {
+		vips := []lb.VIP{{SubnetID: n.VIPSubnetID, NetworkID: n.VIPNetworkID}, {SubnetID: n.AdditionalSubnetID}}
+		if n.FloatingNetworkID, err = p.Neutron.ExternalNetwork(ctx, vips...); err != nil {
+			return err
+		}
+	}
+	if len(n.FloatingSubnetIDs) > 0 || options.FloatingSubnets.Empty() {
+		return nil
+	}
+	n.FloatingSubnetIDs, err = p.Neutron.Subnets(ctx, n.FloatingNetworkID, options.FloatingSubnets)
+	if err == nil && len(n.FloatingSubnetIDs) == 0 {
+		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			"the project sees no subnet of external network %s with name %q and tags %q; change floating-subnet and floating-subnet-tags (annotations or cloud.conf), or name a subnet by floating-subnet-id",
+			n.FloatingNetworkID, options.FloatingSubnets.Name, options.FloatingSubnets.Tags)}
+	}
+	return err
+}
+
+// memberCIDRs looks up the addresses of the members' subnets, if a node has several addresses
+// to choose from.
+func (p *Planner) memberCIDRs(ctx context.Context, in *build.Input, _ annotation.Options, _ lb.Observed) (err error) {
+	n, families := &in.Networks, in.Families()
+	in.SubnetsUnknown = false // it was true only if this failed, which ended the lookups
+	lookUp := func(i int, subnetID string, cidr *netip.Prefix) {
+		if err == nil && i < len(families) && subnetID != "" && target.AnyChoice(in.Nodes, families[i]) {
+			*cidr, err = p.Neutron.CIDR(ctx, subnetID)
+			in.SubnetsUnknown = err != nil
+		}
+	}
+	lookUp(0, n.MemberSubnetID, &n.MemberCIDR)
+	lookUp(1, n.AdditionalSubnetID, &n.AdditionalCIDR)
+	return err
+}
+
+// How old the known subnets of Pods may be: usually, and if an endpoint is in none of them.
+const (
+	subnetsAge      = 10 * time.Minute
+	freshSubnetsAge = 10 * time.Second
+)
+
+// podSubnets looks up the subnets of Pods as members, and those of the nodes for Pods with hostNetwork. Subnets that were
+// added to a network are read when an endpoint is in none that is known.
+func (p *Planner) podSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+	in.Networks.PodSubnets = nil
+	if len(options.PodNetworkIDs) == 0 || !build.MayHavePods(*in, observed.LoadBalancer) {
+		return nil
+	}
+	for _, age := range []time.Duration{subnetsAge, freshSubnetsAge} {
+		all, err := p.readPodSubnets(ctx, in.Networks, options.PodNetworkIDs, age)
+		if err != nil {
+			in.SubnetsUnknown = true
+			return err
+		}
+		if in.Networks.PodSubnets = all; len(build.Unreachable(*in)) == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+func (p *Planner) readPodSubnets(ctx context.Context, n build.Networks, networkIDs []string, maxAge time.Duration) (all []lb.Subnet, err error) {
+	for _, id := range networkIDs {
+		found, err := p.Neutron.SubnetsOf(ctx, id, maxAge)
+		switch {
+		case openstack.Classify(err) == openstack.Invalid:
+			return nil, &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+				"the project sees no subnet of network %s; change pod-network-ids in cloud.conf, or share the network with the project", id)}
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	for _, id := range []string{n.MemberSubnetID, n.AdditionalSubnetID} {
+		if id == "" {
+			continue
+		}
+		cidr, err := p.Neutron.CIDR(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if cidr.IsValid() {
+			all = append(all, lb.Subnet{ID: id, CIDR: cidr})
+		}
+	}
+	return all, nil
+}
+
+// checkMonitors reports existing health monitors that cannot work, because nothing in their subnet can check members. In the
+// network of another project there may be a port for that which is not visible. Provider ovn may still be creating that of a PENDING
+// monitor.
+func (p *Planner) checkMonitors(ctx context.Context, in build.Input, observed lb.Observed, wanted *lb.Wanted) error {
+	subnet := in.Networks.MemberSubnetID
+	monitored := observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.Listeners, func(l lb.Listener) bool {
+		return l.Pool != nil && l.Pool.Monitor != nil && !l.Pool.Monitor.ProvisioningStatus.Pending()
+	})
+	if !monitored || subnet == "" {
+		return nil
+	}
+	if own, err := p.Neutron.OwnsSubnet(ctx, subnet); err != nil || !own {
+		return err
+	}
+	has, err := p.Neutron.HasProbePort(ctx, subnet)
+	if err == nil && !has {
+		wanted.Withheld = append(wanted.Withheld, build.MetadataPortMissing(subnet))
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/model/diff"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// remember returns what to remember of the cloud after a read. CreatePending reports whether a
+// create by an earlier controller may still produce a load balancer.
+func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Cloud {
+	c := f.Record.Cloud
+	if found.LoadBalancer != nil && c.Observed.LoadBalancer == nil {
+		c.Unanswered = time.Time{} // the create without an answer has produced it
+	}
+	if createPending || len(found.Unsettled) > 0 && c.Unanswered.IsZero() {
+		c.Unanswered = f.Now
+	}
+	c.Expected = expected(c, found)
+	if removed := c.Removed.Shown(f.Now, f.Timing.Late); len(removed) > 0 && found.LoadBalancer != nil {
+		rest := found.LoadBalancer.WithoutParts(removed)
+		found.LoadBalancer = &rest
+	} else if len(c.Removed.Parts) > 0 {
+		c.Expected, c.Removed = nil, memory.Removed{} // if it is still there, the provider failed, and no other client has added it
+	}
+	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
+	c.Stale = mayMissChange(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
+	c.Observed, c.Known, c.Confirmed, c.Written = found, complete, complete, f.Now
+	return c
+}
+
+// expected returns the state that was expected before the read: another client has made the
+// differences. It is nil if Octavia may have made them.
+func expected(c memory.Cloud, found lb.Observed) *lb.Observed {
+	l := c.Observed.LoadBalancer
+	switch now := found.LoadBalancer; {
+	case now != nil && now.ProvisioningStatus == lb.Error:
+		return nil
+	case c.Expected != nil || c.Written.IsZero() || l == nil:
+	case l.ProvisioningStatus == lb.Active || l.ProvisioningStatus == lb.PendingUpdate:
+		before := diff.Clone(c.Observed)
+		before.LoadBalancer.ProvisioningStatus = lb.Active
+		return &before
+	}
+	return c.Expected
+}
+
+// mayMissChange reports whether a change by another client after the read could be missed:
+// updated_at has whole seconds, and the second of the last change may not be over. That is so
+// if updated_at is new and recent, as far as clocks can be trusted.
+func mayMissChange(before, now *lb.LoadBalancer, at time.Time) bool {
+	if now == nil || before != nil && before.ID == now.ID && before.UpdatedAt == now.UpdatedAt {
+		return false
+	}
+	changed, err := time.Parse("2006-01-02T15:04:05", now.UpdatedAt)
+	return err != nil || at.Sub(changed) < 10*time.Minute
+}
+
+// createMayBePending reports, at the first read of a Service, whether an earlier controller may
+// have been killed during a create: the Service is claimed, and the id of its load balancer is
+// not on it. Octavia shows a new load balancer with a delay.
+func (p *Planner) createMayBePending(f decide.Facts, found lb.Observed) bool {
+	if !f.Record.Cloud.Written.IsZero() || !p.Claimed(f.Service) {
+		return false
+	}
+	known := found.LoadBalancer
+	if found.Predecessor != nil && known != nil && decide.Replaces(*known, *found.Predecessor) {
+		known = found.Predecessor // its replacement was found too
+	}
+	id := f.Service.Annotations[annotation.LoadBalancerID]
+	return id == "" || known != nil && known.ID != id
+}
+
+// compare compares the ACTIVE load balancer with its status tree, and takes ids and statuses
+// from it. If something differs, everything is read.
+func (p *Planner) compare(ctx context.Context, f decide.Facts) (decide.Facts, error) {
+	c := &f.Record.Cloud
+	l, old := *c.Observed.LoadBalancer, c.Observed.Predecessor
+	tree, err := p.Octavia.Tree(ctx, l.ID)
+	if err != nil {
+		c.Known = false
+		return f, err
+	}
+	confirmed, left, difference := octavia.Confirm(l, c.Removed.Shown(f.Now, f.Timing.Late), tree)
+	if difference == nil {
+		c.Observed.LoadBalancer, c.Confirmed, c.Removed = &confirmed, true, c.Removed.Left(left)
+		return f, nil
+	}
+	ctrl.LoggerFrom(ctx).Info("the load balancer differs from the expected state; reading everything", "loadBalancerID", l.ID, "difference", difference.Error())
+	c.Known = false
+	if f, err = p.Observe(ctx, f); err != nil {
+		return f, err
+	}
+	if now := f.Record.Cloud.Observed; now.LoadBalancer == nil || now.LoadBalancer.ID != l.ID || now.Predecessor != nil && old == nil {
+		f = p.BuildDesired(ctx, f) // it was built for another load balancer
+	}
+	return f, nil
+}
+
+// readAgain returns the floating IPs after those with the addresses were read again.
+func (p *Planner) readAgain(ctx context.Context, all []lb.FloatingIP, addresses ...string) ([]lb.FloatingIP, error) {
+	now := slices.DeleteFunc(slices.Clone(all), func(f lb.FloatingIP) bool { return slices.Contains(addresses, f.Address) })
+	for _, address := range addresses {
+		found, err := p.Neutron.FloatingIPsWithAddress(ctx, address)
+		if err != nil {
+			return all, err
+		}
+		now = append(now, lb.KeepKuryrVIPs(found, all)...)
+	}
+	return now, nil
+}
+
+// Provide reads or builds what a decision needs. It does not store certificates.
+func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Facts, err error) {
+	o := &f.Record.Cloud.Observed
+	switch d.Need {
+	case decide.NeedDesired:
+		f = p.desired(ctx, f)
+		f.Desired.Discarded = true
+	case decide.NeedReplacement:
+		replacement := p.build(ctx, f, lb.Observed{})
+		f.Desired.Replacement = &replacement
+	case decide.NeedRequestedFloatingIP:
+		if o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, d.Goal.Wanted.FloatingIP.Address); err == nil {
+			f.AbandonedFloatingIPs, err = p.abandoned(ctx, o.FloatingIPs)
+		}
+	case decide.NeedFloatingIPs:
+		var addresses []string
+		for _, floating := range o.FloatingIPs {
+			addresses = append(addresses, floating.Address)
+		}
+		o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, addresses...)
+	case decide.NeedRequestedAddresses:
+		f.RequestedAddresses, err = p.requestedElsewhere(ctx, f.Service)
+	case decide.NeedStatusTree:
+		return p.compare(ctx, f)
+	case decide.NeedPredecessor:
+		var old lb.LoadBalancer
+		if old, err = p.Octavia.Observe(ctx, *o.Predecessor); err == nil {
+			o.Predecessor = &old
+		}
+	}
+	return f, err
+}

@@ -1,0 +1,78 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/diff"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// Lists show what the project has in the cloud, in place of calls for one Service. What is missing
+// in them does not exist.
+type Lists interface {
+	balancerReader
+	floatingReader
+}
+
+// ListedPlan is the plan for a Service from Lists, and what the Service has in the cloud.
+type ListedPlan struct {
+	diff.Plan
+	Observed lb.Observed
+	// Drift is whether the operations undo changes by other clients of the cloud: the Service and its nodes or
+	// Pods request what the load balancer had when it was last confirmed.
+	Drift bool
+}
+
+// PlanFromLists is Plan from complete lists: it makes no call for what the Service has. If Secrets reads no Secrets, the
+// certificate that the load balancer uses counts as that of the Secret.
+func (p *Planner) PlanFromLists(ctx context.Context, service *corev1.Service, lists Lists) (ListedPlan, error) {
+	provide := func(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
+		if d.Need == decide.NeedFloatingIPs || d.Need == decide.NeedRequestedFloatingIP {
+			return f, nil // the list of them is complete
+		}
+		return p.Provide(ctx, f, d)
+	}
+	f, d, err := p.preview(ctx, service, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
+		f, found, err := p.search(ctx, f, lists)
+		f.Record.Certificate = p.usedCertificate(service, found)
+		return f, err
+	}, provide)
+	if err != nil {
+		return ListedPlan{Observed: f.Record.Cloud.Observed}, err
+	}
+	l := ListedPlan{Plan: withRefusals(d), Observed: d.Record.Cloud.Observed}
+	balancer := l.Observed.LoadBalancer
+	l.Drift = balancer != nil && balancer.ProvisioningStatus == lb.Active && len(d.Plan.Ops)+len(d.Held) > 0 &&
+		d.Goal.Digest != "" && d.Goal.Digest == noteOn(service).Digest
+	return l, nil
+}
+
+// search finds what the Service has in lists. What was found before an error is in the facts, too.
+func (p *Planner) search(ctx context.Context, f decide.Facts, lists Lists) (decide.Facts, lb.Observed, error) {
+	s := p.searchFor(f)
+	s.balancers, s.floating = lists, lists
+	found, err := s.read(ctx)
+	if err != nil {
+		f.Record.Cloud.Observed = found
+		return f, found, err
+	}
+	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
+	return f, found, nil
+}
+
+// usedCertificate returns the certificate that the load balancer uses for the Secret that the Service names.
+func (p *Planner) usedCertificate(service *corev1.Service, found lb.Observed) build.SecretCertificate {
+	options, _ := annotation.Parse(service.Annotations, p.Settings(service))
+	if options.TLSSecret == "" || found.LoadBalancer == nil || len(found.LoadBalancer.CertificateRefs()) == 0 {
+		return build.SecretCertificate{}
+	}
+	return build.SecretCertificate{Secret: options.TLSSecret, Certificate: lb.Certificate{Ref: found.LoadBalancer.CertificateRefs()[0]}}
+}

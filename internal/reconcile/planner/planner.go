@@ -1,0 +1,346 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package planner reads the facts for a decision about a Service, from OpenStack and
+// Kubernetes, and builds the desired state. It writes nothing. The controller and
+// `kube-octavia plan` share it.
+//
+// It may import decide and what that imports, claim, and the clients of OpenStack.
+package planner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
+)
+
+// Planner has the clients and settings that decisions about Services need.
+type Planner struct {
+	// Reader reads Services, Nodes and EndpointSlices.
+	Reader client.Reader
+	// Secrets reads single Secrets by name, and ServiceCIDRs. It has no cache: a cache would list all Secrets.
+	Secrets client.Reader
+	Octavia *octavia.Client
+	Neutron *neutron.Client
+	// Barbican may be nil, or not available.
+	Barbican *barbican.Client
+	// Login describes the login in use. Nil stands for one with which every release of Octavia reads certificates.
+	Login func() decide.Login
+	// Config holds the operator's settings for load balancers; ConfigOf has those for a Service.
+	Config       config.LoadBalancer
+	Capabilities lb.Capabilities
+	claim.Policy
+	// Adopt says what to do with Services of openstack-cloud-controller-manager; empty means
+	// claim.AdoptTag.
+	Adopt claim.Adoption
+	// Remembered is the memory of a controller, and Survey what it reads at its start; nil in a
+	// command.
+	Remembered Remembered
+	Survey     *survey.Survey
+
+	// Gates are the readiness gates of Pods; nil if the controller does not set them.
+	Gates Gates
+
+	// serial reports whether the cloud was seen to leave children of single-call creates
+	// unfinished.
+	serial atomic.Bool
+}
+
+// Remembered is what a controller remembers of Services that the cache may not show yet.
+type Remembered interface {
+	// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "".
+	LoadBalancerOf(types.NamespacedName) string
+	// MayAppear reports whether a create without an answer may still produce a load balancer.
+	MayAppear(types.NamespacedName) bool
+	// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next
+	// attempt is not due at the time.
+	CreateRejected(types.NamespacedName, time.Time) bool
+	// Users returns the Services that use the load balancer.
+	Users(id string) []types.NamespacedName
+}
+
+// Gates knows the readiness gates of Pods.
+type Gates interface {
+	// Gated returns the Pods that wait for a gate of the Service.
+	Gated(context.Context, *corev1.Service) (build.Gates, error)
+}
+
+// CreateSerially creates children one by one from now on, because the cloud leaves those of
+// single-call creates unfinished. It reports whether that is new.
+func (p *Planner) CreateSerially() (first bool) { return !p.serial.Swap(true) }
+
+// OnlyObserves reports whether nothing may be written for the Service because it was not
+// adopted. An adopted load balancer has two tags: a person who assigns it to a Service sets
+// only one of them. A shared one has neither.
+func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
+	adopted := p.Claimed(service)
+	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Capabilities.Has(lb.FeatureTags) {
+		adopted = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+	}
+	return p.Adopt == claim.AdoptObserve && !adopted
+}
+
+// Settings returns the operator's settings for the Service.
+func (p *Planner) Settings(service *corev1.Service) config.LoadBalancer {
+	return p.ConfigOf(service, p.Config)
+}
+
+// PodTargets reports whether the members of the Service are Pods.
+func (p *Planner) PodTargets(service *corev1.Service) bool {
+	return build.PodTargets(service, p.Settings(service))
+}
+
+// Facts returns what is known about a Service before anything is read.
+func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
+	owner := p.Owner(service)
+	record.OwnerUID = owner.ServiceUID
+	f := decide.Facts{
+		Now: now, Timing: t, Config: p.Settings(service), Capabilities: p.Capabilities,
+		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
+	}
+	if p.Login != nil && namesCertificate(service, f.Config) {
+		f.Login = p.Login()
+	}
+	return f.ForOwner(owner)
+}
+
+// Provider provides what a decision needs.
+type Provider func(context.Context, decide.Facts, decide.Decision) (decide.Facts, error)
+
+// Decide decides about the Service. Provide, which is p.Provide or calls it, provides what the
+// decision needs. If that fails, the decision is to write nothing.
+func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) (decide.Facts, decide.Decision, error) {
+	for {
+		d := decide.Decide(f)
+		f.Record = d.Record
+		if d.Need == "" {
+			d.Taking = f.TakingTraffic(d.Goal.Wanted)
+			return f, d, d.Goal.Err
+		}
+		f.Provided = append(f.Provided, d.Need)
+		var err error
+		if f, err = provide(ctx, f, d); err != nil {
+			d.Need, d.Record = "", f.Record
+			return f, d, errors.Join(d.Goal.Err, err)
+		}
+	}
+}
+
+// Observe reads what the Service has in the cloud, unless that is known. After a create
+// without an answer it reads again when Octavia must have finished it.
+func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, error) {
+	c := &f.Record.Cloud
+	if since := c.Unanswered; !since.IsZero() && f.Now.Sub(since) >= f.Timing.AnswerLimit {
+		c.Known, c.Unanswered = false, time.Time{}
+	}
+	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
+		c.Known = false // another Service of the group may have created it since
+	}
+	other, err := p.requestsOther(ctx, f)
+	if err != nil {
+		return f, err
+	}
+	if other {
+		c.Known = false
+	}
+	if c.Known {
+		return f, nil
+	}
+	if next, done, err := p.observeListed(ctx, f); done || err != nil {
+		return next, err
+	}
+	s := p.searchFor(f)
+	if (c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) || hasAddressWithoutID(f.Service)) && p.Capabilities.Has(lb.FeatureTags) {
+		// The previous controller may have been killed before the id was on the Service, or the id was removed since. A
+		// Service that leaves may have lost all annotations, and is not released without its load balancer. One that has an
+		// address gets no second load balancer.
+		s.byTag = p.Octavia.FindByTag
+	}
+	found, err := s.read(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
+	f.Record.Progress.Reached = lb.Fingerprint{}
+	if len(found.Unsettled)+len(found.Duplicates) == 0 && found.Predecessor == nil {
+		f.Record.Recovery.Discards.Count = 0
+	}
+	return f, nil
+}
+
+// BuildDesired builds the desired state. Before that, a predecessor becomes a duplicate if its
+// drain time is over.
+func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts {
+	if !f.Serves {
+		return f
+	}
+	var retired bool
+	f.Record, retired = decide.RetirePredecessor(f)
+	f = p.desired(ctx, f)
+	f.Desired.Discarded = retired
+	return f
+}
+
+func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
+	o := f.Record.Cloud.Observed
+	f.Desired = decide.Desired{Built: p.build(ctx, f, o)}
+	if o.Predecessor != nil && f.Desired.Input.Service != nil {
+		in, err := p.followInput(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
+		if err != nil {
+			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
+			return f
+		}
+		in.Refused, in.Certificate = f.Record.Refused.LeftOut(f.Now), f.Desired.Input.Certificate
+		f.Desired.Predecessor = &in
+	}
+	f.Record.Certificate = f.Desired.Input.Certificate
+	return f
+}
+
+// build gathers the input and builds the desired state for what was observed. If something has
+// to be created, it looks up what the settings leave open.
+func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) decide.Built {
+	in, err := p.input(ctx, f.Service, o)
+	if err != nil {
+		return decide.Built{Err: err}
+	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
+	// Octavia leaves the port of a VIP behind if it refuses a certificate of a load balancer that it creates.
+	tries := in.Found == nil && f.TriesCertificates()
+	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
+	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
+	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
+		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too
+		p.checkGroup,
+		p.vipSubnets,
+		p.subnetsOfFamilies,
+		p.checkServiceSubnet,
+		p.requestedFloatingIP,
+		p.vipSecurityGroups,
+		p.floatingNetwork,
+		p.memberCIDRs, p.podSubnets,
+		p.readExposure,
+		p.findCertificate,
+	} {
+		if err := lookUp(ctx, &in, options, o); err != nil {
+			return decide.Built{Input: in, Err: err}
+		}
+	}
+	wanted, err := build.Wanted(in)
+	if err == nil {
+		err = p.checkCertificates(ctx, wanted, o)
+	}
+	if err == nil {
+		err = p.awaitGroup(ctx, f.Service, o)
+	}
+	if err == nil && wanted.KeepMonitors {
+		err = p.checkMonitors(ctx, in, o, &wanted)
+	}
+	return decide.Built{Input: in, Wanted: wanted, Err: err}
+}
+
+// input gathers what the desired state depends on, except what has to be looked up in the
+// cloud.
+func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
+	in := build.Input{Service: service, Config: p.Settings(service), Capabilities: p.Capabilities, Owner: p.Owner(service)}
+	options, _ := annotation.Parse(service.Annotations, in.Config)
+	in.Networks = build.NetworksOf(options)
+	in.Capabilities.Provider = options.Provider
+	l := observed.LoadBalancer
+	failed := l != nil && l.ProvisioningStatus == lb.Error
+	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.serial.Load() || in.MayLoseAddress(options))
+	if !failed {
+		in.Found = l
+	}
+	in.Sharer, in.Owner.Sharer, in.FoundAddress = observed.Sharer, observed.Sharer, observed.Address()
+	if l != nil {
+		// The subnets and the provider of a load balancer cannot change. Of a failed one only
+		// the subnets matter.
+		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
+		if len(l.AdditionalVIPs) > 0 {
+			in.Networks.AdditionalSubnetID = l.AdditionalVIPs[0].SubnetID
+		}
+		if l.Provider != "" && !failed {
+			in.Capabilities.Provider = l.Provider
+		}
+	}
+	in.Networks.MemberSubnetID = cmp.Or(in.Networks.MemberSubnetID, in.Networks.VIPSubnetID)
+	var nodes corev1.NodeList
+	// Nothing writes to the nodes, and a copy of a thousand would cost more than the rest of the pass.
+	if err := p.Reader.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return in, fmt.Errorf("list nodes: %w", err)
+	}
+	in.Nodes = nodes.Items
+	if p.Gates != nil {
+		var err error
+		if in.Gates, err = p.Gates.Gated(ctx, service); err != nil {
+			return in, err
+		}
+	}
+	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !build.MayHavePods(in, l) {
+		return in, nil
+	}
+	var err error
+	in.Slices, err = p.Endpoints(ctx, service)
+	return in, err
+}
+
+// Endpoints returns the EndpointSlices of the Service, of the cache. They must not be changed.
+func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]discoveryv1.EndpointSlice, error) {
+	var endpoints discoveryv1.EndpointSliceList
+	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
+	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list EndpointSlices: %w", err)
+	}
+	return endpoints.Items, nil
+}
+
+// followInput gathers what members depend on. If the subnets of Pods cannot be read, it lacks only these.
+func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
+	in, err := p.input(ctx, service, observed)
+	if err != nil {
+		return in, err
+	}
+	options, _ := annotation.Parse(service.Annotations, in.Config)
+	// Without the subnets, existing members stay as long as they are endpoints.
+	_ = p.podSubnets(ctx, &in, options, observed)
+	return in, nil
+}
+
+// PlanStopped plans for a Service on which work has stopped: only members follow the nodes.
+func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts, decide.Decision, error) {
+	o := f.Record.Cloud.Observed
+	d := decide.Decision{Action: decide.Converge, Record: f.Record}
+	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.MissesIDs(*o.LoadBalancer) {
+		return f, d, nil
+	}
+	in, err := p.followInput(ctx, f.Service, o)
+	if err != nil {
+		return f, d, err
+	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
+	f.Desired.Input = in
+	return f, decide.DecideStopped(f), nil
+}

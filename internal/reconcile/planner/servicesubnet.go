@@ -1,0 +1,33 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/servicesubnet"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot have it.
+func (p *Planner) checkServiceSubnet(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || p.WasAtClusterIP(in.Service) {
+		return nil
+	}
+	ranges, err := servicesubnet.Ranges(ctx, p.Secrets)
+	if err != nil {
+		return err
+	}
+	subnets := []string{in.Networks.VIPSubnetID, in.Networks.AdditionalSubnetID}
+	for i, family := range in.FamiliesToServe(options) {
+		if clusterIP, has := build.ClusterIPs(in.Service)[family]; has && subnets[i] != "" {
+			if err := servicesubnet.Check(ctx, p.Neutron, subnets[i], clusterIP, ranges, subnetsAge, freshSubnetsAge); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
+)
+
+// findShared returns the load balancer that the Service shares, if not the one with the id on
+// the Service: the one that it shared before, or that of its group.
+func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, error) {
+	if before, err := s.joinedBefore(ctx, id); before != nil || err != nil {
+		return before, err
+	}
+	if s.namesIDAndGroup(s.service) {
+		return nil, nil
+	}
+	group, err := s.Group(ctx, s.service)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range loadBalancersOf(group, s.knownLoadBalancer) {
+		if other == id {
+			continue // it is deleted
+		}
+		shared, err := s.shareByID(ctx, other)
+		if openstack.Classify(err) == openstack.Gone {
+			continue
+		}
+		return shared, err
+	}
+	return nil, nil
+}
+
+// requestsOther reports whether the load balancer that is remembered is one that the Service did not join, and does not
+// request any more: it was refused there, and since then its annotations were changed, or the owner left the group.
+func (p *Planner) requestsOther(ctx context.Context, f decide.Facts) (bool, error) {
+	o := f.Record.Cloud.Observed
+	if !o.Sharer || o.LoadBalancer == nil || f.Owner().Joined(*o.LoadBalancer) {
+		return false, nil
+	}
+	if p.GroupOf(f.Service) == "" {
+		return strings.TrimSpace(f.Service.Annotations[annotation.LoadBalancerID]) != o.LoadBalancer.ID, nil
+	}
+	group, err := p.Group(ctx, f.Service)
+	return !slices.Contains(loadBalancersOf(group, p.knownLoadBalancer), o.LoadBalancer.ID), err
+}
+
+// joinedBefore returns a load balancer of another owner on which the Service left its name, a
+// pool or a port, although the id on the Service is another one or was removed. It may be
+// remembered. If nothing is remembered, because a controller has just started, it is found by
+// the Service's name in its tags.
+func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, error) {
+	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id && s.owner.Joined(*l) {
+		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
+			return shared, err
+		}
+	}
+	if s.byTag == nil {
+		return nil, nil
+	}
+	tagged, err := s.byTag(ctx, s.owner.LoadBalancerName())
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range tagged {
+		if l.ID == id || s.ofAnotherProject(l) || s.owner.Claims(l).Ours {
+			continue
+		}
+		if has, err := s.hasTraces(ctx, l); has || err != nil {
+			return &l, err
+		}
+	}
+	return nil, nil
+}
+
+// shareByID returns the load balancer if the Service shares it or may share it, and nil if the
+// Service is not served and left nothing there. Otherwise the error is of class Foreign.
+func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, error) {
+	l, err := s.get(ctx, id)
+	switch {
+	case openstack.Classify(err) == openstack.Foreign && !s.Serves(s.service):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return s.share(ctx, l)
+}
+
+// share is like shareByID, for a load balancer of another owner in this project.
+func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer, error) {
+	if !s.Serves(s.service) {
+		has, err := s.hasTraces(ctx, l)
+		if !has {
+			return nil, err
+		}
+		return &l, err
+	}
+	if slices.Contains(l.Tags, s.owner.LoadBalancerName()) {
+		if has, err := s.hasPorts(ctx, l); has || err != nil {
+			return &l, err
+		}
+	}
+	why, err := s.sharingForbidden(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if why == "" {
+		return &l, nil
+	}
+	// Another client may have removed the tags of the load balancer while its owner is refused and does not repair them. The
+	// Service's own ports there prove that it joined.
+	tree, err := s.balancers.Observe(ctx, l)
+	switch {
+	case err != nil && openstack.Classify(err) != openstack.Gone: // a child may go while it is read; the load balancer is there
+		return nil, err
+	case err == nil && s.owner.TraceOn(tree) == lb.TraceOfUID:
+		return &l, nil
+	case l.Name == s.owner.LoadBalancerName() || l.Name == s.owner.LegacyName():
+		why = s.owner.Claims(l).Reason + "; " + why
+	}
+	return nil, s.refusal(l.ID, why)
+}
+
+// hasPorts reports whether a load balancer with the Service's name in its tags has ports of
+// the Service, not of one with the same name in another cluster. Listeners of this controller
+// have the Service's uid. Those of openstack-cloud-controller-manager have none; then the
+// status shows it. A load balancer without owner and listeners is deleted by the Service that
+// left last.
+func (s search) hasPorts(ctx context.Context, l lb.LoadBalancer) (bool, error) {
+	tree, err := s.balancers.Observe(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	for _, listener := range tree.Listeners {
+		if slices.Contains(listener.Tags, s.owner.ServiceTag()) {
+			return true, nil
+		}
+	}
+	if !s.owner.MayUse(l) {
+		return false, nil
+	}
+	if s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
+		return true, nil
+	}
+	return s.publishes(ctx, l)
+}
+
+// hasTraces reports whether the Service left anything on a load balancer of another owner: a
+// listener, a pool, or its name, which comes before the first pool and goes after the last one.
+func (s search) hasTraces(ctx context.Context, l lb.LoadBalancer) (bool, error) {
+	tree, err := s.balancers.Observe(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	switch s.owner.TraceOn(tree) {
+	case lb.TraceOfUID:
+		return true, nil
+	case lb.TraceOfName:
+		if s.Claimed(s.service) || s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
+			return true, nil
+		}
+	case lb.NoTrace:
+		return false, nil
+	}
+	return s.publishes(ctx, l)
+}
+
+// publishes reports whether the Service's status contains an address of the load balancer.
+func (s search) publishes(ctx context.Context, l lb.LoadBalancer) (bool, error) {
+	floating, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
+	return err == nil && publishes(s.service, l, floating), err
+}
+
+// publishes reports whether the Service's status contains an address of the load balancer.
+// Floating are floating IPs that may be attached to it.
+func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+	return slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool {
+		if i.Hostname != "" {
+			return service.Annotations[annotation.LoadBalancerID] != ""
+		}
+		return l.Has(i.IP) || slices.ContainsFunc(floating, func(f lb.FloatingIP) bool {
+			return f.PortID == l.VIP.PortID && f.Address == i.IP
+		})
+	})
+}
+
+// sharingForbidden says why the Service must not share the load balancer of another owner, or
+// returns "".
+func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
+	if s.InServiceSubnet(l.VIP.SubnetID) && !s.AtClusterIP(s.service) { // which is refused for its own ClusterIP
+		return "its VIP is the ClusterIP of another Service", nil
+	}
+	scope := s.Config.SharedScope
+	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, s.service.Namespace) {
+		return "", nil
+	}
+	var all corev1.ServiceList
+	if err := s.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("list Services: %w", err)
+	}
+	users := slices.DeleteFunc(all.Items, func(other corev1.Service) bool { return other.UID == s.service.UID || !s.uses(&other, l) })
+	inNamespace := slices.ContainsFunc(users, func(other corev1.Service) bool { return other.Namespace == s.service.Namespace })
+	const solution = "%s; to share it, tag it kube-octavia.share=%s in the cloud, or set shared-lb-scope = %s in [LoadBalancer] of cloud.conf"
+	switch {
+	case len(users) == 0:
+		return fmt.Sprintf(solution, "no Service of this cluster uses it", s.service.Namespace, config.ShareAny), nil
+	case scope == config.ShareInCluster || inNamespace:
+		return "", nil
+	}
+	return fmt.Sprintf(solution, "it belongs to a Service in another namespace", s.service.Namespace, config.ShareInCluster), nil
+}
+
+// uses reports whether the Service owns the load balancer or shares it, according to its tags.
+func (p *Planner) uses(s *corev1.Service, l lb.LoadBalancer) bool {
+	owner := p.Owner(s)
+	return slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID)) &&
+		(slices.Contains(l.Tags, owner.ServiceTag()) || slices.Contains(l.Tags, owner.LoadBalancerName()))
+}

@@ -1,0 +1,457 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/diff"
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// outcome is the result of the apply stage.
+type outcome struct {
+	decide.Outcome
+	// stopped is why the pass ended before there was anything to report, or nil.
+	stopped error
+	// began is the operation that Octavia has begun, or nil.
+	began diff.Op
+	// released is whether all cloud objects of the Service are deleted.
+	released bool
+	// groupLeft says why the Service still has a security group, and nothing else, or is "".
+	groupLeft string
+}
+
+// apply claims the Service, carries out the decision, and decides again if that may have
+// completed the desired state. Failure is why the decision is incomplete, or nil.
+func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decision, failure error) (decide.Facts, decide.Decision, outcome) {
+	o := outcome{Outcome: decide.Outcome{Failure: failure}}
+	if f.Preview {
+		return f, d, o
+	}
+	if d.LeftBehind {
+		r.noteLeftBehind(ctx, f)
+	}
+	r.require(f, d.Goal)
+	if f.Serves && (d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly) {
+		// A refused Service without cloud objects is not claimed: it can be deleted at any time.
+		if o.stopped = r.claim(ctx, f.Service, d.Record.Cloud.Observed); o.stopped != nil {
+			return f, d, o
+		}
+	}
+	before := d.Record.Refused
+	d.Record.Refused.Again, d.Record.Certificates.Again = false, false
+	d, wrote, err := r.carryOut(ctx, f, d)
+	for tries := 0; decide.RefusedInPart(d.Record) && wrote.octavia == nil && tries < mostRefusals; tries++ {
+		f, d, wrote, err = r.withoutRefused(ctx, f, d, wrote)
+	}
+	r.noteRefused(d, before)
+	o.Wrote, o.began = wrote.any, wrote.octavia
+	f.Record = d.Record
+	switch l := d.Record.Cloud.Observed.LoadBalancer; {
+	case !f.Serves && errors.Join(failure, err) == nil && decide.LeftUnseen(d, f.Owner()):
+		d.Record.Cloud.Known, d.Delay = false, timing.StaleRetry
+	case !f.Serves && errors.Join(failure, err) == nil:
+		o, err = r.releaseAll(ctx, f, d, o)
+	case err == nil && wrote.any && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
+		// Only Neutron was written, so there is nothing to wait for.
+		f, d, err = r.decideAgain(ctx, f, d)
+	}
+	o.Failure = errors.Join(failure, err, r.dropCertificates(ctx, f, d))
+	return f, d, o
+}
+
+// claim adds the finalizer, so that the Service exists until its load balancer is deleted, and
+// the mark by which the controller recognises its Services, whatever their type and class. It
+// is called before the first create. With the mark, what was copied from another Service would look like our own output,
+// so it goes in the same write.
+func (r *Reconciler) claim(ctx context.Context, service *corev1.Service, o lb.Observed) error {
+	if r.Claimed(service) {
+		return nil
+	}
+	return r.patch(ctx, service, "add the finalizer", func() {
+		if claim.Copied(service) {
+			ctrl.LoggerFrom(ctx).Info("the Service is a copy: what a controller wrote to the original is removed",
+				"original", claim.Original(service), "ignoredLoadBalancerID", o.CopiedID)
+			delete(service.Annotations, annotation.Programmed)
+			delete(service.Annotations, annotation.LoadBalancerAddress)
+			if claim.Original(service) != "" {
+				delete(service.Annotations, annotation.VIPAddress)
+			}
+			if o.CopiedID != "" && service.Annotations[annotation.LoadBalancerID] == o.CopiedID {
+				delete(service.Annotations, annotation.LoadBalancerID)
+			}
+		}
+		controllerutil.AddFinalizer(service, claim.Finalizer)
+		service.Annotations[annotation.Managed] = r.Mark(service)
+	})
+}
+
+// decideAgain decides once more, to find out whether the desired state is reached.
+func (r *Reconciler) decideAgain(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, decide.Decision, error) {
+	f.Now = r.Now()
+	f, next, err := r.Decide(ctx, f, r.provide)
+	next.Delay, next.Postponed = max(d.Delay, next.Delay), d.Postponed || next.Postponed
+	return f, next, err
+}
+
+// written is what a pass has written to the cloud.
+type written struct {
+	any bool
+	// octavia is the operation that Octavia has begun, or nil.
+	octavia diff.Op
+}
+
+// carryOut carries out the operations of the plan that decide.Sequence allows. A call that has
+// begun is completed even if the controller is stopped.
+func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Decision, wrote written, _ error) {
+	if wait := r.noteForeign(f, d); wait > 0 {
+		d.Delay = wait
+		return d, wrote, nil
+	}
+	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && (d.Goal.Wanted.FloatingIP == nil || f.Config.AtClusterIP != nil) {
+		if err := r.noteVIP(ctx, f.Service, l.VIP); err != nil {
+			return d, wrote, err
+		}
+	}
+	var failures []error
+	var sequence decide.Sequence
+	for ops := d.Plan.Ops; len(ops) > 0; {
+		op, ready := sequence.Ready(ops[0], d.Record.Cloud.Observed)
+		if ops = ops[1:]; !ready {
+			continue
+		} else if ctx.Err() != nil && sequence.MayStop() {
+			// The next controller does the rest. What was done is no failure and is published, above all the id of a new
+			// load balancer: without it, the deletion of the Service would wait for a create that may be in progress.
+			break
+		}
+		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
+		switch d = next; {
+		case decide.Rejected(op, d.Record.Cloud.Observed, err):
+			d.Delay = timing.StaleRetry
+		case err != nil:
+			failures = append(failures, err)
+		case op.Octavia():
+			wrote.any, wrote.octavia = true, op
+		default:
+			wrote.any = true
+		}
+		sequence = sequence.After(op, err)
+		if instead, ok := decide.Instead(op, d.Record.Cloud.Observed, err); ok {
+			ops = append([]diff.Op{instead}, ops...)
+		}
+	}
+	if err := errors.Join(failures...); d.Action == decide.FailOver && err != nil {
+		d, err = r.failoverRefused(ctx, f, d, err)
+		return d, wrote, err
+	}
+	return d, wrote, errors.Join(failures...)
+}
+
+// mostRefusals is how many times in a pass Octavia may refuse members or certificates before the rest waits for the next pass.
+const mostRefusals = 20
+
+// withoutRefused decides and carries out once more, without the members and certificates that Octavia has refused.
+func (r *Reconciler) withoutRefused(ctx context.Context, f decide.Facts, d decide.Decision, before written) (decide.Facts, decide.Decision, written, error) {
+	d.Record.Refused.Again, d.Record.Certificates.Again = false, false
+	f.Record, f.Now = d.Record, r.Now()
+	f = r.BuildDesired(ctx, f)
+	f, d, err := r.decideAgain(ctx, f, d)
+	if err != nil {
+		return f, d, before, err
+	}
+	d, wrote, err := r.carryOut(ctx, f, d)
+	f.Record, wrote.any = d.Record, wrote.any || before.any
+	return f, d, wrote, err
+}
+
+// noteRefused writes an event on each node whose member Octavia has refused, once for all Services: the controller has no
+// right to count events that repeat.
+func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers) {
+	for key, m := range d.Record.Refused.Single {
+		nodes := d.Goal.Input.Nodes
+		at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name })
+		if _, known := before.Single[key]; known || at < 0 {
+			continue
+		}
+		if _, told := r.refusedNodes.LoadOrStore(m.Name+" "+key.Address, true); told {
+			continue
+		}
+		r.Recorder.Eventf(&nodes[at], nil, corev1.EventTypeWarning, build.ReasonMemberRefused, "Reconcile", "%s", status.Note(fmt.Sprintf(
+			"Octavia refuses %s as the address of a member, so load balancers cannot send traffic to this node; other nodes are not affected. It said: %s", key.Address, m.Message)))
+	}
+}
+
+// mayDelete reads a load balancer before it is deleted, unless that was just done. It returns an
+// error if other Services have ports on it.
+func (r *Reconciler) mayDelete(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
+	end, deletes := op.(diff.DeleteLoadBalancer)
+	if !deletes {
+		return nil
+	}
+	if head := o.LoadBalancer; head != nil && head.ID == end.ID && head.ProvisioningStatus == lb.Active {
+		return nil
+	}
+	l, err := r.Octavia.Get(ctx, end.ID)
+	if err == nil {
+		l, err = r.Octavia.Observe(ctx, l)
+	}
+	switch {
+	case openstack.Classify(err) == openstack.Gone:
+		return nil
+	case err != nil:
+		return err
+	case diff.Shared(l, f.Owner()):
+		return openstack.NewForeign(fmt.Sprintf("delete load balancer %s, which is in %s", l.ID, l.ProvisioningStatus),
+			"another Service has ports on it; delete these first, or ask the cloud's operator to repair it")
+	}
+	return nil
+}
+
+// sameTags returns an error if the tags of an object have changed since the plan was made. It
+// reads them before two kinds of operations:
+//   - Tags are written that were not read in this pass, or that other Services write too.
+//     Octavia replaces all tags at once, so a tag that was set meanwhile would be lost.
+//   - A load balancer in use gets a floating IP: an internal Service may share it by now. That is read before the present one
+//     is detached for it, so that the Service is not left without an address.
+func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
+	l := o.LoadBalancer
+	switch {
+	case l == nil:
+		return nil
+	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && !f.Creates() && r.Capabilities.Has(lb.FeatureTags):
+	case !setsTags(op) || !f.FromMemory && !f.Owner().Sharer && !diff.Shared(*l, f.Owner()):
+		return nil
+	}
+	var now, before []string
+	if of, ok := op.(diff.SetTags); ok {
+		tags, err := r.Octavia.Tags(ctx, l.ID, of)
+		if err != nil {
+			return err
+		}
+		now, before = tags, tagsOf(*l, of.ID)
+	} else {
+		head, err := r.Octavia.Get(ctx, l.ID)
+		if err != nil {
+			return err
+		}
+		now, before = head.Tags, l.Tags
+	}
+	if slices.Equal(slices.Sorted(slices.Values(now)), slices.Sorted(slices.Values(before))) {
+		return nil
+	}
+	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed the tags meanwhile"}
+}
+
+// sameAccess returns an error if who may connect to the load balancer has changed since the plan was made. It reads that before
+// two kinds of operations, unless it was read in this pass:
+//   - Security groups come to a load balancer without any. Source ranges that another client has set meanwhile would do nothing.
+//   - Source ranges go because there are security groups. If another client has removed these, everybody could connect.
+func (r *Reconciler) sameAccess(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
+	known := o.LoadBalancer
+	if known == nil || !f.FromMemory {
+		return nil
+	}
+	set, ok := op.(diff.SetVIPSecurityGroups)
+	sets := ok && len(set.Groups) > 0 && len(known.VIPSecurityGroups) == 0
+	update, ok := op.(diff.UpdateListener)
+	clears := ok && update.AllowedCIDRs != nil && len(*update.AllowedCIDRs) == 0 && len(known.VIPSecurityGroups) > 0
+	if !sets && !clears {
+		return nil
+	}
+	now, err := r.Octavia.Get(ctx, known.ID)
+	if err == nil && sets {
+		now, err = r.Octavia.Observe(ctx, now)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !lb.SameVIPGroups(now.VIPSecurityGroups, known.VIPSecurityGroups), sets && now.RestrictsSourcesOfOthers(f.Owner()):
+		return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed meanwhile who may connect"}
+	}
+	return nil
+}
+
+// exposes reports whether the operation makes a load balancer reachable from outside, or is the first of two that do.
+func exposes(op diff.Op) bool {
+	switch op := op.(type) {
+	case diff.CreateFloatingIP:
+		return true
+	case diff.AssociateFloatingIP:
+		return op.Former == nil
+	case diff.DisassociateFloatingIP:
+		return op.For != ""
+	}
+	return false
+}
+
+// setsTags reports whether the operation sets the tags of an existing object.
+func setsTags(op diff.Op) bool {
+	update, ok := op.(diff.UpdateLoadBalancer)
+	_, child := op.(diff.SetTags)
+	_, groups := op.(diff.SetVIPSecurityGroups)
+	return child || groups || ok && update.Tags != nil
+}
+
+// tagsOf returns the tags of a listener or a pool of the load balancer.
+func tagsOf(l lb.LoadBalancer, id string) []string {
+	for _, listener := range l.Listeners {
+		switch {
+		case listener.ID == id:
+			return listener.Tags
+		case listener.Pool != nil && listener.Pool.ID == id:
+			return listener.Pool.Tags
+		}
+	}
+	for _, p := range l.DetachedPools {
+		if p.ID == id {
+			return p.Tags
+		}
+	}
+	return nil
+}
+
+// write carries out one operation and remembers its result.
+func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decision, op diff.Op) (decide.Decision, error) {
+	observed := d.Record.Cloud.Observed
+	if err := errors.Join(r.mayDelete(ctx, f, observed, op), r.sameTags(ctx, f, observed, op), r.sameAccess(ctx, f, observed, op)); err != nil {
+		switch openstack.Classify(err) {
+		case openstack.Foreign, openstack.Conflict:
+			d.Record.Cloud.Known = false
+		}
+		return d, err
+	}
+	if opened, closesFor := d.ClosesFor(f, op); closesFor {
+		if err := r.Octavia.CheckListener(ctx, opened); err != nil {
+			d.Record = decide.Applied(f, d, opened, diff.Created{}, err)
+			return d, err
+		}
+	}
+	_, creates := op.(diff.CreateLoadBalancer)
+	if creates && d.Action != decide.Replace || f.Serves && leavesOwn(op, observed, f.Owner()) {
+		missing := d.NamedButMissing(f, op)
+		if err := r.dropNote(ctx, f.Service); err != nil {
+			return d, err
+		}
+		if missing != "" {
+			e := status.NamedButMissing(missing)
+			r.Recorder.Eventf(f.Service, nil, e.Type, e.Reason, "Create", "%s", e.Message)
+		}
+	}
+	if err := r.withdraw(ctx, f, d, diff.Releases(op)); err != nil {
+		return d, err
+	}
+	carryOut := r.Neutron.Apply
+	if op.Octavia() {
+		carryOut = r.Octavia.Apply
+	}
+	began := r.Now()
+	made, err := carryOut(ctx, op)
+	f.Now = r.Now()
+	r.Metrics.Write(diff.Kind(op), err, f.Now.Sub(began))
+	log := ctrl.LoggerFrom(ctx).WithValues("op", diff.Kind(op))
+	if l := observed.LoadBalancer; l != nil {
+		log = log.WithValues("loadBalancerID", l.ID)
+	}
+	repairs := err == nil && d.RepairsDrift()
+	d.Record = decide.Applied(f, d, op, made, err)
+	if err != nil {
+		log.Info("operation failed", "what", op.String(), "class", openstack.Classify(err), "error", err.Error())
+		return d, err
+	}
+	log.Info(op.String(), "created", made.ID)
+	if repairs {
+		d.Delay = max(d.Delay, r.noteRepair(f.Service, op))
+	}
+	if _, ok := op.(diff.DeleteFloatingIP); ok {
+		r.freed()
+	}
+	if address := diff.Releases(op); address != "" {
+		r.wakeWaitingFor(ctx, f.Service, address, observed)
+	}
+	return d, nil
+}
+
+// wakeWaitingFor requests a pass over the other Services that request the floating IP that was released.
+func (r *Reconciler) wakeWaitingFor(ctx context.Context, service *corev1.Service, address string, before lb.Observed) {
+	id := ""
+	for _, f := range before.FloatingIPs {
+		if f.Address == address {
+			id = f.ID
+		}
+	}
+	waiting, err := r.WaitingFor(ctx, address, id)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that request a floating IP that was released", "address", address)
+	}
+	for _, key := range waiting {
+		if key != keyOf(service) {
+			r.Enqueue(key)
+		}
+	}
+}
+
+// leavesOwn reports whether the operation removes the Service's mark from its own load balancer,
+// which stays for others. From then on its id would be a request to share it.
+func leavesOwn(op diff.Op, observed lb.Observed, owner lb.Owner) bool {
+	update, ok := op.(diff.UpdateLoadBalancer)
+	return ok && update.Tags != nil && !slices.Contains(*update.Tags, owner.ServiceTag()) && slices.Contains(observed.LoadBalancer.Tags, owner.ServiceTag())
+}
+
+// noteRepair counts an operation that repaired a change of another client, and returns how long
+// to leave the Service alone because of the conflict.
+func (r *Reconciler) noteRepair(service *corev1.Service, op diff.Op) (wait time.Duration) {
+	r.Metrics.Repaired.WithLabelValues(diff.Object(op)).Inc()
+	if op.Octavia() {
+		return 0
+	}
+	r.conflicts.Wrote(service, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
+	if state := r.conflicts.State(service); state.Stopped {
+		return state.Wait(r.Now())
+	}
+	return 0
+}
+
+// noteForeign counts changes of another client in the cloud, and returns how long to wait before
+// they are repaired.
+func (r *Reconciler) noteForeign(f decide.Facts, d decide.Decision) (wait time.Duration) {
+	if len(d.Foreign) == 0 {
+		return 0
+	}
+	var writes []conflict.Write
+	for _, op := range d.Foreign {
+		writes = append(writes, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
+	}
+	r.conflicts.Wrote(f.Service, writes...)
+	return r.conflicts.State(f.Service).Wait(r.Now())
+}
+
+// noteLeftBehind reports that Octavia left children of the load balancer unfinished. If a
+// single-call create made them, load balancers are created step by step from now on.
+func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
+	l, log := f.Record.Cloud.Observed.LoadBalancer, ctrl.LoggerFrom(ctx)
+	r.Metrics.LeftBehind.Inc()
+	log.Info("Octavia left children of the load balancer unfinished; they are replaced or written again",
+		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Owner()))
+	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftBehindAtCreation(*l, f.Owner()) && r.CreateSerially() {
+		log.Info("this cloud leaves children of a single-call create unfinished; from now on load balancers are created step by step")
+	}
+}

@@ -1,0 +1,281 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/fairqueue"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+)
+
+// The queue key stands for a load balancer, or for the group that will have one: it is the
+// oldest of the Services that share it. Passes over these Services never overlap, so that
+// writes to one load balancer never do.
+
+// Cache indexes that find the Services that share a load balancer.
+const (
+	byLoadBalancer = "kube-octavia.io/load-balancer"
+	byGroup        = "kube-octavia.io/group"
+)
+
+// SetUp adds the controller to the manager. A pass follows each change of a Service, of its
+// nodes or of its endpoints, and each event on wake.
+func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[types.NamespacedName]) error {
+	woken := handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
+		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[types.NamespacedName],
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			queue.Add(r.askFor(ctx, e.Object))
+		},
+	}
+	if err := r.addIndexes(context.Background(), m); err != nil {
+		return err
+	}
+	options := crcontroller.Options{
+		Reconciler: r, MaxConcurrentReconciles: concurrency, NewQueue: fairqueue.New,
+		RateLimiter:      workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.Timing.FirstBackoff, r.Timing.LastBackoff),
+		LogConstructor:   logOf(m.GetLogger()),
+		CacheSyncTimeout: timing.CacheLimit,
+	}
+	options.DefaultFromConfig(m.GetControllerOptions())
+	c, err := crcontroller.NewUnmanaged("service", options)
+	if err != nil {
+		return fmt.Errorf("create the Service controller: %w", err)
+	}
+	// The manager may be running, and starts the controller at once. The first pass waits until
+	// the caches of all sources are synced.
+	informers := m.GetCache()
+	for _, watched := range append(slices.Concat(r.First, r.Readiness.Sources(informers)),
+		source.Kind[client.Object](informers, &corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
+		source.Kind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
+		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
+		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), r.sliceEvents(), notSeenYet),
+		source.TypedChannel(wake, woken),
+	) {
+		if err := c.Watch(watched); err != nil {
+			return fmt.Errorf("watch: %w", err)
+		}
+	}
+	return m.Add(c)
+}
+
+// addIndexes adds the indexes to the cache of Services.
+func (r *Reconciler) addIndexes(ctx context.Context, m manager.Manager) error {
+	for name, value := range map[string]func(*corev1.Service) string{byLoadBalancer: notedID, byGroup: r.GroupOf} {
+		err := m.GetFieldIndexer().IndexField(ctx, &corev1.Service{}, name, func(o client.Object) []string {
+			if s, ok := o.(*corev1.Service); ok && value(s) != "" {
+				return []string{value(s)}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("index Services by %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// notedID returns the load balancer id in the annotation of the Service, or "".
+func notedID(s *corev1.Service) string {
+	return strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
+}
+
+// asked is ask for the Service of an event.
+func (r *Reconciler) asked(ctx context.Context, o client.Object) []reconcile.Request {
+	return []reconcile.Request{r.askFor(ctx, client.ObjectKeyFromObject(o))}
+}
+
+// askFor is ask by name. A Service that is gone is its own queue key, so that it is forgotten.
+func (r *Reconciler) askFor(ctx context.Context, key types.NamespacedName) reconcile.Request {
+	var now corev1.Service
+	if r.Reader.Get(ctx, key, &now) == nil {
+		return r.ask(ctx, &now)
+	}
+	r.due.at(key, time.Time{})
+	return reconcile.Request{NamespacedName: key}
+}
+
+// ask marks the Service as due and returns its queue key.
+func (r *Reconciler) ask(ctx context.Context, service *corev1.Service) reconcile.Request {
+	r.due.at(keyOf(service), time.Time{})
+	all, err := r.sharing(ctx, service)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
+		all = []types.NamespacedName{keyOf(service)}
+	}
+	// It may get another key before that pass, such as a Service that is created again while the one of its name, which shared a
+	// load balancer, is still remembered.
+	r.due.noteWaiting(all[0], keyOf(service))
+	return reconcile.Request{NamespacedName: all[0]}
+}
+
+// sharing returns the Services that share a load balancer with this one or will share one,
+// according to the cache and the memory. The list includes this one; the oldest comes first.
+func (r *Reconciler) sharing(ctx context.Context, service *corev1.Service) ([]types.NamespacedName, error) {
+	found := map[types.NamespacedName]metav1.Time{}
+	for next := []corev1.Service{*service}; len(next) > 0; next = next[1:] {
+		s := &next[0]
+		if _, known := found[keyOf(s)]; known {
+			continue
+		}
+		found[keyOf(s)] = s.CreationTimestamp
+		others, err := r.sharingWith(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		next = append(next, others...)
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b types.NamespacedName) int {
+		was, is := found[a], found[b]
+		return cmp.Or(was.Compare(is.Time), strings.Compare(a.String(), b.String()))
+	}), nil
+}
+
+// sharingWith returns the Services of the Service's group and the users of its load balancer.
+func (r *Reconciler) sharingWith(ctx context.Context, s *corev1.Service) ([]corev1.Service, error) {
+	var all []corev1.Service
+	list := func(index, value string) error {
+		var some corev1.ServiceList
+		if value == "" {
+			return nil
+		} else if err := r.Reader.List(ctx, &some, client.MatchingFields{index: value}, client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("list Services: %w", err)
+		}
+		all = append(all, some.Items...)
+		return nil
+	}
+	if err := list(byGroup, r.GroupOf(s)); err != nil {
+		return nil, err
+	}
+	for _, id := range append(r.Memory.LoadBalancersOf(keyOf(s)), notedID(s)) {
+		if err := list(byLoadBalancer, id); err != nil {
+			return nil, err
+		}
+		for _, key := range r.Memory.Users(id) {
+			var one corev1.Service
+			if err := r.Reader.Get(ctx, key, &one); err == nil {
+				all = append(all, one)
+			} else if !apierrors.IsNotFound(err) {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// Reconcile makes a pass over each due Service of the queue key, one after the other.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	members, err := r.members(ctx, request)
+	if err != nil {
+		return result, err
+	}
+	done, free := r.Memory.Take(members...)
+	if !free {
+		// The queue key of one of them has just changed: a pass under the old key is running.
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
+	}
+	defer done()
+	// A Service may have got another key while it waits, such as a copy whose annotation with the id of the
+	// original's load balancer was removed. It gets a pass at once, under its new key.
+	for _, key := range r.due.movedAway(request.NamespacedName, members) {
+		r.Enqueue(key)
+	}
+	alone := len(members) == 1
+	for _, key := range members {
+		is, left := r.due.take(key, r.Now())
+		if is || alone {
+			if left, err = r.passOver(r.forService(ctx, request, key), key, alone); err != nil {
+				return reconcile.Result{}, err
+			}
+		}
+		if left > 0 && !alone {
+			r.due.noteWaiting(request.NamespacedName, key)
+		}
+		if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
+			result.RequeueAfter = left
+		}
+	}
+	return result, nil
+}
+
+// passOver makes a pass over one Service of a queue key and returns the time to the next one, or 0.
+// The queue delays a Service that failed alone. One that shares its key has a backoff of its own,
+// so that it does not delay the others.
+func (r *Reconciler) passOver(ctx context.Context, key types.NamespacedName, alone bool) (time.Duration, error) {
+	result, err := r.pass(ctx, key)
+	switch {
+	case err == nil:
+		r.backoff.Forget(key)
+	case alone:
+		r.due.at(key, time.Time{})
+		return 0, err
+	default:
+		ctrl.LoggerFrom(ctx).Error(err, "Reconciler error")
+		result.RequeueAfter = r.backoff.When(key)
+	}
+	if result.RequeueAfter > 0 {
+		r.due.at(key, r.Now().Add(result.RequeueAfter))
+	}
+	return result.RequeueAfter, nil
+}
+
+// members returns the Services of the queue key. If they have another key by now, it enqueues
+// that one and returns none.
+func (r *Reconciler) members(ctx context.Context, request reconcile.Request) ([]types.NamespacedName, error) {
+	var service corev1.Service
+	if err := r.Reader.Get(ctx, request.NamespacedName, &service); apierrors.IsNotFound(err) {
+		return []types.NamespacedName{request.NamespacedName}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	all, err := r.sharing(ctx, &service)
+	if err == nil && all[0] != request.NamespacedName {
+		r.Enqueue(all[0])
+		return nil, nil
+	}
+	return all, err
+}
+
+// forService makes log lines name the Service where the queue key is another one.
+func (r *Reconciler) forService(ctx context.Context, request reconcile.Request, key types.NamespacedName) context.Context {
+	if key == request.NamespacedName {
+		return ctx
+	}
+	return ctrl.LoggerInto(ctx, logOf(r.Logger)(&reconcile.Request{NamespacedName: key}))
+}
+
+// logOf returns loggers that name the Service of the request.
+func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	log = log.WithValues("controller", "service")
+	return func(request *reconcile.Request) logr.Logger {
+		if request == nil {
+			return log
+		}
+		return log.WithValues("Service", klog.KRef(request.Namespace, request.Name))
+	}
+}

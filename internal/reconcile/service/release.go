@@ -1,0 +1,54 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+)
+
+// releaseAll removes the finalizer from a Service whose load balancer is deleted, or stays. Its security
+// group is deleted before, as the last of its objects: until then no packet is dropped.
+func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (outcome, error) {
+	if !decide.Released(f, d) {
+		return o, nil
+	}
+	if !f.Owner().Returns {
+		if gone, why := r.Requirements.Release(keyOf(f.Service), types.UID(f.Owner().ServiceUID)); !gone {
+			o.groupLeft = "the Service's security group is being detached from the nodes and deleted"
+			if why != "" {
+				o.groupLeft += "; that failed and is retried: " + why
+			}
+			return o, nil
+		}
+		if err := r.dropAllCertificates(ctx, f); err != nil {
+			return o, err
+		}
+	}
+	o.stopped = r.letGo(context.WithoutCancel(ctx), f)
+	o.released = o.stopped == nil
+	return o, nil
+}
+
+// reportReleased forgets a Service that has no cloud objects any more, and enqueues the Services
+// that share its load balancer: they may have been refused because of it.
+func (r *Reconciler) reportReleased(ctx context.Context, f decide.Facts) (reconcile.Result, error) {
+	text := "all cloud objects of the Service are deleted"
+	if f.Owner().Returns {
+		text = "the Service may be deleted; its cloud objects stay until the API server has created it again"
+	}
+	ctrl.LoggerFrom(ctx).Info(text)
+	r.forget(keyOf(f.Service))
+	if l := f.Record.Cloud.Observed.LoadBalancer; l != nil {
+		for _, key := range r.Memory.Users(l.ID) {
+			r.Enqueue(key)
+		}
+	}
+	return reconcile.Result{}, nil
+}

@@ -1,0 +1,61 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package servicesubnet checks whether a subnet of Neutron can have the ClusterIPs of a cluster. It may import build, neutron
+// and openstack.
+package servicesubnet
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+)
+
+// Check returns an error that is for the author of the Service, if the subnet cannot have the ClusterIP. What is known of the
+// subnet may be as old as the first of the ages. If that has problems, it is read again with the next one: somebody may have
+// solved them.
+func Check(ctx context.Context, n *neutron.Client, subnetID string, clusterIP netip.Addr, ranges []netip.Prefix, ages ...time.Duration) error {
+	var problems []string
+	for _, age := range ages {
+		plan, err := n.SubnetPlan(ctx, subnetID, age)
+		switch {
+		case openstack.Classify(err) == openstack.Gone:
+			return build.ServiceSubnetUnusable(fmt.Sprintf("the project sees no subnet %s; name another one, or share its network with the project", subnetID))
+		case err != nil:
+			return err
+		}
+		if problems = build.ServiceSubnetProblems(plan, ranges, clusterIP); len(problems) == 0 {
+			return nil
+		}
+	}
+	return build.ServiceSubnetUnusable(problems...)
+}
+
+// Ranges returns the addresses from which Kubernetes assigns ClusterIPs. There are none if the API does not show them, before
+// Kubernetes 1.33. The reader must have no cache.
+func Ranges(ctx context.Context, reader client.Reader) (ranges []netip.Prefix, _ error) {
+	var all networkingv1.ServiceCIDRList
+	switch err := reader.List(ctx, &all); {
+	case meta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("list ServiceCIDRs: %w", err)
+	}
+	for _, one := range all.Items {
+		for _, text := range one.Spec.CIDRs {
+			if cidr, err := netip.ParsePrefix(text); err == nil {
+				ranges = append(ranges, cidr)
+			}
+		}
+	}
+	return ranges, nil
+}

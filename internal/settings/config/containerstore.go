@@ -1,0 +1,41 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+)
+
+// The places where certificates are kept.
+const (
+	// BarbicanStore is the cloud's own.
+	BarbicanStore = "barbican"
+	externalStore = "external"
+)
+
+// ExternalContainers reports whether certificates are kept where nobody but Octavia can look: references to them may be any
+// text, and are not looked up.
+func (l LoadBalancer) ExternalContainers() bool { return l.ContainerStore == externalStore }
+
+// secretRef holds for what Octavia takes as a reference.
+func secretRef(v value) string {
+	if len(v.text) > 255 {
+		return "is longer than 255 bytes"
+	}
+	return ""
+}
+
+// validateContainers checks references against where certificates are kept.
+func (f *file) validateContainers(at place, l LoadBalancer) {
+	if f.refusedAt(at, "default-tls-container-ref") || f.refusedKey("LoadBalancer", "container-store") {
+		return
+	}
+	if _, ok := lb.ParseSecretRef(l.TLSContainer); l.TLSContainer != "" && !ok && !l.ExternalContainers() {
+		f.problem(f.lineOf(at.section, at.name, "default-tls-container-ref"), "%s default-tls-container-ref: %s", at.title(), fmt.Sprintf(
+			"%q is not the address of a container or secret in Barbican, such as https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04; for another place set container-store = external",
+			l.TLSContainer))
+	}
+}
