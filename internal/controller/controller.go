@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller wires the controller: queues, watches, and what runs beside them. It
-// may import every other internal package but cli.
+// Package controller wires the controller: queues, watches, and what runs beside them.
 package controller
 
 import (

@@ -4,8 +4,6 @@
 // Package ui serves the topology page. The page itself, which contains no data, is for everybody who can reach the
 // server; the topology is for those whom the filter lets through. All viewers share one reading of the cluster and the
 // cloud, which runs only while somebody looks.
-//
-// It may import topology.
 package ui
 
 import (

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accessrule computes the access rules of an application credential from the table of calls, and compares existing
-// ones with it. It reads and writes nothing, and may import calltable.
+// Package accessrule computes the access rules of an application credential from the table of calls, and compares
+// existing ones with it. It reads and writes nothing.
 package accessrule
 
 import (

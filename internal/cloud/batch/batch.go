@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package batch joins calls that are requested at the same time into one: reads, or changes that can be made together. It imports nothing of this project.
+// Package batch joins calls that are requested at the same time into one: reads, or changes that can be made together.
 package batch
 
 import (

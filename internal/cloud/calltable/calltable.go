@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package calltable lists the calls of the program to OpenStack. The access rules of application credentials follow
-// from it. It imports nothing of this project.
+// from it.
 package calltable
 
 import (

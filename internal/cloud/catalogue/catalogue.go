@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalogue finds the endpoints of services in the service catalogue of a token. It reads and writes nothing, and
-// may import calltable.
+// Package catalogue finds the endpoints of services in the service catalogue of a token. It reads and writes nothing.
 package catalogue
 
 import (

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credential watches cloud.conf and passes changed credentials to the session. It may import accessrule,
-// config and openstack.
+// Package credential watches cloud.conf and passes changed credentials to the session.
 package credential
 
 import (

@@ -3,14 +3,12 @@
 
 // Package decoding decodes answers of OpenStack, whose releases write the same objects differently. A decoder takes
 //
-//   - keys that it does not know,
-//   - null for any value, as if the key were missing,
-//   - a text for a number or a truth value, and the other way round.
+// - keys that it does not know,
+// - null for any value, as if the key were missing,
+// - a text for a number or a truth value, and the other way round.
 //
 // A value that still cannot be understood, such as an object in the place of a number, is an error and not the zero value:
 // what is unknown is not empty.
-//
-// It imports nothing of the project.
 package decoding
 
 import (

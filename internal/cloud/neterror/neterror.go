@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package neterror finds out why a call over HTTP got no usable answer, so that callers can say what to change. It reads
-// and writes nothing, and imports nothing of the project.
+// Package neterror finds out why a call over HTTP got no usable answer, so that callers can say what to change. It
+// reads and writes nothing.
 package neterror
 
 import (

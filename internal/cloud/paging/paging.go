@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package paging reads lists of OpenStack page by page. It may import decoding and openstack.
+// Package paging reads lists of OpenStack page by page.
 package paging
 
 import (

@@ -4,7 +4,7 @@
 // Package polling decides when to look at an operation of Octavia again: often enough to notice its end soon, and
 // seldom enough that Octavia can do its work. It learns how long each kind of operation takes.
 //
-// Everything is a pure function of durations. It imports nothing of this project.
+// Everything is a pure function of durations.
 package polling
 
 import (

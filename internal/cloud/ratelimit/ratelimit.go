@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ratelimit limits the rate of calls to a service that may ask for pauses. It imports nothing of the project.
+// Package ratelimit limits the rate of calls to a service that may ask for pauses.
 package ratelimit
 
 import (

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact removes secrets from error responses of OpenStack. It imports nothing of this project.
+// Package redact removes secrets from error responses of OpenStack.
 package redact
 
 import (

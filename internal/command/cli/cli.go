@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the command line of kube-octavia. It may import every other internal package.
+// Package cli is the command line of kube-octavia.
 package cli
 
 import (

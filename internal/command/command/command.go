@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package command is what the subcommands of kube-octavia have in common: where they write and log, the version, and
-// errors of arguments and flags. It imports nothing of the project.
+// errors of arguments and flags.
 package command
 
 import (

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package connection is how commands reach the cluster and the cloud: the flags that say which, one connection for a
-// command that reads both, and for the controller one that is tried until it succeeds. It may import command, kubeconfig,
-// credential, installation, planner, and what these import.
+// command that reads both, and for the controller one that is tried until it succeeds.
 package connection
 
 import (

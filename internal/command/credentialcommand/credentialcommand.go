@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentialcommand is `kube-octavia credential`: it creates, rotates and deletes application credentials with a
-// person's login. It may import calltable, command, kubeconfig, config,
-// installation and openstack.
+// Package credentialcommand is `kube-octavia credential`: it creates, rotates and deletes application credentials with
+// a person's login.
 package credentialcommand
 
 import (

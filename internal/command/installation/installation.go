@@ -4,8 +4,6 @@
 // Package installation publishes the settings of a controller in a ConfigMap next to its Lease, and finds them for the
 // commands, which then need no flags. The ConfigMap contains no login: a command takes that from the environment or from the
 // Secret with cloud.conf.
-//
-// It may import config, othercontroller and othercontrollerfacts.
 package installation
 
 import (

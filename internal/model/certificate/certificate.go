@@ -4,8 +4,7 @@
 // Package certificate reads Secrets of type kubernetes.io/tls and converts them to Octavia's form, a PKCS #12
 // bundle.
 //
-// It is pure, and imports nothing of this project. Its errors contain no part of a Secret: they reach conditions,
-// events and logs.
+// It is pure. Its errors contain no part of a Secret: they reach conditions, events and logs.
 package certificate
 
 import (

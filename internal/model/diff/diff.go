@@ -4,7 +4,7 @@
 // Package diff compares the wanted load balancer of a Service with the observed one, and plans the writes that lead
 // from one to the other, in an order that never interrupts traffic on unchanged ports.
 //
-// It is pure: it imports only package lb.
+// It is pure.
 package diff
 
 import (

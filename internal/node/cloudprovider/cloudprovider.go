@@ -3,8 +3,6 @@
 
 // Package cloudprovider runs Kubernetes' own controllers for Nodes and routes, those of k8s.io/cloud-provider, with
 // instances and routes. They have informers and queues of their own, so that a slow Nova never delays Services.
-//
-// It may import instances and routes.
 package cloudprovider
 
 import (

@@ -7,8 +7,6 @@
 //
 // All servers and ports of the project are read together, with one call per thousand of each. What follows from them is
 // decided by pure functions over an Inventory.
-//
-// It may import batch, config, openstack, paging and status.
 package instances
 
 import (

@@ -7,8 +7,6 @@
 // A router has no tags, and other programs may keep routes there. What belongs to the cluster is decided by pure functions
 // over the facts that Facts holds. Changes of a router name only our own routes, or are refused by Neutron if somebody else
 // changed it in the meantime.
-//
-// It may import batch, openstack and paging.
 package routes
 
 import (

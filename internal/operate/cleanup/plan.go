@@ -8,7 +8,7 @@
 // the lists, carries out what is possible now, and begins again, until nothing is left: no state is kept, so it can be
 // killed and started again at any moment.
 //
-// It may import barbican, diff, lb, neutron, octavia, openstack, routes, securitygroup and tree. It reads no Kubernetes.
+// It reads no Kubernetes.
 package cleanup
 
 import (

@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis is the model of what `kube-octavia doctor` does: the facts that its checks look at, and the report of
-// their results. It is pure, and may import calltable, claim, config, lb, othercontroller and, for
-// their objects, instances, orphan and routes.
+// Package diagnosis is the model of what `kube-octavia doctor` does: the facts that its checks look at, and the report
+// of their results. It is pure.
 package diagnosis
 
 // Check is the name of a check.

@@ -3,8 +3,7 @@
 
 // Package doctor checks whether cloud, cluster and configuration fit together: the diagnosis of `kube-octavia doctor`.
 //
-// It is pure: facts in, a report out. It may import annotation, build, diagnosis nodedoctor and what
-// these import, status and target.
+// It is pure: facts in, a report out.
 package doctor
 
 import (

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package doctorfacts reads the facts for package doctor, from OpenStack and Kubernetes. It writes nothing, and decides
-// nothing. It may import diagnosis, doctor, kubeconfig, othercontrollerfacts and the packages that call OpenStack.
+// nothing.
 package doctorfacts
 
 import (

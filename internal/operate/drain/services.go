@@ -4,8 +4,6 @@
 // Package drain waits until a controller with claim.Policy.Drain has released all Services, then deletes what is left of
 // them in the cloud. The controller does the work: this package stores nothing, so it can be killed and started again at
 // any moment.
-//
-// It may import claim, cleanup, orphan, status and annotation.
 package drain
 
 import (

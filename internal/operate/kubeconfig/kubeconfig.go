@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeconfig finds the Kubernetes cluster of a command, and explains why its API cannot be used. It may import
-// neterror.
+// Package kubeconfig finds the Kubernetes cluster of a command, and explains why its API cannot be used.
 package kubeconfig
 
 import (

@@ -3,7 +3,7 @@
 
 // Package nodedoctor checks what the controllers of Nodes and routes need, for package doctor.
 //
-// It is pure: facts in, results out. It may import diagnosis and what that imports.
+// It is pure: facts in, results out.
 package nodedoctor
 
 import (

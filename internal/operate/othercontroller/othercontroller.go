@@ -4,7 +4,7 @@
 // Package othercontroller finds other controllers that serve the same Services: openstack-cloud-controller-manager, another
 // kube-octavia, and whoever else writes the addresses of Services. Package othercontrollerfacts reads the facts for it.
 //
-// It is pure, and may import claim.
+// It is pure.
 package othercontroller
 
 import (

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package othercontrollerfacts reads the facts for package othercontroller from Kubernetes. It writes nothing. It may import
-// othercontroller.
+// Package othercontrollerfacts reads the facts for package othercontroller from Kubernetes. It writes nothing.
 package othercontrollerfacts
 
 import (

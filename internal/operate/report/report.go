@@ -4,7 +4,7 @@
 // Package report creates the reports of the commands `status` and `migrate`: the cloud objects of
 // a cluster's Services, and what a controller would do when it takes over. It writes nothing.
 //
-// It may import orphan and survey, what these import, and tree. A Planner makes the plans for Services.
+// A Planner makes the plans for Services.
 package report
 
 import (

@@ -3,8 +3,6 @@
 
 // Package topology describes the Services of a cluster with their load balancers, listeners, pools and members, and
 // how each of them is, for the page of `kube-octavia ui`. It is a function of facts, which topologyfacts reads.
-//
-// It may import report and octavia, for their types, and what these import.
 package topology
 
 import (

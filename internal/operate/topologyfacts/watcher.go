@@ -4,8 +4,6 @@
 // Package topologyfacts reads the facts of the topology, again and again, for the page of `kube-octavia ui`: Services,
 // nodes, EndpointSlices and events from watches, load balancers from lists of the project, and what lists lack from a
 // few calls for single load balancers. It writes nothing, and reads no Secret.
-//
-// It may import planner and what that imports, and topology.
 package topologyfacts
 
 import (

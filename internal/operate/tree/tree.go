@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tree prints trees of objects for people. It imports nothing of the project.
+// Package tree prints trees of objects for people.
 package tree
 
 import "strings"

@@ -5,8 +5,6 @@
 // first change is repaired at once: it may be a person's mistake. Two controllers that repair
 // each other's changes would never stop, so later changes are repaired after a backoff, and
 // finally work on the Service stops for a while.
-//
-// It may import claim, metrics, status and timing, and what these import.
 package conflict
 
 import (

@@ -7,7 +7,7 @@
 // something that was not read yet, it returns a Need: the caller provides that and decides
 // again.
 //
-// The package does no I/O. It may import memory, status, build, diff and what these import.
+// The package does no I/O.
 package decide
 
 import (

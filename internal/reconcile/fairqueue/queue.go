@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairqueue is a work queue in which namespaces take turns. It imports nothing of
-// the project.
+// Package fairqueue is a work queue in which namespaces take turns.
 package fairqueue
 
 import (

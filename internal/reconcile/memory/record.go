@@ -3,8 +3,6 @@
 
 // Package memory holds what the controller remembers of each Service between passes, so that
 // a pass need not read back what the previous one wrote. Nothing is stored on disk.
-//
-// It may import diff, build, octavia and timing, and what these import.
 package memory
 
 import (

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics holds the controller's own metrics; package openstack counts calls. It may import openstack.
+// Package metrics holds the controller's own metrics; package openstack counts calls.
 package metrics
 
 import (

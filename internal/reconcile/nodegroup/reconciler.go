@@ -4,8 +4,6 @@
 // Package nodegroup manages the security groups through which load balancers reach the
 // nodes. Passes over Services publish what their load balancers need; one reconciler with one
 // worker applies it for all of them.
-//
-// It may import memory, claim, securitygroup, target, build and what these import.
 package nodegroup
 
 import (

@@ -3,9 +3,6 @@
 
 // Package orphan finds the cloud objects that were created for Services of this cluster and
 // that no Service uses any more. It deletes them after a grace period.
-//
-// It may import annotation, claim, config, diff, lb, metrics, status, target and the packages
-// that call OpenStack.
 package orphan
 
 import (

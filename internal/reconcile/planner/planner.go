@@ -4,8 +4,6 @@
 // Package planner reads the facts for a decision about a Service, from OpenStack and
 // Kubernetes, and builds the desired state. It writes nothing. The controller and
 // `kube-octavia plan` share it.
-//
-// It may import decide and what that imports, claim, and the clients of OpenStack.
 package planner
 
 import (

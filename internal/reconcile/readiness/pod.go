@@ -4,8 +4,6 @@
 // Package readiness sets the readiness gates of Pods: a Pod becomes ready only when its member in the load
 // balancer of its Service takes traffic. It reads Pods from the cache of the manager and patches only the
 // conditions of its gates.
-//
-// It may import claim, decide, status and timing, and what these import.
 package readiness
 
 import (

@@ -3,8 +3,6 @@
 
 // Package service makes passes over Services: gather, build, diff, apply, report. Package
 // planner reads the facts, and package decide makes the decisions.
-//
-// It may import planner, nodegroup, readiness, conflict and what these import.
 package service
 
 import (

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package servicesubnet checks whether a subnet of Neutron can have the ClusterIPs of a cluster. It may import build, neutron
-// and openstack.
+// Package servicesubnet checks whether a subnet of Neutron can have the ClusterIPs of a cluster.
 package servicesubnet
 
 import (

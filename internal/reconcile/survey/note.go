@@ -5,7 +5,7 @@
 // controller or for a command, instead of each Service on its own. A note on each Service shows whether its load
 // balancer has changed since it was last read, and so what the lists lack: members.
 //
-// Everything but Survey is functions of plain data. It may import octavia and what that imports.
+// Everything but Survey is functions of plain data.
 package survey
 
 import (

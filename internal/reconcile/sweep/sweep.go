@@ -3,8 +3,6 @@
 
 // Package sweep periodically checks all cloud objects of the cluster. It finds changes by other
 // clients, orphans, and nodes that load balancers cannot reach.
-//
-// It may import orphan and what that imports, memory, build, octavia and timing.
 package sweep
 
 import (

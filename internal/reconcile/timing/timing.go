@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timing holds the intervals and time limits of the controller. It imports nothing of this project.
+// Package timing holds the intervals and time limits of the controller.
 package timing
 
 import (

@@ -5,7 +5,7 @@
 // of value, default, meaning. The parser works from the table, and so does
 // whatever explains annotations to people.
 //
-// It is pure and imports only internal/settings/config, for the defaults, internal/model/lb and internal/settings/spelling.
+// It is pure.
 package annotation
 
 import (

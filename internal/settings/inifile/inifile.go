@@ -4,7 +4,7 @@
 // Package inifile reads the syntax of cloud.conf, which is that of git's configuration files: sections, and keys
 // with values. It knows no section and no key.
 //
-// The package is pure. Of this project it imports nothing.
+// It is pure.
 package inifile
 
 import (

@@ -3,7 +3,7 @@
 
 // Package spelling finds the word that a misspelt one was meant to be.
 //
-// The package is pure. Of this project it imports nothing.
+// It is pure.
 package spelling
 
 import "strings"
