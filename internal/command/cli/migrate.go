@@ -73,7 +73,7 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	if from == report.Kuryr && view.Planner.ClusterIPs == nil {
 		return fmt.Errorf("--from kuryr: %s has no section [ClusterIP] with enabled = true, so the controller would serve no ClusterIP", o.connection.ConfigName())
 	}
-	migration, err := report.Migrate(ctx, view.Planner.Source(), from)
+	migration, err := report.Migrate(ctx, report.NewSource(view.Planner), from)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string,
 	planner := view.Planner
 	lists := &kubeconfig.Once{Reader: planner.Reader}
 	planner.Reader = lists
-	show := statusDisplay{source: planner.Source(), selected: selected, format: output.Format(o.output), streams: streams}
+	show := statusDisplay{source: report.NewSource(planner), selected: selected, format: output.Format(o.output), streams: streams}
 	show.printer.Format, show.printer.Now, show.printer.Width = report.StatusFormat(o.output), time.Now, streams.Width()
 	if err := show.again(ctx); err != nil || !o.watch {
 		return o.unlessInterrupted(ctx, err)

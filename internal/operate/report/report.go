@@ -3,8 +3,6 @@
 
 // Package report creates the reports of the commands `status` and `migrate`: the cloud objects of
 // a cluster's Services, and what a controller would do when it takes over. It writes nothing.
-//
-// A Planner makes the plans for Services.
 package report
 
 import (
@@ -15,32 +13,22 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
-
-// Planner makes plans for Services.
-type Planner interface {
-	// Plan returns the plan for the Service, and the observed state of its cloud objects.
-	Plan(context.Context, *corev1.Service) (diff.Plan, lb.Observed, error)
-	// PlanListed is Plan from lists of the project. It reads members only if the load balancer has changed since a
-	// controller last confirmed it.
-	PlanListed(context.Context, *corev1.Service, *survey.Lists) (diff.Plan, lb.Observed, error)
-	// Owns reports whether the load balancer belongs to the Service. Some of the floating IPs may be
-	// attached to it.
-	Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool
-	// Shares reports whether the Service has ports on the load balancer of another owner.
-	Shares(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool
-}
 
 // Source has what a report is created from.
 type Source struct {
 	// Finder has the clients of OpenStack and Kubernetes. Its Reader reads from the API server.
 	*orphan.Finder
 	Capabilities lb.Capabilities
-	Planner      Planner
+	Planner      *planner.Planner
+}
+
+// NewSource returns the source that reads with the planner's clients.
+func NewSource(p *planner.Planner) Source {
+	return Source{Finder: p.Finder(), Capabilities: p.Capabilities, Planner: p}
 }
 
 // services returns all Services of the cluster, sorted by namespace and name.

@@ -186,7 +186,7 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 	if !w.kube.synced || time.Since(w.surveyedAt) < surveyInterval {
 		return nil
 	}
-	source := w.planner.Source()
+	source := report.NewSource(w.planner)
 	source.Reader = w.planner.Secrets                                             // has no cache, and reads namespaces
 	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
@@ -87,12 +86,8 @@ func (p *Planner) Finder() *orphan.Finder {
 	}
 }
 
-// Source returns the source of the reports of `status` and `migrate`.
-func (p *Planner) Source() report.Source {
-	return report.Source{Finder: p.Finder(), Capabilities: p.Capabilities, Planner: p}
-}
-
-// Shares implements report.Planner.
+// Shares reports whether the Service has ports on the load balancer of another owner. Some of the floating IPs may be
+// attached to it.
 func (p *Planner) Shares(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
 	return p.uses(service, l) || p.Owner(service).MayUse(l) && publishes(service, l, floating)
 }
