@@ -22,7 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
@@ -126,8 +126,8 @@ func TestTheValuesOfThePageAboutClusterAPIAreThoseOfTheChart(t *testing.T) {
 
 func TestTheNetworkPolicyAllowsTheUsualPortsOfAllServicesThatAreCalled(t *testing.T) {
 	usual := map[string]int32{
-		calltable.ServiceIdentity: 5000, calltable.ServiceCompute: 8774, calltable.ServiceKeyManager: 9311,
-		calltable.ServiceNetwork: 9696, calltable.ServiceLoadBalancer: 9876,
+		calls.ServiceIdentity: 5000, calls.ServiceCompute: 8774, calls.ServiceKeyManager: 9311,
+		calls.ServiceNetwork: 9696, calls.ServiceLoadBalancer: 9876,
 	}
 	allowed := map[int32]bool{}
 	policy := object[networkingv1.NetworkPolicy](t, rendered(t, helm, minimal+"networkPolicy: {enabled: true}")["networkpolicy.yaml"], "NetworkPolicy")
@@ -136,7 +136,7 @@ func TestTheNetworkPolicyAllowsTheUsualPortsOfAllServicesThatAreCalled(t *testin
 			allowed[port.Port.IntVal] = true
 		}
 	}
-	for _, call := range calltable.All() {
+	for _, call := range calls.All() {
 		if !allowed[usual[call.Service]] {
 			t.Errorf("service %s, port %d: %s %s", call.Service, usual[call.Service], call.Method, call.Path)
 		}

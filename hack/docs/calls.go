@@ -3,13 +3,13 @@
 
 package main
 
-import "github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+import "github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 
 // openStackCalls gives the page the table of calls: those of the controller, and
 // those that are made with a person's login.
 func openStackCalls() (any, error) {
 	own, persons := newTable("service", "call", "what for"), newTable("service", "call", "what for")
-	for _, call := range calltable.All() {
+	for _, call := range calls.All() {
 		row := own
 		if !call.Feature.OfController() {
 			row = persons

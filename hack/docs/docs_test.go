@@ -78,7 +78,7 @@ func literals(t *testing.T, pattern *regexp.Regexp, dirs ...string) map[string]b
 func reasons(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
-	for _, dir := range []string{"reconcile/build", "model/diff", "reconcile/status"} {
+	for _, dir := range []string{"reconcile/desired", "model/diff", "reconcile/status"} {
 		files, err := filepath.Glob(filepath.Join("../../internal", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -137,10 +137,10 @@ func TestTheCacheKeepsClusterIPsAndLabelsOfServicesInClusterIPMode(t *testing.T)
 func TestObjectsOfTheCacheLeadToTheSameLoadBalancer(t *testing.T) {
 	wanted := func(s *corev1.Service, n *corev1.Node, e *discoveryv1.EndpointSlice) lb.Wanted {
 		n.DeletionTimestamp, n.Spec.Taints = nil, nil // so that it is a member
-		w, err := build.Wanted(build.Input{
+		w, err := desired.Wanted(desired.Input{
 			Service: s, Nodes: []corev1.Node{*n}, Slices: []discoveryv1.EndpointSlice{*e}, Owner: lb.Owner{ServiceUID: "uid"},
 			Config:       config.LoadBalancer{Provider: "amphora", Method: "ROUND_ROBIN"},
-			Networks:     build.Networks{VIPSubnetID: "vip", MemberSubnetID: "nodes", FloatingNetworkID: "public"},
+			Networks:     desired.Networks{VIPSubnetID: "vip", MemberSubnetID: "nodes", FloatingNetworkID: "public"},
 			Capabilities: lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 26}, Provider: "amphora"},
 		})
 		if err != nil || len(w.LoadBalancer.Listeners[0].Pool.Members) != 1 {

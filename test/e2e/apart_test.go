@@ -15,7 +15,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -59,7 +59,7 @@ func (v *service) waitForReadyEndpoint() {
 			return err
 		}
 		for i := range all.Items {
-			if target.AnyReady(&all.Items[i]) {
+			if member.AnyReady(&all.Items[i]) {
 				return nil
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
@@ -179,10 +179,10 @@ var mistakesOfNodes = []mistake{
 		}},
 	{name: "access rules without Nodes", check: diagnosis.Credentials, status: diagnosis.Error, what: "leave out nodes", do: "kube-octavia credential rotate --with=nodes",
 		unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks, diagnosis.Nodes},
-		make:    func(p *patient) string { return p.expiring("without", time.Time{}, calltable.FeatureNodes) }},
+		make:    func(p *patient) string { return p.expiring("without", time.Time{}, calls.FeatureNodes) }},
 	{name: "access rules that do not allow to list servers", check: diagnosis.Nodes, status: diagnosis.Error, what: "list servers: 401", do: "kube-octavia credential create --with=nodes",
 		unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks, diagnosis.Credentials},
-		make:    func(p *patient) string { return p.expiring("servers", time.Time{}, calltable.FeatureNodes) }},
+		make:    func(p *patient) string { return p.expiring("servers", time.Time{}, calls.FeatureNodes) }},
 	{name: "openstack-cloud-controller-manager that initializes Nodes", check: diagnosis.Nodes, status: diagnosis.Warning, what: "initializes Nodes, too", do: "docs/nodes.md",
 		make: func(p *patient) string {
 			p.t.Cleanup(p.runOCCM("--controllers=*,-service"))

@@ -36,7 +36,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
@@ -171,7 +171,7 @@ func (p *patient) forget(id string) {
 }
 
 // expiring makes an application credential with the access rules of the controller but those of features, and returns a cloud.conf with it.
-func (p *patient) expiring(name string, expires time.Time, without ...calltable.Feature) string {
+func (p *patient) expiring(name string, expires time.Time, without ...calls.Feature) string {
 	p.t.Helper()
 	conf, err := config.Parse("cloud.conf", []byte(p.cloud.PasswordConf()))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -113,7 +113,7 @@ func (p picture) cannotBeReplaced(name, now, wanted string) bool {
 	port := givenPort.FindString(now)
 	return port != "" && port == givenPort.FindString(wanted) &&
 		!slices.Equal(placement.FindAllString(now, -1), placement.FindAllString(wanted, -1)) &&
-		strings.Contains(p["Service "+name], "Accepted=False "+build.ReasonRequiresReplacement)
+		strings.Contains(p["Service "+name], "Accepted=False "+desired.ReasonRequiresReplacement)
 }
 
 // adapted are the picture, and the one that is wanted, for Services that keep other VIPs. Each must say so in its condition
@@ -126,7 +126,7 @@ func (p picture) adapted(want, single picture, kept []string) (now, wanted pictu
 	now, wanted = maps.Clone(p), maps.Clone(want)
 	for _, name := range kept {
 		balancer, service := "load balancer of <"+name+">", "Service "+name
-		lacks := strings.Contains(p[service], "Accepted=False "+build.ReasonSingleStackLoadBalancer)
+		lacks := strings.Contains(p[service], "Accepted=False "+desired.ReasonSingleStackLoadBalancer)
 		if lacks {
 			maps.DeleteFunc(wanted, func(line, text string) bool { return about(name, line, text) })
 			for line, text := range single {
@@ -135,7 +135,7 @@ func (p picture) adapted(want, single picture, kept []string) (now, wanted pictu
 				}
 			}
 		}
-		told := lacks || strings.Contains(p[service], "Accepted=False "+build.ReasonAdditionalVIPKept)
+		told := lacks || strings.Contains(p[service], "Accepted=False "+desired.ReasonAdditionalVIPKept)
 		is, would := vipSubnet.FindString(now[balancer]), vipSubnet.FindString(wanted[balancer])
 		switch {
 		case told && is == would:

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 )
 
 // The text of a picture about the security group of the cluster, and about rules for a NodePort that no Service has.
@@ -181,7 +181,7 @@ func (s *stage) groupsStay() (bool, error) {
 		return false, err
 	}
 	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
-		if targets, _ := target.Nodes(nodes.Items, target.Choice{Family: family}); len(targets) > 0 {
+		if targets, _ := member.Nodes(nodes.Items, member.Choice{Family: family}); len(targets) > 0 {
 			return false, nil
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
@@ -31,7 +31,7 @@ import (
 
 // mayBeRefused are the reasons to refuse a Service, or a part of it, for the sake of others.
 var mayBeRefused = []string{
-	build.ReasonSharingRefused, build.ReasonRequiresReplacement, build.ReasonInvalidAnnotation, build.ReasonMetricsUnsupported, build.ReasonLoadBalancerNotTagged,
+	desired.ReasonSharingRefused, desired.ReasonRequiresReplacement, desired.ReasonInvalidAnnotation, desired.ReasonMetricsUnsupported, desired.ReasonLoadBalancerNotTagged,
 	diff.ReasonPortInUse, status.ReasonNotOwned,
 }
 
@@ -284,7 +284,7 @@ func (j *sharedJudge) service(name string) {
 	if reason := acceptance.FindStringSubmatch(says); reason != nil {
 		j.refusedToShare = append(j.refusedToShare, name)
 		j.refusal(name, reason[1]+reason[2])
-		if build.Refuses(reason[1]) {
+		if desired.Refuses(reason[1]) {
 			j.refused = append(j.refused, name)
 		} else if reason[1] != "" {
 			j.portsOf(name, reason[1])
@@ -312,7 +312,7 @@ func (j *sharedJudge) portsOf(name, reason string) {
 			return p.balancer == label && socket(p.port) == socket(m[2]) && p.service != name
 		})
 		// With several reasons, the condition has the first one, and the others in its message.
-		if reason != "" && others || reason == build.ReasonMetricsUnsupported && strings.HasPrefix(m[2], "PROMETHEUS") {
+		if reason != "" && others || reason == desired.ReasonMetricsUnsupported && strings.HasPrefix(m[2], "PROMETHEUS") {
 			continue
 		}
 		if d := cmp.Diff(comparablePorts(text, j.now[label+", port "+m[2]])); d != "" {
@@ -332,7 +332,7 @@ func (j *sharedJudge) refusal(name, reason string) {
 	}
 	owned := label == "" || strings.HasPrefix(label, "load balancer of <"+name+">")
 	// The load balancer of a group is not replaced, even if no other Service is there.
-	alone := len(others) == 0 && owned && (reason != status.ReasonNotOwned || j.groups[name] != "") && (j.groups[name] == "" || reason != build.ReasonRequiresReplacement)
+	alone := len(others) == 0 && owned && (reason != status.ReasonNotOwned || j.groups[name] != "") && (j.groups[name] == "" || reason != desired.ReasonRequiresReplacement)
 	own := "load balancer of <" + name + ">"
 	if reason == status.ReasonNotOwned {
 		// It joined the load balancer of another Service when that was allowed, and has no port there.

@@ -13,15 +13,15 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 // Rules returns the rules of an application credential that allow the calls of the program, except those of the features
 // in without. roots are the addresses of the services, by type. A service published below a path sees the path with or without that prefix,
 // depending on the installation, so both forms get a rule.
-func Rules(roots map[string]string, without ...calltable.Feature) []applicationcredentials.AccessRule {
+func Rules(roots map[string]string, without ...calls.Feature) []applicationcredentials.AccessRule {
 	var rules []applicationcredentials.AccessRule
-	for _, c := range calltable.All() {
+	for _, c := range calls.All() {
 		if !c.Feature.OfController() || isLeftOut(c.Feature, without) {
 			continue
 		}
@@ -40,15 +40,15 @@ func Rules(roots map[string]string, without ...calltable.Feature) []applicationc
 }
 
 // isLeftOut reports whether an application credential without these features gets no rules for the feature f.
-func isLeftOut(f calltable.Feature, without []calltable.Feature) bool {
-	return slices.Contains(without, f) || f == calltable.FeatureCertificateGrants && slices.Contains(without, calltable.FeatureCertificates)
+func isLeftOut(f calls.Feature, without []calls.Feature) bool {
+	return slices.Contains(without, f) || f == calls.FeatureCertificateGrants && slices.Contains(without, calls.FeatureCertificates)
 }
 
 // Missing returns the calls that no rule allows. Rules of other programs may contain {name} for *, and ** for
 // any number of segments: a rule with ** counts as allowing every call to its service.
-func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
-	var missing []calltable.Call
-	for _, c := range calltable.All() {
+func Missing(rules []applicationcredentials.AccessRule) []calls.Call {
+	var missing []calls.Call
+	for _, c := range calls.All() {
 		allowed := !c.Feature.OfController() || slices.ContainsFunc(rules, func(r applicationcredentials.AccessRule) bool {
 			path := placeholder.ReplaceAllString(r.Path, "*")
 			return r.Service == c.Service && r.Method == c.Method && (strings.Contains(path, "**") || strings.HasSuffix(path, c.Path))
@@ -61,7 +61,7 @@ func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
 }
 
 // Of returns the calls of the feature.
-func Of(feature calltable.Feature, calls []calltable.Call) (of []calltable.Call) {
+func Of(feature calls.Feature, calls []calls.Call) (of []calls.Call) {
 	for _, c := range calls {
 		if c.Feature == feature {
 			of = append(of, c)
@@ -71,14 +71,14 @@ func Of(feature calltable.Feature, calls []calltable.Call) (of []calltable.Call)
 }
 
 // Without parts the calls that the rules of an application credential lack: features without which it can be created, and
-// other calls, without those of calltable.OnRequest. Such a feature is left out if none of the calls is allowed that only it
+// other calls, without those of calls.OnRequest. Such a feature is left out if none of the calls is allowed that only it
 // makes. One that is additional is also left out if only some are allowed: rules of an older version or with ** may allow
 // these by chance.
-func Without(missing []calltable.Call) (features []calltable.Feature, others []calltable.Call) {
-	for _, name := range calltable.Optional() {
-		f, _ := calltable.FindOptional(name)
+func Without(missing []calls.Call) (features []calls.Feature, others []calls.Call) {
+	for _, name := range calls.Optional() {
+		f, _ := calls.FindOptional(name)
 		own, lacking := 0, 0
-		for _, c := range calltable.All() {
+		for _, c := range calls.All() {
 			if c.Feature != f || isShared(c) {
 				continue
 			}
@@ -87,12 +87,12 @@ func Without(missing []calltable.Call) (features []calltable.Feature, others []c
 				lacking++
 			}
 		}
-		if lacking == own || lacking > 0 && slices.Contains(calltable.Additional(), f) {
+		if lacking == own || lacking > 0 && slices.Contains(calls.Additional(), f) {
 			features = append(features, f)
 		}
 	}
 	for _, c := range missing {
-		if !slices.Contains(features, c.Feature) && !slices.Contains(calltable.OnRequest(), c.Feature) {
+		if !slices.Contains(features, c.Feature) && !slices.Contains(calls.OnRequest(), c.Feature) {
 			others = append(others, c)
 		}
 	}
@@ -100,8 +100,8 @@ func Without(missing []calltable.Call) (features []calltable.Feature, others []c
 }
 
 // isShared reports whether another feature makes the same call.
-func isShared(c calltable.Call) bool {
-	return slices.ContainsFunc(calltable.All(), func(other calltable.Call) bool {
+func isShared(c calls.Call) bool {
+	return slices.ContainsFunc(calls.All(), func(other calls.Call) bool {
 		return other.Feature != c.Feature && other.String() == c.String()
 	})
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 func TestAServiceBelowAPathHasARuleWithAndWithoutThePath(t *testing.T) {
-	rules := Rules(map[string]string{calltable.ServiceIdentity: "https://cloud/identity/", calltable.ServiceLoadBalancer: "https://cloud/load-balancer/", calltable.ServiceNetwork: "https://cloud:9696/"})
+	rules := Rules(map[string]string{calls.ServiceIdentity: "https://cloud/identity/", calls.ServiceLoadBalancer: "https://cloud/load-balancer/", calls.ServiceNetwork: "https://cloud:9696/"})
 	var got []applicationcredentials.AccessRule
 	for _, rule := range rules {
 		if strings.HasSuffix(rule.Path, "/status") || strings.HasSuffix(rule.Path, "/networks") || strings.Contains(rule.Path, "trusts") {
@@ -32,7 +32,7 @@ func TestAServiceBelowAPathHasARuleWithAndWithoutThePath(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, rule := range rules {
-		if rule.Method != "GET" && rule.Service == calltable.ServiceIdentity {
+		if rule.Method != "GET" && rule.Service == calls.ServiceIdentity {
 			t.Errorf("an application credential may %s %s", rule.Method, rule.Path)
 		}
 	}
@@ -42,7 +42,7 @@ func TestACallIsFoundByThePathAtTheService(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/v2.0/lbaas/loadbalancers/1": true, "/v2.0/lbaas/loadbalancers": true, "/v2.0/lbaas/loadbalancers/": false, "/v2.0/lbaas/loadbalancers/1/2": false, "/": true, "/v2": false,
 	} {
-		if _, found := calltable.Find("load-balancer", "GET", path); found != want {
+		if _, found := calls.Find("load-balancer", "GET", path); found != want {
 			t.Errorf("%s: found %t", path, found)
 		}
 	}
@@ -55,24 +55,24 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		rules    []applicationcredentials.AccessRule
-		features []calltable.Feature
+		features []calls.Feature
 		others   int
 	}{
 		"all calls are allowed":           {all, nil, 0},
-		"created without a feature":       {Rules(nil, calltable.FeatureCertificates), []calltable.Feature{calltable.FeatureCertificates}, 0},
-		"created without both":            {Rules(nil, calltable.FeatureCertificates, calltable.FeatureSecurityGroups), []calltable.Feature{calltable.FeatureCertificates, calltable.FeatureSecurityGroups}, 0},
-		"created for load balancers only": {Rules(nil, calltable.Additional()...), calltable.Additional(), 0},
-		"routes without security groups":  {Rules(nil, calltable.FeatureSecurityGroups), []calltable.Feature{calltable.FeatureSecurityGroups}, 0},
+		"created without a feature":       {Rules(nil, calls.FeatureCertificates), []calls.Feature{calls.FeatureCertificates}, 0},
+		"created without both":            {Rules(nil, calls.FeatureCertificates, calls.FeatureSecurityGroups), []calls.Feature{calls.FeatureCertificates, calls.FeatureSecurityGroups}, 0},
+		"created for load balancers only": {Rules(nil, calls.Additional()...), calls.Additional(), 0},
+		"routes without security groups":  {Rules(nil, calls.FeatureSecurityGroups), []calls.Feature{calls.FeatureSecurityGroups}, 0},
 		"routers may be read by chance": {rules(func(r applicationcredentials.AccessRule) bool {
 			return strings.Contains(r.Path, "routers") && r.Method == "PUT"
-		}), []calltable.Feature{calltable.FeatureRoutes}, 0},
-		"created before VIPs had security groups, without those of nodes": {slices.DeleteFunc(Rules(nil, calltable.FeatureSecurityGroups), func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "security-groups") }), []calltable.Feature{calltable.FeatureSecurityGroups}, 0},
+		}), []calls.Feature{calls.FeatureRoutes}, 0},
+		"created before VIPs had security groups, without those of nodes": {slices.DeleteFunc(Rules(nil, calls.FeatureSecurityGroups), func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "security-groups") }), []calls.Feature{calls.FeatureSecurityGroups}, 0},
 		"one call of a feature is new":                                    {rules(func(r applicationcredentials.AccessRule) bool { return r.Method == "POST" && r.Path == "/v1/secrets" }), nil, 1},
 		"created before Octavia read certificates":                        {rules(func(r applicationcredentials.AccessRule) bool { return strings.HasSuffix(r.Path, "/acl") }), nil, 0},
 		"Octavia may read certificates, and nothing else": {rules(func(r applicationcredentials.AccessRule) bool {
-			return r.Service == calltable.ServiceKeyManager && !strings.HasSuffix(r.Path, "/acl")
-		}), []calltable.Feature{calltable.FeatureCertificates}, 0},
-		"a call that is always needed":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Path == calltable.ProvidersPath }), nil, 1},
+			return r.Service == calls.ServiceKeyManager && !strings.HasSuffix(r.Path, "/acl")
+		}), []calls.Feature{calls.FeatureCertificates}, 0},
+		"a call that is always needed":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Path == calls.ProvidersPath }), nil, 1},
 		"another feature is never left out": {rules(func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "floatingips") }), nil, 5},
 	} {
 		features, others := Without(Missing(test.rules))
@@ -83,8 +83,8 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 }
 
 func TestACredentialWithoutCertificatesLetsOctaviaReadNone(t *testing.T) {
-	for _, rule := range Rules(nil, calltable.FeatureCertificates) {
-		if rule.Service == calltable.ServiceKeyManager {
+	for _, rule := range Rules(nil, calls.FeatureCertificates) {
+		if rule.Service == calls.ServiceKeyManager {
 			t.Errorf("it may %s %s", rule.Method, rule.Path)
 		}
 	}
@@ -92,10 +92,10 @@ func TestACredentialWithoutCertificatesLetsOctaviaReadNone(t *testing.T) {
 
 func TestCallsThatOnlySomeServicesNeedAreKeptApart(t *testing.T) {
 	older := slices.DeleteFunc(Rules(nil), func(r applicationcredentials.AccessRule) bool {
-		return strings.HasSuffix(r.Path, "/acl") && r.Method == "PUT" || r.Path == calltable.ProvidersPath
+		return strings.HasSuffix(r.Path, "/acl") && r.Method == "PUT" || r.Path == calls.ProvidersPath
 	})
 	_, others := Without(Missing(older))
-	grants := Of(calltable.FeatureCertificateGrants, Missing(older))
+	grants := Of(calls.FeatureCertificateGrants, Missing(older))
 	var names []string
 	for _, call := range slices.Concat(grants, others) {
 		names = append(names, call.String())
@@ -113,7 +113,7 @@ func TestACallIsFoundByItsWholeAddress(t *testing.T) {
 		{"PUT", "/a/b/network/v2.0/ports/1", "PUT /v2.0/ports/* of network"},
 		{"DELETE", "/v1/secrets", ""}, {"GET", "/", ""}, {"GET", "", ""}, {"GET", "/things/", ""},
 	} {
-		call, found := calltable.FindAddress(test.method, test.path)
+		call, found := calls.FindAddress(test.method, test.path)
 		if found != (test.want != "") || found && call.String() != test.want {
 			t.Errorf("%s %s: %s, %t", test.method, test.path, call, found)
 		}

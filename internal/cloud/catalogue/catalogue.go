@@ -14,7 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 // Lack is the error of a service of which the catalogue has no endpoint that can be used.
@@ -38,11 +38,11 @@ const checkProject = "check that the project may use it, with \"openstack catalo
 
 // missing holds the error for a service that the catalogue lacks.
 var missing = map[string]*Lack{
-	calltable.ServiceNetwork: {"the service catalogue has no network service (Neutron)", checkProject},
-	calltable.ServiceLoadBalancer: {"the service catalogue has no load-balancer service (Octavia)", "install Octavia in the cloud (Neutron's own " +
+	calls.ServiceNetwork: {"the service catalogue has no network service (Neutron)", checkProject},
+	calls.ServiceLoadBalancer: {"the service catalogue has no load-balancer service (Octavia)", "install Octavia in the cloud (Neutron's own " +
 		"LBaaS, v1 and v2, which OpenStack has not had since its release Train, is not enough), or " + checkProject},
-	calltable.ServiceCompute:    {"the service catalogue has no compute service (Nova)", checkProject},
-	calltable.ServiceKeyManager: {"the service catalogue has no key-manager service (Barbican)", ""},
+	calls.ServiceCompute:    {"the service catalogue has no compute service (Nova)", checkProject},
+	calls.ServiceKeyManager: {"the service catalogue has no key-manager service (Barbican)", ""},
 }
 
 // Endpoint returns the first endpoint of a service in a region, or in any region if that is empty. endpointType is its
@@ -128,10 +128,10 @@ func Find(p *gophercloud.ProviderClient, entries []tokens.CatalogEntry, wanted W
 	}
 	var s Services
 	var noNetwork, noLoadBalancer error
-	s.Network, noNetwork = find(calltable.ServiceNetwork)
-	s.LoadBalancer, noLoadBalancer = find(calltable.ServiceLoadBalancer)
-	s.KeyManager, _ = find(calltable.ServiceKeyManager)
-	s.compute, s.noCompute = find(calltable.ServiceCompute)
+	s.Network, noNetwork = find(calls.ServiceNetwork)
+	s.LoadBalancer, noLoadBalancer = find(calls.ServiceLoadBalancer)
+	s.KeyManager, _ = find(calls.ServiceKeyManager)
+	s.compute, s.noCompute = find(calls.ServiceCompute)
 	return s, errors.Join(noNetwork, noLoadBalancer)
 }
 
@@ -157,9 +157,9 @@ func Client(p *gophercloud.ProviderClient, service, endpoint, projectID string) 
 	root := rootOf(service, endpoint, projectID)
 	version := "v2.0/"
 	switch service {
-	case calltable.ServiceKeyManager:
+	case calls.ServiceKeyManager:
 		version = "v1/"
-	case calltable.ServiceCompute:
+	case calls.ServiceCompute:
 		version = "v2.1/"
 	}
 	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + version}

@@ -12,36 +12,36 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"pgregory.net/rapid"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 func TestTheRootOfAServiceIsFoundBehindOddEndings(t *testing.T) {
 	const hex, uuid = "ea0a0dd4ee5d4c3d8e5d9e1d8e5f1a2b", "ea0a0dd4-ee5d-4c3d-8e5d-9e1d8e5f1a2b"
 	for _, test := range []struct{ service, endpoint, projectID, want string }{
-		{calltable.ServiceLoadBalancer, "https://h:9876", hex, "https://h:9876/"},
-		{calltable.ServiceLoadBalancer, "https://h:9876/", hex, "https://h:9876/"},
-		{calltable.ServiceLoadBalancer, "https://h:9876/v2.0/lbaas", hex, "https://h:9876/"},
-		{calltable.ServiceLoadBalancer, "https://h/load-balancer/v2.0/lbaas/", hex, "https://h/load-balancer/"},
-		{calltable.ServiceLoadBalancer, "https://h/load-balancer/v2/", hex, "https://h/load-balancer/"},
-		{calltable.ServiceLoadBalancer, "https://h/load-balancer/v2.0", hex, "https://h/load-balancer/"},
-		{calltable.ServiceLoadBalancer, "https://h//v2.0//", hex, "https://h/"},
-		{calltable.ServiceLoadBalancer, "https://h/v2.0/" + hex, hex, "https://h/"},
-		{calltable.ServiceLoadBalancer, "https://h/v2.0/lbaas/my-project", "my-project", "https://h/"},
-		{calltable.ServiceLoadBalancer, "https://h/lbaas", hex, "https://h/lbaas/"},
-		{calltable.ServiceNetwork, "https://h:9696/v2.0", hex, "https://h:9696/"},
-		{calltable.ServiceNetwork, "https://h/networking/v2/", hex, "https://h/networking/"},
-		{calltable.ServiceNetwork, " https://h/v1/network ", hex, "https://h/v1/network/"},
-		{calltable.ServiceNetwork, "https://h/v1/network/v2.0", hex, "https://h/v1/network/"},
-		{calltable.ServiceNetwork, "https://h/v2.0/lbaas", hex, "https://h/v2.0/lbaas/"},
-		{calltable.ServiceCompute, "https://h/compute/v2.1", hex, "https://h/compute/"},
-		{calltable.ServiceCompute, "https://h/compute/v2.1/" + hex, "another", "https://h/compute/"},
-		{calltable.ServiceCompute, "https://h/compute/v2/" + uuid + "/", uuid, "https://h/compute/"},
-		{calltable.ServiceCompute, "https://h/v2.1/team-a.prod", "team-a.prod", "https://h/"},
-		{calltable.ServiceCompute, "https://h/v2.1/AUTH_team", "team", "https://h/"},
-		{calltable.ServiceCompute, "https://h/v2.1//" + hex, hex, "https://h/"},
-		{calltable.ServiceCompute, "https://h/v2.1/somebody", hex, "https://h/v2.1/somebody/"},
-		{calltable.ServiceKeyManager, "https://h/key-manager/v1", hex, "https://h/key-manager/"},
-		{calltable.ServiceKeyManager, "https://h:9311/v1/" + hex, hex, "https://h:9311/"},
+		{calls.ServiceLoadBalancer, "https://h:9876", hex, "https://h:9876/"},
+		{calls.ServiceLoadBalancer, "https://h:9876/", hex, "https://h:9876/"},
+		{calls.ServiceLoadBalancer, "https://h:9876/v2.0/lbaas", hex, "https://h:9876/"},
+		{calls.ServiceLoadBalancer, "https://h/load-balancer/v2.0/lbaas/", hex, "https://h/load-balancer/"},
+		{calls.ServiceLoadBalancer, "https://h/load-balancer/v2/", hex, "https://h/load-balancer/"},
+		{calls.ServiceLoadBalancer, "https://h/load-balancer/v2.0", hex, "https://h/load-balancer/"},
+		{calls.ServiceLoadBalancer, "https://h//v2.0//", hex, "https://h/"},
+		{calls.ServiceLoadBalancer, "https://h/v2.0/" + hex, hex, "https://h/"},
+		{calls.ServiceLoadBalancer, "https://h/v2.0/lbaas/my-project", "my-project", "https://h/"},
+		{calls.ServiceLoadBalancer, "https://h/lbaas", hex, "https://h/lbaas/"},
+		{calls.ServiceNetwork, "https://h:9696/v2.0", hex, "https://h:9696/"},
+		{calls.ServiceNetwork, "https://h/networking/v2/", hex, "https://h/networking/"},
+		{calls.ServiceNetwork, " https://h/v1/network ", hex, "https://h/v1/network/"},
+		{calls.ServiceNetwork, "https://h/v1/network/v2.0", hex, "https://h/v1/network/"},
+		{calls.ServiceNetwork, "https://h/v2.0/lbaas", hex, "https://h/v2.0/lbaas/"},
+		{calls.ServiceCompute, "https://h/compute/v2.1", hex, "https://h/compute/"},
+		{calls.ServiceCompute, "https://h/compute/v2.1/" + hex, "another", "https://h/compute/"},
+		{calls.ServiceCompute, "https://h/compute/v2/" + uuid + "/", uuid, "https://h/compute/"},
+		{calls.ServiceCompute, "https://h/v2.1/team-a.prod", "team-a.prod", "https://h/"},
+		{calls.ServiceCompute, "https://h/v2.1/AUTH_team", "team", "https://h/"},
+		{calls.ServiceCompute, "https://h/v2.1//" + hex, hex, "https://h/"},
+		{calls.ServiceCompute, "https://h/v2.1/somebody", hex, "https://h/v2.1/somebody/"},
+		{calls.ServiceKeyManager, "https://h/key-manager/v1", hex, "https://h/key-manager/"},
+		{calls.ServiceKeyManager, "https://h:9311/v1/" + hex, hex, "https://h:9311/"},
 	} {
 		if got := rootOf(test.service, test.endpoint, test.projectID); got != test.want {
 			t.Errorf("%s %s: %s, want %s", test.service, test.endpoint, got, test.want)
@@ -53,7 +53,7 @@ func TestARootIsItsOwnRootWhateverIsBehindIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root := "https://h" + rapid.SampledFrom([]string{"", ":9876", "/a", "/v1/a", "/load-balancer"}).Draw(t, "path") + "/"
 		project := rapid.SampledFrom([]string{"p", "ea0a0dd4ee5d4c3d8e5d9e1d8e5f1a2b", "team-a"}).Draw(t, "project")
-		service := rapid.SampledFrom([]string{calltable.ServiceNetwork, calltable.ServiceLoadBalancer, calltable.ServiceCompute, calltable.ServiceKeyManager}).Draw(t, "service")
+		service := rapid.SampledFrom([]string{calls.ServiceNetwork, calls.ServiceLoadBalancer, calls.ServiceCompute, calls.ServiceKeyManager}).Draw(t, "service")
 		endpoint := root + rapid.SampledFrom([]string{"", "v2", "v2.0", "v2.1", "v1", "v2.1/" + project}).Draw(t, "tail") + rapid.SampledFrom([]string{"", "/", "//"}).Draw(t, "slashes")
 		if got := rootOf(service, endpoint, project); got != root || rootOf(service, got, project) != root {
 			t.Errorf("%s %s: %s", service, endpoint, got)
@@ -72,7 +72,7 @@ func entry(service string, regions ...string) tokens.CatalogEntry {
 	return e
 }
 
-const network, balancer, nova, barbican = calltable.ServiceNetwork, calltable.ServiceLoadBalancer, calltable.ServiceCompute, calltable.ServiceKeyManager
+const network, balancer, nova, barbican = calls.ServiceNetwork, calls.ServiceLoadBalancer, calls.ServiceCompute, calls.ServiceKeyManager
 
 func TestARegionIsChosenOnlyIfThereIsNoOtherOne(t *testing.T) {
 	for name, test := range map[string]struct {

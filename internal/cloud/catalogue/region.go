@@ -11,7 +11,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 // RegionError means that services have endpoints in several regions, and none is wanted. The order in the catalogue may change
@@ -35,7 +35,7 @@ func (w Wanted) region(entries []tokens.CatalogEntry) (string, error) {
 	}
 	var all, common []string
 	several, first := false, true
-	for _, service := range []string{calltable.ServiceNetwork, calltable.ServiceLoadBalancer} {
+	for _, service := range []string{calls.ServiceNetwork, calls.ServiceLoadBalancer} {
 		regions := w.regionsOf(entries, service)
 		if w.Overrides[service] != "" || len(regions) == 0 {
 			continue // there is no choice, or Find says that the service is missing

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 // These match the version of an API at the end of an endpoint. Octavia's paths continue with lbaas.
@@ -26,7 +26,7 @@ func rootOf(service, endpoint, projectID string) string {
 	address := strings.TrimRight(strings.TrimSpace(endpoint), "/")
 	for _, candidate := range []string{withoutProject(address, projectID), address} {
 		tail := version
-		if service == calltable.ServiceLoadBalancer {
+		if service == calls.ServiceLoadBalancer {
 			tail = octaviaVersion
 		}
 		if tail.MatchString(candidate) {

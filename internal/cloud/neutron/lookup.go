@@ -19,7 +19,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // lookupLife is how long the answer to a lookup is reused: networks and subnets rarely change.
@@ -128,7 +128,7 @@ func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, er
 func (c *Client) SecurityGroup(ctx context.Context, named string) (string, error) {
 	return c.lookups.get(ctx, "security group "+named, func(ctx context.Context) (string, error) {
 		op, query := "look for security group "+named, url.Values{"fields": {"id", "name"}}
-		_, notID := setting.SecurityGroup.ParseID(named)
+		_, notID := value.SecurityGroup.ParseID(named)
 		if notID == nil {
 			query.Set("id", named)
 		} else {
@@ -153,7 +153,7 @@ func (c *Client) SecurityGroup(ctx context.Context, named string) (string, error
 }
 
 // Subnets returns the ids of the network's IPv4 subnets that the project sees and the pattern matches, sorted by name.
-func (c *Client) Subnets(ctx context.Context, networkID string, pattern setting.SubnetPattern) ([]string, error) {
+func (c *Client) Subnets(ctx context.Context, networkID string, pattern value.SubnetPattern) ([]string, error) {
 	key := strings.Join([]string{"subnets of", networkID, pattern.Name, pattern.Tags}, "\x00")
 	ids, err := c.lookups.get(ctx, key, func(ctx context.Context) (string, error) {
 		op := "look for subnets of network " + networkID

@@ -3,7 +3,7 @@
 
 package openstack
 
-import "github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+import "github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 
 // Advice says what to do about the error of a call: its own advice or, if it has none, what follows from its class. It is ""
 // if neither is known.
@@ -40,10 +40,10 @@ func transientAdvice(e Error) string {
 }
 
 // Call returns the call that was answered, if it is in the table of calls.
-func (e *Error) Call() (calltable.Call, bool) {
+func (e *Error) Call() (calls.Call, bool) {
 	answer := answerOf(e)
 	if answer.URL == "" {
-		return calltable.Call{}, false
+		return calls.Call{}, false
 	}
 	return callOf(answer)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	"github.com/kube-octavia/kube-octavia/test/mutate"
 )
@@ -41,8 +41,8 @@ func connectOver(transport http.RoundTripper, g config.Global) (*Session, error)
 	if s.metrics, err = newMetrics(nil); err != nil {
 		return nil, err
 	}
-	known := &calltable.Routes{}
-	known.Add(calltable.ServiceIdentity, provider.IdentityBase)
+	known := &calls.Routes{}
+	known.Add(calls.ServiceIdentity, provider.IdentityBase)
 	provider.HTTPClient = http.Client{Transport: Options{RequestTimeout: time.Minute, clock: newFakeClock()}.chain(s, known)}
 	s.open, s.close = context.WithCancel(context.Background())
 	got, err := s.authenticate(s.open, first)

@@ -13,7 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/accessrule"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -31,7 +31,7 @@ type ApplicationCredential struct {
 	// Roles are names of roles. In a request, none means all roles of the login.
 	Roles []string
 	// Without are the features whose calls it does not allow.
-	Without []calltable.Feature
+	Without []calls.Feature
 	// Expires is when it expires; the zero time means never.
 	Expires time.Time
 }
@@ -159,13 +159,13 @@ func roleNames(roles []roleDocument) []string {
 // roots returns the addresses of the services, by type, without the version of their API.
 func (s *Session) roots() map[string]string {
 	roots := map[string]string{
-		calltable.ServiceIdentity: s.provider.IdentityBase, calltable.ServiceNetwork: s.Network().Endpoint, calltable.ServiceLoadBalancer: s.LoadBalancer().Endpoint,
+		calls.ServiceIdentity: s.provider.IdentityBase, calls.ServiceNetwork: s.Network().Endpoint, calls.ServiceLoadBalancer: s.LoadBalancer().Endpoint,
 	}
 	if barbican := s.KeyManager(); barbican != nil {
-		roots[calltable.ServiceKeyManager] = barbican.Endpoint
+		roots[calls.ServiceKeyManager] = barbican.Endpoint
 	}
 	if nova, err := s.services.Compute(""); err == nil {
-		roots[calltable.ServiceCompute] = nova.Endpoint
+		roots[calls.ServiceCompute] = nova.Endpoint
 	}
 	return roots
 }
@@ -187,7 +187,7 @@ func onlyPeople(err error) error {
 
 // MissingRules returns the calls of the program that the access rules of the application credential in use do not
 // allow, because it was created for an older version or without some features. Credentials without access rules allow every call.
-func (s *Session) MissingRules() []calltable.Call {
+func (s *Session) MissingRules() []calls.Call {
 	var t struct {
 		ApplicationCredential struct {
 			AccessRules accessRules `json:"access_rules"`
@@ -202,13 +202,13 @@ func (s *Session) MissingRules() []calltable.Call {
 // MayCall reports whether the access rules of the application credential in use allow the calls of the program with the path. A
 // call that they do not allow would only renew the token.
 func (s *Session) MayCall(path string) bool {
-	return !slices.ContainsFunc(s.MissingRules(), func(c calltable.Call) bool { return c.Path == path })
+	return !slices.ContainsFunc(s.MissingRules(), func(c calls.Call) bool { return c.Path == path })
 }
 
 // accessRules are the rules of an application credential; nil means that it has none and allows every call.
 type accessRules []applicationcredentials.AccessRule
 
-func (r accessRules) missing() []calltable.Call {
+func (r accessRules) missing() []calls.Call {
 	if r == nil {
 		return nil
 	}

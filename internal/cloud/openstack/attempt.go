@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neterror"
 )
 
@@ -22,7 +22,7 @@ import (
 // call without an answer may have reached the service.
 type attempts struct {
 	next    http.RoundTripper
-	routes  *calltable.Routes
+	routes  *calls.Routes
 	timeout time.Duration
 }
 

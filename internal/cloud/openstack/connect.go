@@ -14,7 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/catalogue"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/ratelimit"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/redact"
@@ -47,8 +47,8 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	if s.metrics, err = newMetrics(o.Metrics); err != nil {
 		return nil, fmt.Errorf("register the metrics of OpenStack calls: %w", err)
 	}
-	known := &calltable.Routes{}
-	known.Add(calltable.ServiceIdentity, provider.IdentityBase)
+	known := &calls.Routes{}
+	known.Add(calls.ServiceIdentity, provider.IdentityBase)
 	provider.HTTPClient = http.Client{Transport: o.chain(s, known), CheckRedirect: keepWrites}
 	s.open, s.close = context.WithCancel(context.WithoutCancel(ctx))
 
@@ -68,7 +68,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 
 // chain returns the transport of all calls. From the outside in, it removes secrets from error responses, sets the
 // request id, waits for the rate limit, logs, measures, and limits the time.
-func (o Options) chain(s *Session, known *calltable.Routes) http.RoundTripper {
+func (o Options) chain(s *Session, known *calls.Routes) http.RoundTripper {
 	var next http.RoundTripper = attempts{next: s.connections, routes: known, timeout: o.RequestTimeout}
 	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
 	next = logged{next: next, routes: known, logger: o.Logger, now: o.clock.Now}
@@ -132,7 +132,7 @@ var ErrNoService = errors.New("the service catalogue lacks a service")
 var ErrNoRegion = errors.New("no region is configured")
 
 // findServices creates the service clients from the catalogue of the token.
-func (s *Session) findServices(g config.Global, got *accepted, known *calltable.Routes) error {
+func (s *Session) findServices(g config.Global, got *accepted, known *calls.Routes) error {
 	if got.projectID() == "" {
 		return &Error{Class: Invalid, Message: "the token is for no project", Advice: "set tenant-id or tenant-name in [Global]"}
 	}
@@ -141,8 +141,8 @@ func (s *Session) findServices(g config.Global, got *accepted, known *calltable.
 	s.services, err = catalogue.Find(s.provider, got.token.Catalog, catalogue.Wanted{
 		Region: g.Region, Type: g.EndpointType, ProjectID: s.projectID,
 		Overrides: map[string]string{
-			calltable.ServiceNetwork: g.NetworkEndpoint, calltable.ServiceLoadBalancer: g.LoadBalancerEndpoint,
-			calltable.ServiceCompute: g.ComputeEndpoint, calltable.ServiceKeyManager: g.KeyManagerEndpoint,
+			calls.ServiceNetwork: g.NetworkEndpoint, calls.ServiceLoadBalancer: g.LoadBalancerEndpoint,
+			calls.ServiceCompute: g.ComputeEndpoint, calls.ServiceKeyManager: g.KeyManagerEndpoint,
 		},
 	}, known.Add)
 	if errors.As(err, new(*catalogue.RegionError)) {

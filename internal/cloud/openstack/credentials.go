@@ -16,7 +16,7 @@ import (
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -366,7 +366,7 @@ func (s *Session) expiryOf(ctx context.Context, kind string, path ...string) (ti
 
 // identity returns the client of Keystone.
 func (s *Session) identity() *gophercloud.ServiceClient {
-	return &gophercloud.ServiceClient{ProviderClient: s.provider, Type: calltable.ServiceIdentity, Endpoint: s.provider.IdentityBase + "v3/"}
+	return &gophercloud.ServiceClient{ProviderClient: s.provider, Type: calls.ServiceIdentity, Endpoint: s.provider.IdentityBase + "v3/"}
 }
 
 // keystoneTime is a time in UTC as Keystone writes it, with or without a final Z; null is the zero time.

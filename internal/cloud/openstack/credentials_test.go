@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/accessrule"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -313,7 +313,7 @@ func TestApplicationCredentialsAreCreatedReadAndDeleted(t *testing.T) {
 	if diff := cmp.Diff([]string{"load-balancer_member", "member", "reader"}, person.Roles()); diff != "" {
 		t.Errorf("roles (-want +got):\n%s", diff)
 	}
-	want := ApplicationCredential{Without: []calltable.Feature{calltable.FeatureSecurityGroups}, Name: "n", Description: "d", Roles: []string{"load-balancer_member", "reader"}, ProjectID: s.project,
+	want := ApplicationCredential{Without: []calls.Feature{calls.FeatureSecurityGroups}, Name: "n", Description: "d", Roles: []string{"load-balancer_member", "reader"}, ProjectID: s.project,
 		Expires: time.Now().Add(time.Hour).UTC().Truncate(time.Second)}
 	made, err := person.CreateApplicationCredential(context.Background(), want)
 	if err != nil {
@@ -343,7 +343,7 @@ func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T
 	}
 	rules := []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/**"}, {Service: "identity", Method: "GET", Path: "/v3/**"}}
 	for _, rule := range accessrule.Rules(nil) {
-		if rule.Service == "load-balancer" && rule.Path != "/" && rule.Path != calltable.ProvidersPath {
+		if rule.Service == "load-balancer" && rule.Path != "/" && rule.Path != calls.ProvidersPath {
 			rule.Path = "/load-balancer" + strings.ReplaceAll(rule.Path, "*", "{id}")
 			rules = append(rules, rule)
 		}
@@ -377,7 +377,7 @@ func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T
 func TestAFeatureThatAnApplicationCredentialDoesNotAllowIsNamedWhenItIsUsed(t *testing.T) {
 	s := newSimulator(t)
 	made, err := s.open(t, s.byPassword()).CreateApplicationCredential(context.Background(),
-		ApplicationCredential{Name: "n", Without: []calltable.Feature{calltable.FeatureSecurityGroups}})
+		ApplicationCredential{Name: "n", Without: []calls.Feature{calls.FeatureSecurityGroups}})
 	if err != nil {
 		t.Fatal(err)
 	}

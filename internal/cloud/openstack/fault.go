@@ -15,7 +15,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 // fault is the failure that a response body describes.
@@ -186,12 +186,12 @@ func (f fault) policyAdvice(answer gophercloud.ErrUnexpectedResponseCode) string
 		}
 	}
 	call, known := callOf(answer)
-	if !known || call.Service == calltable.ServiceIdentity {
+	if !known || call.Service == calls.ServiceIdentity {
 		return ""
 	}
 	assign := fmt.Sprintf("assign a role that may, usually %s: `openstack role add --user USER --project PROJECT ROLE`; "+
 		"application credentials keep the roles of their creation, so create another one after that", roleFor(call.Service))
-	if strings.Contains(call.Path, "*") && call.Path != calltable.QuotaPath {
+	if strings.Contains(call.Path, "*") && call.Path != calls.QuotaPath {
 		return "the object belongs to another project, or the policy of the service does not permit this to the roles of the login. For the latter, " + assign
 	}
 	return "the policy of the service does not permit this to the roles of the login: " + assign
@@ -200,9 +200,9 @@ func (f fault) policyAdvice(answer gophercloud.ErrUnexpectedResponseCode) string
 // roleFor names the roles to which the default policy of a service permits what the controller does.
 func roleFor(service string) string {
 	switch service {
-	case calltable.ServiceLoadBalancer:
+	case calls.ServiceLoadBalancer:
 		return "member, before 2025.1 load-balancer_member"
-	case calltable.ServiceKeyManager:
+	case calls.ServiceKeyManager:
 		return "creator or member"
 	}
 	return "member"

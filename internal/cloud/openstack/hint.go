@@ -14,7 +14,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neterror"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -22,7 +22,7 @@ import (
 // hint says what to change when a call to the service got no answer; "" if that is not known.
 func hint(cause neterror.Cause, service string) string {
 	address, scheme := "auth-url in [Global]", "in auth-url in [Global]"
-	if service != calltable.ServiceIdentity {
+	if service != calls.ServiceIdentity {
 		address = fmt.Sprintf("the endpoint of the %s service in the service catalogue (`openstack catalog list`), and os-endpoint-type in [Global]", service)
 		scheme = fmt.Sprintf("in the endpoint of the %s service: ask the operator of the cloud to correct the service catalogue (`openstack catalog list`), "+
 			"or choose other endpoints with os-endpoint-type in [Global]", service)
@@ -161,7 +161,7 @@ func rejectedCall(answer gophercloud.ErrUnexpectedResponseCode) string {
 		return ""
 	case !call.Feature.OfController():
 		return fmt.Sprintf(" %s, which the controller does not make", call)
-	case call.Feature == calltable.FeatureSession:
+	case call.Feature == calls.FeatureSession:
 		return " " + call.String()
 	}
 	return fmt.Sprintf(" %s, which is for %s", call, call.Feature)
@@ -174,10 +174,10 @@ func allowCall(answer gophercloud.ErrUnexpectedResponseCode) string {
 	}
 	call, known := callOf(answer)
 	name := call.Feature.Name()
-	switch _, optional := calltable.FindOptional(name); {
+	switch _, optional := calls.FindOptional(name); {
 	case known && !call.Feature.OfController():
 		return "" // no application credential of the controller allows it
-	case slices.Contains(calltable.Additional(), call.Feature):
+	case slices.Contains(calls.Additional(), call.Feature):
 		return create(" --with=" + name)
 	case optional:
 		return create("") + ", without --without=" + name
@@ -186,12 +186,12 @@ func allowCall(answer gophercloud.ErrUnexpectedResponseCode) string {
 }
 
 // callOf returns the kind of the call that was answered.
-func callOf(answer gophercloud.ErrUnexpectedResponseCode) (calltable.Call, bool) {
+func callOf(answer gophercloud.ErrUnexpectedResponseCode) (calls.Call, bool) {
 	u, err := url.Parse(answer.URL)
 	if err != nil {
-		return calltable.Call{}, false
+		return calls.Call{}, false
 	}
-	return calltable.FindAddress(answer.Method, u.Path)
+	return calls.FindAddress(answer.Method, u.Path)
 }
 
 // keepWrites follows redirects of reads. A redirect that makes a read of a write, as net/http does for 301 and 302, is

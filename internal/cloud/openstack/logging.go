@@ -9,14 +9,14 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 // logged logs each call at V(4), with the logger of the call's context if there is one. It never logs headers,
 // bodies or queries, so it logs no tokens and passwords.
 type logged struct {
 	next   http.RoundTripper
-	routes *calltable.Routes
+	routes *calls.Routes
 	logger logr.Logger
 	now    func() time.Time
 }

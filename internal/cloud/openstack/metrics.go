@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
 // metrics are those of the session. Their labels have few values: services, methods and statuses are fixed sets,
@@ -78,7 +78,7 @@ func Register[C prometheus.Collector](registry prometheus.Registerer, collector 
 // measured counts and times calls.
 type measured struct {
 	next    http.RoundTripper
-	routes  *calltable.Routes
+	routes  *calls.Routes
 	metrics metrics
 	now     func() time.Time
 }

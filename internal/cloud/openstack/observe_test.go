@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
@@ -193,10 +193,10 @@ func TestEachCallIsCountedUnderItsRoute(t *testing.T) {
 }
 
 func TestRoutesAreFewWhateverTheIDs(t *testing.T) {
-	r := &calltable.Routes{}
-	r.Add(calltable.ServiceIdentity, "http://cloud/")
-	r.Add(calltable.ServiceNetwork, "http://cloud/network/")
-	r.Add(calltable.ServiceLoadBalancer, "http://lb:9876/")
+	r := &calls.Routes{}
+	r.Add(calls.ServiceIdentity, "http://cloud/")
+	r.Add(calls.ServiceNetwork, "http://cloud/network/")
+	r.Add(calls.ServiceLoadBalancer, "http://lb:9876/")
 	for address, want := range map[string]string{
 		"http://lb:9876/": "load-balancer /",
 		"http://lb:9876/v2.0/lbaas/pools/" + objectID + "/members?x=y":  "load-balancer /v2.0/lbaas/pools/{id}/members",

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/ratelimit"
 )
 
@@ -22,7 +22,7 @@ const defaultPause = time.Second
 // throttled limits the rate of calls per service.
 type throttled struct {
 	next    http.RoundTripper
-	routes  *calltable.Routes
+	routes  *calls.Routes
 	rate    Rate
 	clock   ratelimit.Clock
 	metrics metrics

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/decoding"
 )
 
@@ -29,7 +29,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 		OkCodes: []int{http.StatusOK, http.StatusMultipleChoices},
 	})
 	if err != nil {
-		return 0, 0, explainEndpoint(Wrap(op, err), calltable.ServiceLoadBalancer, s.LoadBalancer().Endpoint)
+		return 0, 0, explainEndpoint(Wrap(op, err), calls.ServiceLoadBalancer, s.LoadBalancer().Endpoint)
 	}
 	for _, v := range answer.Versions {
 		if a, b, ok := parseVersion(v.ID); ok && (a > major || a == major && b > minor) {
@@ -45,7 +45,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 // Providers returns the names of the providers that Octavia has enabled; none if the access rules of the application
 // credential in use do not allow to ask.
 func (s *Session) Providers(ctx context.Context) ([]string, error) {
-	if !s.MayCall(calltable.ProvidersPath) {
+	if !s.MayCall(calls.ProvidersPath) {
 		return nil, nil
 	}
 	var answer struct {
@@ -53,7 +53,7 @@ func (s *Session) Providers(ctx context.Context) ([]string, error) {
 			Name string `json:"name"`
 		} `json:"providers"`
 	}
-	if _, err := s.LoadBalancer().Get(ctx, strings.TrimSuffix(s.LoadBalancer().Endpoint, "/")+calltable.ProvidersPath, decoding.Into(&answer), nil); err != nil {
+	if _, err := s.LoadBalancer().Get(ctx, strings.TrimSuffix(s.LoadBalancer().Endpoint, "/")+calls.ProvidersPath, decoding.Into(&answer), nil); err != nil {
 		return nil, Wrap("list the providers of Octavia", err)
 	}
 	var names []string

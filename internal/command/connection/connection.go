@@ -18,7 +18,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
@@ -188,7 +188,7 @@ func (o *Options) place(err error) error {
 
 // unlimitedChildren reports whether no quota limits what is below load balancers. Not to know it is no reason to stop.
 func unlimitedChildren(ctx context.Context, session *openstack.Session, log logr.Logger) bool {
-	if !session.MayCall(calltable.QuotaPath) {
+	if !session.MayCall(calls.QuotaPath) {
 		return false
 	}
 	quota, err := octavia.New(session.LoadBalancer(), session.ProjectID(), lb.Capabilities{}).Quota(ctx)
@@ -283,7 +283,7 @@ func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy cla
 		Secrets:      secrets,
 		Octavia:      octavia.New(session.LoadBalancer(), session.ProjectID(), can),
 		Neutron:      neutron.New(session.Network(), session.ProjectID()),
-		Barbican:     barbican.New(session.KeyManager(), func() bool { return session.MayCall(calltable.SecretsPath) }),
+		Barbican:     barbican.New(session.KeyManager(), func() bool { return session.MayCall(calls.SecretsPath) }),
 		Login:        func() decide.Login { return loginOf(session) },
 		Config:       settings,
 		Capabilities: can,
@@ -296,7 +296,7 @@ func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy cla
 func loginOf(session *openstack.Session) decide.Login {
 	l := decide.Login{}
 	l.Kind, l.ID = session.LoginID()
-	for _, call := range accessrule.Of(calltable.FeatureCertificateGrants, session.MissingRules()) {
+	for _, call := range accessrule.Of(calls.FeatureCertificateGrants, session.MissingRules()) {
 		l.Lacks = append(l.Lacks, call.String())
 	}
 	return l

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 )
 
@@ -61,7 +61,7 @@ func TestProvidersThatCannotBeListedRefuseNothing(t *testing.T) {
 	}
 	defer cloud.Close()
 	for _, status := range []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
-		cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: calltable.ProvidersPath, Kind: wire.FaultStatus, Status: status, Times: 1})
+		cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: calls.ProvidersPath, Kind: wire.FaultStatus, Status: status, Times: 1})
 		var log book
 		connected, err := flags().Connect(t.Context(), parse(t, cloud.CloudConf()+"lb-provider = amphoa\n"), "test", log.logger(), prometheus.NewRegistry())
 		if err != nil {

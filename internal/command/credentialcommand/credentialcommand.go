@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/command/command"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -99,13 +99,13 @@ func (w *wish) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&w.name, "name", "", "name of the application credential; default: kube-octavia- and the time")
 	flags.StringVar(&w.expires, "expires", "", "expiry: a duration such as 90d or 12h, a date such as 2030-01-31, or never")
 	flags.StringSliceVar(&w.roles, "roles", nil, "roles of the application credential in the project; default: all of yours except admin")
-	flags.StringSliceVar(&w.without, "without", nil, "features whose calls the application credential does not allow, because nothing uses them: "+strings.Join(calltable.Optional(), ", "))
+	flags.StringSliceVar(&w.without, "without", nil, "features whose calls the application credential does not allow, because nothing uses them: "+strings.Join(calls.Optional(), ", "))
 	flags.StringSliceVar(&w.with, "with", nil, "features whose calls the application credential allows as well, for --controllers of the controller: "+additionalNames())
 }
 
 func additionalNames() string {
 	var names []string
-	for _, f := range calltable.Additional() {
+	for _, f := range calls.Additional() {
 		names = append(names, f.Name())
 	}
 	return strings.Join(names, ", ")
@@ -124,7 +124,7 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 		}
 	}
 	var err error
-	if c.Without, err = w.leftOut(calltable.Additional()); err != nil {
+	if c.Without, err = w.leftOut(calls.Additional()); err != nil {
 		return c, err
 	}
 	c.Expires, err = parseExpiry(w.expires, now)
@@ -132,16 +132,16 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 }
 
 // leftOut returns the features whose calls are not allowed: those of before, unless the flags say otherwise.
-func (w *wish) leftOut(before []calltable.Feature) ([]calltable.Feature, error) {
+func (w *wish) leftOut(before []calls.Feature) ([]calls.Feature, error) {
 	without, err := parseFeatures(w.without)
 	if err != nil {
 		return nil, err
 	}
-	var with []calltable.Feature
+	var with []calls.Feature
 	for _, name := range w.with {
-		f, _ := calltable.FindOptional(name)
+		f, _ := calls.FindOptional(name)
 		switch {
-		case !slices.Contains(calltable.Additional(), f):
+		case !slices.Contains(calls.Additional(), f):
 			return nil, fmt.Errorf("--with %q: must be any of %s; the calls of all other features are allowed unless --without leaves them out", name, additionalNames())
 		case slices.Contains(without, f):
 			return nil, fmt.Errorf("--with and --without both name %s", name)
@@ -150,7 +150,7 @@ func (w *wish) leftOut(before []calltable.Feature) ([]calltable.Feature, error) 
 	}
 	left := without
 	for _, f := range before {
-		kept := w.without == nil || slices.Contains(calltable.Additional(), f)
+		kept := w.without == nil || slices.Contains(calls.Additional(), f)
 		if kept && !slices.Contains(with, f) && !slices.Contains(left, f) {
 			left = append(left, f)
 		}
@@ -159,12 +159,12 @@ func (w *wish) leftOut(before []calltable.Feature) ([]calltable.Feature, error) 
 }
 
 // parseFeatures reads what --without says.
-func parseFeatures(names []string) ([]calltable.Feature, error) {
-	var features []calltable.Feature
+func parseFeatures(names []string) ([]calls.Feature, error) {
+	var features []calls.Feature
 	for _, name := range names {
-		f, known := calltable.FindOptional(name)
+		f, known := calls.FindOptional(name)
 		if !known {
-			return nil, fmt.Errorf("--without %q: must be any of %s; the calls of all other features are always needed", name, strings.Join(calltable.Optional(), ", "))
+			return nil, fmt.Errorf("--without %q: must be any of %s; the calls of all other features are always needed", name, strings.Join(calls.Optional(), ", "))
 		}
 		features = append(features, f)
 	}

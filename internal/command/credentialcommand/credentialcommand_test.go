@@ -20,7 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/accessrule"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -287,7 +287,7 @@ func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
 	defer session.Close()
 	missing := session.MissingRules()
 	for _, call := range missing {
-		if _, optional := calltable.FindOptional(call.Feature.Name()); !optional && call.Feature != calltable.FeatureCertificateGrants {
+		if _, optional := calls.FindOptional(call.Feature.Name()); !optional && call.Feature != calls.FeatureCertificateGrants {
 			t.Errorf("%s is not allowed", call)
 		}
 	}
@@ -303,11 +303,11 @@ func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
 
 func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
 	cloudWithLogin(t)
-	for flags, want := range map[string][]calltable.Feature{
-		"":                                       calltable.Additional(),
-		"--with=nodes":                           {calltable.FeatureRoutes},
+	for flags, want := range map[string][]calls.Feature{
+		"":                                       calls.Additional(),
+		"--with=nodes":                           {calls.FeatureRoutes},
 		"--with=nodes,routes":                    nil,
-		"--without=security-groups --with=nodes": {calltable.FeatureSecurityGroups, calltable.FeatureRoutes},
+		"--without=security-groups --with=nodes": {calls.FeatureSecurityGroups, calls.FeatureRoutes},
 	} {
 		got := runCommand(t, append([]string{"credential", "create", "--format=conf"}, strings.Fields(flags)...)...)
 		conf, err := config.Parse("cloud.conf", []byte(got.Out))

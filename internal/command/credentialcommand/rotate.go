@@ -19,7 +19,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/command/command"
 	"github.com/kube-octavia/kube-octavia/internal/command/installation"
@@ -103,7 +103,7 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 	}
 	for _, f := range wanted.Without {
 		flag := "--without="
-		if slices.Contains(calltable.Additional(), f) {
+		if slices.Contains(calls.Additional(), f) {
 			flag = "--with=" + f.Name()
 		}
 		fmt.Fprintf(streams.Err, "the application credential does not allow the calls for %s; %s allows them\n", f, flag)

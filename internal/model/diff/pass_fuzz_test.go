@@ -22,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -52,7 +52,7 @@ func TestAnyServiceIsServedInAnyCloudAsFarAsPossible(t *testing.T) { rapid.Check
 func wholePass(t *rapid.T) {
 	in := anyInput(t)
 	var there *lb.LoadBalancer
-	if before, err := build.Wanted(anyChange(t, in)); err == nil && rapid.Bool().Draw(t, "there") {
+	if before, err := desired.Wanted(anyChange(t, in)); err == nil && rapid.Bool().Draw(t, "there") {
 		there = before.LoadBalancer
 	}
 	cloud := diff.NewCloud(t, there, in.Capabilities.Has(lb.FeatureTransportsShareAPort))
@@ -63,8 +63,8 @@ func wholePass(t *rapid.T) {
 // passes are those over one Service.
 type passes struct {
 	*rapid.T
-	in         build.Input
-	invalid    *build.Invalid
+	in         desired.Input
+	invalid    *desired.Invalid
 	wanted     lb.Wanted
 	conditions []metav1.Condition
 	ingress    []corev1.LoadBalancerIngress
@@ -74,13 +74,13 @@ type passes struct {
 func (p *passes) decide(observed lb.Observed) lb.Wanted {
 	in := p.in
 	in.Found = observed.LoadBalancer
-	wanted, err := build.Wanted(in)
+	wanted, err := desired.Wanted(in)
 	p.invalid = nil
 	if err != nil {
 		if !errors.As(err, &p.invalid) || p.invalid.Reason == "" || p.invalid.Message == "" {
 			p.Fatalf("error %#v, want an *Invalid with reason and message", err)
 		}
-		wanted = build.MembersOnly(in, observed)
+		wanted = desired.MembersOnly(in, observed)
 	}
 	p.wanted = wanted
 	return wanted
@@ -170,8 +170,8 @@ func treeOf(p *passes, l lb.LoadBalancer) octavia.Tree {
 
 // anyInput draws a Service that Kubernetes accepts, with unchecked annotations, the nodes, and the capabilities of
 // the cloud.
-func anyInput(t *rapid.T) build.Input {
-	in := build.Input{
+func anyInput(t *rapid.T) desired.Input {
+	in := desired.Input{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: diff.Web.Namespace, Name: diff.Web.Name}},
 		Owner:   diff.Web,
 		Config: config.LoadBalancer{
@@ -179,7 +179,7 @@ func anyInput(t *rapid.T) build.Input {
 			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 			CreateMonitor: rapid.Bool().Draw(t, "monitors"), Internal: rapid.IntRange(0, 5).Draw(t, "internal") == 5,
 		},
-		Networks: build.Networks{VIPSubnetID: "subnet-vip", MemberSubnetID: "subnet-nodes", FloatingNetworkID: "net-public",
+		Networks: desired.Networks{VIPSubnetID: "subnet-vip", MemberSubnetID: "subnet-nodes", FloatingNetworkID: "net-public",
 			AdditionalSubnetID: rapid.SampledFrom([]string{"subnet-other", "subnet-other", ""}).Draw(t, "additional")},
 		Serial: rapid.Bool().Draw(t, "serial"),
 	}
@@ -192,7 +192,7 @@ func anyInput(t *rapid.T) build.Input {
 }
 
 // anyChange draws another Service and other nodes, in the same cloud.
-func anyChange(t *rapid.T, in build.Input) build.Input {
+func anyChange(t *rapid.T, in desired.Input) desired.Input {
 	in.Service = in.Service.DeepCopy()
 	in.Service.Annotations = rapid.MapOfN(anyKey(), anyValue(), 0, 4).Draw(t, "annotations")
 	in.Service.Spec = anySpec(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// groups requests security groups of the VIP, as package build does: without source ranges.
+// groups requests security groups of the VIP, as package desired does: without source ranges.
 func groups(ids ...string) edit {
 	return func(w *lb.Wanted) {
 		w.LoadBalancer.VIPSecurityGroups = ids

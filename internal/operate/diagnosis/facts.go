@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/node/instances"
 	"github.com/kube-octavia/kube-octavia/internal/node/routes"
@@ -120,10 +120,10 @@ type Login struct {
 	ExpiryUnknown string
 	// MissingRules are the calls of the controller that its access rules do not allow.
 	MissingRules []string
-	// MissingOnRequest are likewise the calls of the features of calltable.OnRequest.
-	MissingOnRequest map[calltable.Feature][]string
+	// MissingOnRequest are likewise the calls of the features of calls.OnRequest.
+	MissingOnRequest map[calls.Feature][]string
 	// Without are the features for which it has no access rules at all.
-	Without   []calltable.Feature
+	Without   []calls.Feature
 	Endpoints []Endpoint
 	// CloudTime is the time of Keystone, in whole seconds, at LocalTime, which is exact to Uncertainty. CloudTime is zero
 	// if the answer had none.

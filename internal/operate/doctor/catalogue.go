@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -53,10 +53,10 @@ func checkCatalogue(f facts, r *diagnosis.Result) {
 // need returns the name of a service that the catalogue may lack, what needs it ("" for nothing), why, and what to do.
 func (f facts) need(service string, c config.Config) (what, who, why, do string) {
 	switch service {
-	case calltable.ServiceCompute:
+	case calls.ServiceCompute:
 		return "Nova", "--controllers", "The controllers of Nodes read the servers of the Nodes from Nova.",
 			"If the region and os-endpoint-type in [Global] of cloud.conf are right, remove node and node-lifecycle from --controllers."
-	case calltable.ServiceKeyManager:
+	case calls.ServiceKeyManager:
 		return "Barbican", usesCertificates(f, c), "Octavia reads certificates from Barbican: without it no port terminates TLS.",
 			"If Octavia keeps certificates elsewhere, set container-store = external in [LoadBalancer]; otherwise remove the request."
 	}

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
@@ -112,27 +112,27 @@ func TestCredentials(t *testing.T) {
 			check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow GET /x/groups, which annotation kube-octavia.io/vip-security-groups of Service", do: "credential rotate",
 		},
 		"security groups that are left out, and not used": {
-			mistake: login(func(l *diagnosis.Login) { l.Without = []calltable.Feature{calltable.FeatureSecurityGroups} }),
+			mistake: login(func(l *diagnosis.Login) { l.Without = []calls.Feature{calls.FeatureSecurityGroups} }),
 			check:   diagnosis.Credentials, status: diagnosis.OK,
 		},
 		"Nodes and routes that are left out, and not used": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Controllers = diagnosis.Controllers{Service: true}
-				f.Cloud.Login.Value.Without = calltable.Additional()
+				f.Cloud.Login.Value.Without = calls.Additional()
 			},
 			check: diagnosis.Credentials, status: diagnosis.OK, also: []diagnosis.Check{diagnosis.Nodes, diagnosis.Routes},
 		},
 		"Nodes that are left out": {
-			mistake: login(func(l *diagnosis.Login) { l.Without = calltable.Additional()[:1] }),
+			mistake: login(func(l *diagnosis.Login) { l.Without = calls.Additional()[:1] }),
 			check:   diagnosis.Credentials, status: diagnosis.Error, what: "leave out nodes, but --controllers=node,node-lifecycle needs them", do: "credential rotate --with=nodes`",
 		},
 		"routes that are left out": {
-			mistake: login(func(l *diagnosis.Login) { l.Without = calltable.Additional()[1:] }),
+			mistake: login(func(l *diagnosis.Login) { l.Without = calls.Additional()[1:] }),
 			check:   diagnosis.Credentials, status: diagnosis.Error, what: "leave out routes, but --controllers=route needs them", do: "credential rotate --with=routes`",
 		},
 		"security groups that are left out": {
 			mistake: func(f *diagnosis.Facts) {
-				f.Cloud.Login.Value.Without = []calltable.Feature{calltable.FeatureSecurityGroups}
+				f.Cloud.Login.Value.Without = []calls.Feature{calls.FeatureSecurityGroups}
 				f.Config.Value.LoadBalancer.ManageSecurityGroups = true
 			},
 			check: diagnosis.Credentials, status: diagnosis.Error, what: "leave out security groups, but [LoadBalancer] manage-security-groups needs them", do: "--without=security-groups", also: []diagnosis.Check{diagnosis.SecurityGroups},
@@ -457,10 +457,10 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 	})
 }
 
-func grants(calls ...string) map[calltable.Feature][]string {
-	return map[calltable.Feature][]string{calltable.FeatureCertificateGrants: calls}
+func grants(denied ...string) map[calls.Feature][]string {
+	return map[calls.Feature][]string{calls.FeatureCertificateGrants: denied}
 }
 
-func vipGroups(calls ...string) map[calltable.Feature][]string {
-	return map[calltable.Feature][]string{calltable.FeatureVIPGroups: calls}
+func vipGroups(denied ...string) map[calls.Feature][]string {
+	return map[calls.Feature][]string{calls.FeatureVIPGroups: denied}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -110,8 +110,8 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 // checkGrants looks whether Octavia can read certificates with the access rules of the application credential, if it uses them.
 func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	used := usesCertificates(f, f.Config.Value)
-	missing := login.MissingOnRequest[calltable.FeatureCertificateGrants]
-	if len(missing) == 0 || used == "" || slices.Contains(login.Without, calltable.FeatureCertificates) {
+	missing := login.MissingOnRequest[calls.FeatureCertificateGrants]
+	if len(missing) == 0 || used == "" || slices.Contains(login.Without, calls.FeatureCertificates) {
 		return
 	}
 	r.Found(diagnosis.Warning, fmt.Sprintf("the access rules of the application credential do not allow %s, and %s needs a certificate", strings.Join(missing, ", "), used),
@@ -123,7 +123,7 @@ func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
 // checkVIPGroups looks whether the access rules of the application credential allow security groups of VIPs, if a Service requests
 // them.
 func checkVIPGroups(f facts, login diagnosis.Login, r *diagnosis.Result) {
-	missing, requests := login.MissingOnRequest[calltable.FeatureVIPGroups], requested(f, nil, annotation.VIPSecurityGroups)
+	missing, requests := login.MissingOnRequest[calls.FeatureVIPGroups], requested(f, nil, annotation.VIPSecurityGroups)
 	if len(missing) == 0 || len(requests) == 0 {
 		return
 	}
@@ -159,15 +159,15 @@ func (f facts) inPlace(text string) string {
 
 // checkWithout looks whether features for which the application credential has no access rules are used.
 func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
-	used := map[calltable.Feature]string{calltable.FeatureCertificates: usesCertificates(f, f.Config.Value)}
+	used := map[calls.Feature]string{calls.FeatureCertificates: usesCertificates(f, f.Config.Value)}
 	if f.Config.Value.LoadBalancer.ManageSecurityGroups {
-		used[calltable.FeatureSecurityGroups] = "[LoadBalancer] manage-security-groups"
+		used[calls.FeatureSecurityGroups] = "[LoadBalancer] manage-security-groups"
 	}
 	if f.Controllers.Nodes() {
-		used[calltable.FeatureNodes] = "--controllers=node,node-lifecycle"
+		used[calls.FeatureNodes] = "--controllers=node,node-lifecycle"
 	}
 	if f.Controllers.Route {
-		used[calltable.FeatureRoutes] = "--controllers=route"
+		used[calls.FeatureRoutes] = "--controllers=route"
 	}
 	for _, feature := range login.Without {
 		if used[feature] == "" {
@@ -180,8 +180,8 @@ func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
 }
 
 // allow says how to get access rules for a feature.
-func allow(feature calltable.Feature) string {
-	if slices.Contains(calltable.Additional(), feature) {
+func allow(feature calls.Feature) string {
+	if slices.Contains(calls.Additional(), feature) {
 		return fmt.Sprintf("Replace the application credential: `kube-octavia credential rotate --with=%s`; --with takes several, separated by commas.", feature.Name())
 	}
 	return fmt.Sprintf("Create an application credential without `--without=%s`: `kube-octavia credential create`.", feature.Name())

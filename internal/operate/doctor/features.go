@@ -13,7 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -69,28 +69,28 @@ func checkSection(f facts, s settings, r *diagnosis.Result) {
 
 // checkService builds the load balancer that the Service requests, as the controller does.
 func checkService(f facts, s *corev1.Service, r *diagnosis.Result) {
-	in := build.Input{Service: s, Config: f.Policy.ConfigOf(s, f.Config.Value.LoadBalancer), Owner: f.Policy.Owner(s), Nodes: f.Cluster.Nodes.Value}
-	parsed, err := build.Options(s, in.Config)
+	in := desired.Input{Service: s, Config: f.Policy.ConfigOf(s, f.Config.Value.LoadBalancer), Owner: f.Policy.Owner(s), Nodes: f.Cluster.Nodes.Value}
+	parsed, err := desired.Options(s, in.Config)
 	if err == nil {
 		in.Capabilities = capabilities(f, parsed.Provider)
-		in.Networks = assumed(build.NetworksOf(parsed))
-		in.Certificate = build.SecretCertificate{Secret: parsed.TLSSecret, Certificate: lb.Certificate{Name: "certificate of Secret " + parsed.TLSSecret}}
+		in.Networks = assumed(desired.NetworksOf(parsed))
+		in.Certificate = desired.SecretCertificate{Secret: parsed.TLSSecret, Certificate: lb.Certificate{Name: "certificate of Secret " + parsed.TLSSecret}}
 		var wanted lb.Wanted
-		wanted, err = build.Wanted(in)
+		wanted, err = desired.Wanted(in)
 		for _, w := range wanted.Withheld {
 			if strings.HasSuffix(w.Reason, "Unsupported") {
 				r.Found(diagnosis.Warning, fmt.Sprintf("Service %s (%s): %s", name(*s), w.Reason, w.Message), "The Service is served without it.", changeService(w.Reason, *s))
 			}
 		}
 	}
-	var refused *build.Invalid
+	var refused *desired.Invalid
 	if errors.As(err, &refused) && aboutFeatures(refused.Reason) {
 		r.Found(diagnosis.Error, fmt.Sprintf("Service %s (%s): %s", name(*s), refused.Reason, refused.Message), "The Service is refused.", changeService(refused.Reason, *s))
 	}
 }
 
 // assumed fills in what the controller looks up in the cloud, so that only features decide.
-func assumed(n build.Networks) build.Networks {
+func assumed(n desired.Networks) desired.Networks {
 	const looked = "00000000-0000-0000-0000-000000000000"
 	for _, id := range []*string{&n.VIPSubnetID, &n.AdditionalSubnetID, &n.MemberSubnetID, &n.FloatingNetworkID} {
 		if *id == "" {
@@ -103,7 +103,7 @@ func assumed(n build.Networks) build.Networks {
 // aboutFeatures reports whether a reason to refuse a Service depends only on the Service, cloud.conf and the features of
 // the cloud. The others depend on what exists in the cloud.
 func aboutFeatures(reason string) bool {
-	return slices.Contains([]string{build.ReasonInvalidAnnotation, build.ReasonInvalidSourceRanges, build.ReasonUnsupported, build.ReasonDualStackUnsupported}, reason)
+	return slices.Contains([]string{desired.ReasonInvalidAnnotation, desired.ReasonInvalidSourceRanges, desired.ReasonUnsupported, desired.ReasonDualStackUnsupported}, reason)
 }
 
 // otherCloud says what has the feature that these load balancers lack.
@@ -118,11 +118,11 @@ func otherCloud(can lb.Capabilities, feature lb.Feature) string {
 func changeService(reason string, s corev1.Service) string {
 	edit := fmt.Sprintf("`kubectl edit service -n %s %s`", s.Namespace, s.Name)
 	switch reason {
-	case build.ReasonInvalidAnnotation:
+	case desired.ReasonInvalidAnnotation:
 		return "Correct the annotations that the message names: " + edit + ". docs/reference/annotations.md has all values."
-	case build.ReasonInvalidSourceRanges:
+	case desired.ReasonInvalidSourceRanges:
 		return "Correct the source ranges that the message names: " + edit + "."
-	case build.ReasonDualStackUnsupported:
+	case desired.ReasonDualStackUnsupported:
 		return "Set spec.ipFamilyPolicy to SingleStack: " + edit + "; or use a cloud or provider with load balancers of both IP families."
 	}
 	return "Remove the setting that the message names: " + edit + "; or use a cloud or provider that has the feature."

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/node/instances"
 	"github.com/kube-octavia/kube-octavia/internal/node/routes"
@@ -66,7 +66,7 @@ func healthyCloud() diagnosis.Cloud {
 	return diagnosis.Cloud{
 		Login: diagnosis.Value(diagnosis.Login{
 			Kind: config.ByApplicationCredential, ProjectID: "project", Roles: []string{"load-balancer_member", "member"},
-			Endpoints: []diagnosis.Endpoint{{Service: calltable.ServiceLoadBalancer, URL: "https://octavia/"}, {Service: calltable.ServiceNetwork, URL: "https://neutron/"}, {Service: calltable.ServiceKeyManager, URL: "https://barbican/"}, {Service: calltable.ServiceCompute, URL: "https://nova/"}},
+			Endpoints: []diagnosis.Endpoint{{Service: calls.ServiceLoadBalancer, URL: "https://octavia/"}, {Service: calls.ServiceNetwork, URL: "https://neutron/"}, {Service: calls.ServiceKeyManager, URL: "https://barbican/"}, {Service: calls.ServiceCompute, URL: "https://nova/"}},
 			CloudTime: noon, LocalTime: noon.Add(500 * time.Millisecond), Uncertainty: 2 * time.Second,
 		}),
 		APIVersion: diagnosis.Value(lb.Version{Major: 2, Minor: 26}),

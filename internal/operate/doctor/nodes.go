@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 )
 
 // nodePorts returns the ports with the addresses of each node, by its name.
@@ -24,7 +24,7 @@ func (f facts) nodePorts() map[string][]diagnosis.Port {
 	}
 	ports := map[string][]diagnosis.Port{}
 	for _, n := range f.Cluster.Nodes.Value {
-		server, _ := target.ServerID(n.Spec.ProviderID) // without one, the addresses decide
+		server, _ := member.ServerID(n.Spec.ProviderID) // without one, the addresses decide
 		for _, a := range nodeAddresses([]corev1.Node{n}) {
 			for _, p := range with[a] {
 				if server == "" || p.DeviceID == server {

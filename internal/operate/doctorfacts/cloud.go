@@ -17,7 +17,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/accessrule"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/catalogue"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/decoding"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
@@ -122,20 +122,20 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 	}
 	missing := s.MissingRules()
 	without, others := accessrule.Without(missing)
-	l.Without, l.MissingRules, l.MissingOnRequest = without, texts(others), map[calltable.Feature][]string{}
-	for _, feature := range calltable.OnRequest() {
+	l.Without, l.MissingRules, l.MissingOnRequest = without, texts(others), map[calls.Feature][]string{}
+	for _, feature := range calls.OnRequest() {
 		l.MissingOnRequest[feature] = texts(accessrule.Of(feature, missing))
 	}
 	l.Endpoints = []diagnosis.Endpoint{
-		{Service: calltable.ServiceLoadBalancer, URL: s.LoadBalancer().Endpoint},
-		{Service: calltable.ServiceNetwork, URL: s.Network().Endpoint},
-		{Service: calltable.ServiceKeyManager},
+		{Service: calls.ServiceLoadBalancer, URL: s.LoadBalancer().Endpoint},
+		{Service: calls.ServiceNetwork, URL: s.Network().Endpoint},
+		{Service: calls.ServiceKeyManager},
 	}
 	if manager := s.KeyManager(); manager != nil {
 		l.Endpoints[2].URL = manager.Endpoint
 	}
 	if controllers.Nodes() {
-		nova := diagnosis.Endpoint{Service: calltable.ServiceCompute}
+		nova := diagnosis.Endpoint{Service: calls.ServiceCompute}
 		if compute, err := s.Compute(instances.Microversion); err == nil {
 			nova.URL = compute.Endpoint
 		}
@@ -145,7 +145,7 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 }
 
 // texts returns the calls as texts.
-func texts(calls []calltable.Call) (all []string) {
+func texts(calls []calls.Call) (all []string) {
 	for _, call := range calls {
 		all = append(all, call.String())
 	}

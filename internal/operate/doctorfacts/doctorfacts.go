@@ -16,7 +16,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/kubeconfig"
@@ -146,15 +146,15 @@ func needOf(err *openstack.Error) string {
 	switch feature := call.Feature; {
 	case !known, !feature.OfController():
 		return "The controller does not need the right."
-	case feature == calltable.FeatureSession:
+	case feature == calls.FeatureSession:
 		return "The controller works without the right."
-	case feature == calltable.FeatureCertificates, feature == calltable.FeatureCertificateGrants:
+	case feature == calls.FeatureCertificates, feature == calls.FeatureCertificateGrants:
 		return "The controller needs the right for certificates of Services."
-	case feature == calltable.FeatureVIPGroups:
+	case feature == calls.FeatureVIPGroups:
 		return "The controller needs the right for security groups of VIPs, and with manage-security-groups = true."
-	case feature == calltable.FeatureSecurityGroups:
+	case feature == calls.FeatureSecurityGroups:
 		return "The controller needs the right with manage-security-groups = true."
-	case feature == calltable.FeatureNodes, feature == calltable.FeatureRoutes:
+	case feature == calls.FeatureNodes, feature == calls.FeatureRoutes:
 		return "The controller needs the right with --controllers=" + feature.Name() + "."
 	}
 	return "The controller needs the right, too."

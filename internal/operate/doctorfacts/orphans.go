@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
@@ -26,7 +26,7 @@ func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diag
 	finder := orphan.Finder{
 		Policy: f.Policy, Config: c.config.LoadBalancer, Reader: k.client,
 		Neutron:  neutron.New(s.Network(), s.ProjectID()),
-		Barbican: barbican.New(s.KeyManager(), func() bool { return s.MayCall(calltable.SecretsPath) }),
+		Barbican: barbican.New(s.KeyManager(), func() bool { return s.MayCall(calls.SecretsPath) }),
 	}
 	inventory := orphan.Inventory{FloatingIPs: c.floatingIPs.Value}
 	for _, b := range balancers.Value {

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/node/instances"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
@@ -30,7 +30,7 @@ func CheckNodes(f diagnosis.Facts, r *diagnosis.Result) {
 		r.Skip("--controllers has neither node nor node-lifecycle")
 		return
 	}
-	if !needed(r, f.Cloud.Servers.Missing, "openstack server list", calltable.FeatureNodes) {
+	if !needed(r, f.Cloud.Servers.Missing, "openstack server list", calls.FeatureNodes) {
 		return
 	}
 	r.Saw(fmt.Sprintf("Nova answers: the project has %s", diagnosis.Plural(len(f.Cloud.Servers.Value), "server")))
@@ -48,7 +48,7 @@ func CheckNodes(f diagnosis.Facts, r *diagnosis.Result) {
 }
 
 // needed is Result.Has for what the controller reads, too. If the login may not read it, the controller may not either.
-func needed(r *diagnosis.Result, m diagnosis.Missing, command string, feature calltable.Feature) bool {
+func needed(r *diagnosis.Result, m diagnosis.Missing, command string, feature calls.Feature) bool {
 	if m.Kind != diagnosis.Denied {
 		return r.Has(m, command)
 	}

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/node/instances"
 	"github.com/kube-octavia/kube-octavia/internal/node/routes"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
@@ -37,7 +37,7 @@ func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
 		return
 	}
 	router := f.Cloud.Network.PodRouter
-	if !needed(r, router.Missing, "openstack router show "+id, calltable.FeatureRoutes) {
+	if !needed(r, router.Missing, "openstack router show "+id, calls.FeatureRoutes) {
 		return
 	}
 	if router.Value == nil {
@@ -45,7 +45,7 @@ func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
 		return
 	}
 	r.Saw(fmt.Sprintf("router %s has %s", id, diagnosis.Plural(len(router.Value.Routes), "route")))
-	if atomic := f.Cloud.Network.AtomicRoutes; needed(r, atomic.Missing, "openstack extension list --network", calltable.FeatureRoutes) {
+	if atomic := f.Cloud.Network.AtomicRoutes; needed(r, atomic.Missing, "openstack extension list --network", calls.FeatureRoutes) {
 		r.Saw(map[bool]string{
 			true:  "Neutron adds and removes single routes (extraroute-atomic)",
 			false: "Neutron has no extraroute-atomic, so the controller sets all routes of the router at once, those of others unchanged",

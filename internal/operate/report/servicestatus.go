@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -269,7 +269,7 @@ func (f holding) drift() Drift {
 		switch r.Reason {
 		case status.ReasonDrifted:
 			d.Held = append(d.Held, r.Message)
-		case build.ReasonSecretForbidden: // the controller may be allowed to read it
+		case desired.ReasonSecretForbidden: // the controller may be allowed to read it
 			d.Unknown = "the Secret with the certificate must not be read with this kubeconfig, so only members were compared"
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -159,7 +159,7 @@ func TestStateOfAServiceIn(t *testing.T) {
 			Drift{Ops: []Op{}, Unknown: "Octavia is working on the load balancer: PENDING_UPDATE"}},
 		"drift, if a call fails": {func(f *holding) { f.planErr = errors.New("no answer") }, func(v ServiceStatus) any { return v.Drift }, Drift{Ops: []Op{}, Unknown: "no answer"}},
 		"drift, if the Secret must not be read": {func(f *holding) {
-			f.plan.Refused = []diff.Refusal{{Reason: build.ReasonSecretForbidden, Message: "forbidden"}}
+			f.plan.Refused = []diff.Refusal{{Reason: desired.ReasonSecretForbidden, Message: "forbidden"}}
 		}, func(v ServiceStatus) any { return v.Drift }, Drift{Ops: []Op{}, Unknown: "the Secret with the certificate must not be read with this kubeconfig, so only members were compared"}},
 		"drift that is repaired, and drift that is not": {func(f *holding) {
 			f.plan.Ops = []diff.Op{diff.DeleteListener{ID: otherID, Key: lb.ListenerKey{Transport: lb.TCP, Port: 81}}}

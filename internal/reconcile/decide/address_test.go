@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -258,27 +258,27 @@ func (s *addressStage) check(op diff.Op) {
 }
 
 // addressSettings are all ways to choose the address of a Service.
-func addressSettings() map[string]func(*corev1.Service, *build.Input) {
-	given := func(address string) func(*corev1.Service, *build.Input) {
-		return func(s *corev1.Service, in *build.Input) {
+func addressSettings() map[string]func(*corev1.Service, *desired.Input) {
+	given := func(address string) func(*corev1.Service, *desired.Input) {
+		return func(s *corev1.Service, in *desired.Input) {
 			s.Annotations[annotation.FloatingIP], in.Networks.FloatingIPAddress = address, address
 		}
 	}
-	return map[string]func(*corev1.Service, *build.Input){
-		"internal": func(s *corev1.Service, _ *build.Input) {
+	return map[string]func(*corev1.Service, *desired.Input){
+		"internal": func(s *corev1.Service, _ *desired.Input) {
 			s.Annotations["service.beta.kubernetes.io/openstack-internal-load-balancer"] = "true"
 		},
-		"automatic":               func(*corev1.Service, *build.Input) {},
-		"automatic, kept":         func(s *corev1.Service, _ *build.Input) { s.Annotations[annotation.KeepFloatingIP] = "true" },
-		"automatic in B":          func(_ *corev1.Service, in *build.Input) { in.Networks.FloatingNetworkID = netB },
-		"automatic, unreachable":  func(_ *corev1.Service, in *build.Input) { in.Networks.FloatingNetworkID = netUnreachable },
+		"automatic":               func(*corev1.Service, *desired.Input) {},
+		"automatic, kept":         func(s *corev1.Service, _ *desired.Input) { s.Annotations[annotation.KeepFloatingIP] = "true" },
+		"automatic in B":          func(_ *corev1.Service, in *desired.Input) { in.Networks.FloatingNetworkID = netB },
+		"automatic, unreachable":  func(_ *corev1.Service, in *desired.Input) { in.Networks.FloatingNetworkID = netUnreachable },
 		"given by annotation":     given("203.0.113.11"),
-		"given by loadBalancerIP": func(s *corev1.Service, _ *build.Input) { s.Spec.LoadBalancerIP = "203.0.113.12" },
+		"given by loadBalancerIP": func(s *corev1.Service, _ *desired.Input) { s.Spec.LoadBalancerIP = "203.0.113.12" },
 		"given in B":              given("203.0.113.21"),
 		"given, unreachable":      given("203.0.113.31"),
 		"given, port forwardings": given("203.0.113.41"),
 		"given, there is none":    given("203.0.113.99"),
-		"given by annotation, kept": func(s *corev1.Service, in *build.Input) {
+		"given by annotation, kept": func(s *corev1.Service, in *desired.Input) {
 			given("203.0.113.11")(s, in)
 			s.Annotations[annotation.KeepFloatingIP] = "true"
 		},
@@ -302,7 +302,7 @@ func newAddressStage(t *testing.T) *addressStage {
 }
 
 // set makes the Service request the address.
-func (s *addressStage) set(setting func(*corev1.Service, *build.Input)) {
+func (s *addressStage) set(setting func(*corev1.Service, *desired.Input)) {
 	service := web()
 	service.Status = s.facts.Service.Status
 	if published := s.facts.Service.Annotations[annotation.LoadBalancerAddress]; published != "" {
@@ -313,7 +313,7 @@ func (s *addressStage) set(setting func(*corev1.Service, *build.Input)) {
 	service.Annotations[annotation.Managed] = string(service.UID)
 	setting(service, &in)
 	s.facts.Service, s.facts.Desired.Input = service, in
-	s.facts.Desired.Wanted, s.facts.Desired.Err = build.Wanted(in)
+	s.facts.Desired.Wanted, s.facts.Desired.Err = desired.Wanted(in)
 	if s.facts.Desired.Err != nil {
 		s.Fatal(s.facts.Desired.Err)
 	}

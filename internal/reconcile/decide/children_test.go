@@ -15,7 +15,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
@@ -31,7 +31,7 @@ func withListener(status, listener lb.ProvisioningStatus) lb.Observed {
 // deciding returns facts, and a decision before children are considered.
 func deciding(r memory.Record) (Facts, Decision) {
 	f := Facts{Now: noon, Timing: timing.Default(), Service: web(), Serves: true, Record: r}.ForOwner(owner)
-	return f, Decision{Action: Converge, Record: r, Goal: Goal{Input: build.Input{Service: f.Service, Owner: owner}}}
+	return f, Decision{Action: Converge, Record: r, Goal: Goal{Input: desired.Input{Service: f.Service, Owner: owner}}}
 }
 
 func TestPendingChildrenGetTimeToBecomeActive(t *testing.T) {
@@ -196,7 +196,7 @@ func TestUrgentMembersFitTheExistingMonitor(t *testing.T) {
 	port.Pool.Members = []lb.Member{{Address: "10.0.0.12", Port: 30080, Weight: 1}}
 	f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: observed}})
 	d.Goal.Wanted = lb.Wanted{LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}}}
-	d.Goal.Input = build.Input{Owner: owner, Service: web(), Nodes: []corev1.Node{{
+	d.Goal.Input = desired.Input{Owner: owner, Service: web(), Nodes: []corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "b"},
 		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.12"}}},
 	}}}

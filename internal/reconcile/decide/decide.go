@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -120,11 +120,11 @@ func resolve(f Facts) Decision {
 			d.Record.Cloud.Observed, d.Need = withoutReplacement(o), NeedDesired
 			return d
 		case Refuse:
-			d.Goal.Err = cannotReplace(build.RequiresReplacement(built.Err), r.obstacle)
+			d.Goal.Err = cannotReplace(desired.RequiresReplacement(built.Err), r.obstacle)
 		case PostponeReplacement:
 			unchanged := built.Input
 			unchanged.Found = nil
-			wanted, err := build.Wanted(unchanged)
+			wanted, err := desired.Wanted(unchanged)
 			postponed := f.withoutRefusedCertificates(Built{Input: unchanged, Wanted: wanted, Err: err})
 			d.Goal.Wanted, d.Goal.Err = postponed.Wanted, postponed.Err
 		case Replace:
@@ -163,7 +163,7 @@ func (f Facts) limit(g Goal) Goal {
 		return g
 	}
 	withheld := g.Wanted.Withheld
-	if g.Wanted = build.MembersOnly(g.Input, o); g.Waits != nil {
+	if g.Wanted = desired.MembersOnly(g.Input, o); g.Waits != nil {
 		g.Wanted.Withheld = withheld // a Service that waits for its group reports this too
 	}
 	return g

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -358,8 +358,8 @@ func requesting(address string) func(*corev1.Service) {
 
 // withSecret returns the facts after the Secret was read.
 func withSecret(f Facts) Facts {
-	f.Desired.Input.Certificate = build.SecretCertificate{Secret: "web-tls", Certificate: lb.Certificate{Name: "certificate"}}
-	f.Desired.Wanted, f.Desired.Err = build.Wanted(f.Desired.Input)
+	f.Desired.Input.Certificate = desired.SecretCertificate{Secret: "web-tls", Certificate: lb.Certificate{Name: "certificate"}}
+	f.Desired.Wanted, f.Desired.Err = desired.Wanted(f.Desired.Input)
 	return f
 }
 
@@ -375,7 +375,7 @@ func withUnreadSecret(f Facts) Facts {
 func withReplacement(f Facts) Facts {
 	replacement := f.Desired.Built
 	replacement.Input.Found = nil
-	replacement.Wanted, replacement.Err = build.Wanted(replacement.Input)
+	replacement.Wanted, replacement.Err = desired.Wanted(replacement.Input)
 	f.Desired.Replacement = &replacement
 	return f
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -26,18 +26,18 @@ import (
 
 // Digest identifies everything that the Service requests, including nodes and settings of the
 // operator, and nothing of the cloud. It is empty for a refused Service.
-func Digest(in build.Input) string {
+func Digest(in desired.Input) string {
 	in.Found, in.Serial, in.WouldExpose, in.WouldCutOff = nil, false, nil, nil
 	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
 	subnets := in.Networks.PodSubnets
-	in.Networks = build.NetworksOf(options)
+	in.Networks = desired.NetworksOf(options)
 	in.Networks.PodSubnets = subnets
 	// Whether the cloud has a subnet for the second family is nothing that the Service requests. Without one, a
 	// Service that requires both would count as refused, and members of the second family would not count.
 	in.Networks.AdditionalSubnetID = cmp.Or(in.Networks.AdditionalSubnetID, "any")
 	in.Capabilities.Provider = options.Provider
-	wanted, err := build.Wanted(in)
+	wanted, err := desired.Wanted(in)
 	if err != nil {
 		return ""
 	}

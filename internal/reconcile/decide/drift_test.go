@@ -10,7 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -21,7 +21,7 @@ func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
 	found, l := in, factsOf(web(), "10.0.0.11").built("lb-1")
 	found.Found, found.Serial, found.Certificate.Ref, found.Networks.VIPSubnetID = &l, true, "ref", "found"
 	for name, c := range map[string]struct {
-		in   build.Input
+		in   desired.Input
 		same bool
 	}{
 		"load balancer found": {found, true},

@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -89,18 +89,18 @@ type Desired struct {
 	// Built is for the existing load balancer, or for the one to create.
 	Built
 	// Predecessor is the input for the members of the predecessor; nil if there is none.
-	Predecessor *build.Input
+	Predecessor *desired.Input
 	// Replacement is built as if the Service had no load balancer; nil if not needed yet.
 	Replacement *Built
 	// Discarded reports whether one of two load balancers has just become a duplicate.
 	Discarded bool
 }
 
-// Built is an input of package build, and the result.
+// Built is an input of package desired, and the result.
 type Built struct {
 	// Input is empty if it could not be gathered.
-	Input  build.Input
+	Input  desired.Input
 	Wanted lb.Wanted
-	// Err says why nothing was built: a *build.Invalid, a *GroupWait, or the error of a call.
+	// Err says why nothing was built: a *desired.Invalid, a *GroupWait, or the error of a call.
 	Err error
 }

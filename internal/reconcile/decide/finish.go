@@ -10,7 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/quota"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
@@ -67,7 +67,7 @@ type Outcome struct {
 
 // ownRefusals are the reasons of refusals that end only when the Service is changed, or when a controller starts that
 // knows more of it or of the cloud.
-var ownRefusals = []string{build.ReasonInvalidAnnotation, build.ReasonMisspeltAnnotation, build.ReasonInvalidSourceRanges, build.ReasonNoNodePort, build.ReasonUnsupported}
+var ownRefusals = []string{desired.ReasonInvalidAnnotation, desired.ReasonMisspeltAnnotation, desired.ReasonInvalidSourceRanges, desired.ReasonNoNodePort, desired.ReasonUnsupported}
 
 // Next returns when to process the Service again: after a time, with 0 at the next event, or,
 // with an error, after the backoff of the queue.

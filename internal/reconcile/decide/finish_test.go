@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -50,8 +50,8 @@ func TestNextPassComesWhenNoEventWillCauseIt(t *testing.T) {
 			d.Record.Progress.SteadyFor, d.Record.Progress.Behind = lb.Wanted{}.Fingerprint(), noon.Add(-time.Minute)
 		}), want: maxMemberUpdate - time.Minute},
 		"waits for its group":     {d: with(active, func(d *Decision) { d.Goal.Waits = &GroupWait{"default/api"} }), want: defaults.SlowRetry},
-		"sharing refused":         {d: with(active, func(d *Decision) { d.Goal.Refused = &build.Invalid{Reason: build.ReasonSharingRefused} }), want: defaults.SlowRetry},
-		"refused":                 {d: with(active, func(d *Decision) { d.Goal.Refused = &build.Invalid{Reason: build.ReasonInvalidAnnotation} })},
+		"sharing refused":         {d: with(active, func(d *Decision) { d.Goal.Refused = &desired.Invalid{Reason: desired.ReasonSharingRefused} }), want: defaults.SlowRetry},
+		"refused":                 {d: with(active, func(d *Decision) { d.Goal.Refused = &desired.Invalid{Reason: desired.ReasonInvalidAnnotation} })},
 		"load balancer busy":      {d: none, o: failed(openstack.Error{Class: openstack.Busy}), want: maxMemberUpdate},
 		"cloud throttles":         {d: none, o: failed(openstack.Error{Class: openstack.Throttled, RetryAfter: 7 * time.Second}), want: 7 * time.Second},
 		"quota":                   {d: none, o: failed(openstack.Error{Class: openstack.Quota}), want: defaults.SlowRetry},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -46,7 +46,7 @@ func publishing(s *corev1.Service) {
 
 // factsOf returns the facts about a Service with these nodes and without a load balancer.
 func factsOf(service *corev1.Service, nodes ...string) Facts {
-	in := build.Input{Service: service, Owner: owner, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
+	in := desired.Input{Service: service, Owner: owner, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
 	in.Config.Method, in.Networks.VIPSubnetID, in.Networks.MemberSubnetID, in.Networks.FloatingNetworkID = "ROUND_ROBIN", "subnet", "subnet", "public"
 	for _, address := range nodes {
 		in.Nodes = append(in.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: address},
@@ -55,7 +55,7 @@ func factsOf(service *corev1.Service, nodes ...string) Facts {
 	f := Facts{Now: noon, Timing: timing.Default(), Service: service, Serves: true, Capabilities: in.Capabilities, RequestID: "req-9"}
 	f.Record.Cloud.Known = true
 	f.Desired.Input = in
-	f.Desired.Wanted, f.Desired.Err = build.Wanted(in)
+	f.Desired.Wanted, f.Desired.Err = desired.Wanted(in)
 	return f.ForOwner(owner)
 }
 
@@ -67,7 +67,7 @@ func (f Facts) with(l lb.LoadBalancer) Facts {
 	if l.ProvisioningStatus == lb.Error {
 		f.Desired.Input.Found = nil
 	}
-	f.Desired.Wanted, f.Desired.Err = build.Wanted(f.Desired.Input)
+	f.Desired.Wanted, f.Desired.Err = desired.Wanted(f.Desired.Input)
 	return f
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -22,10 +22,10 @@ import (
 type Goal struct {
 	Wanted lb.Wanted
 	// Input is what Wanted was built from.
-	Input build.Input
+	Input desired.Input
 	// Refused says why the Service is refused, and Waits for which Service of its group it
 	// waits; nil if not. Err says why the desired state is unknown.
-	Refused *build.Invalid
+	Refused *desired.Invalid
 	Waits   *GroupWait
 	Err     error
 	// MembersOnly reports whether, for one of these reasons, only members are updated.
@@ -37,7 +37,7 @@ type Goal struct {
 	// Policy is the Service's drift policy.
 	Policy annotation.Drift
 	// predecessor is the input for the members of a load balancer that is being replaced.
-	predecessor *build.Input
+	predecessor *desired.Input
 	// leaves reports whether the refused Service gives up its ports, because they are reachable from outside and must
 	// not be.
 	leaves bool

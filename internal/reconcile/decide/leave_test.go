@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
 func TestAnOwnerThatBecomesInternalLeavesItsLoadBalancerToTheOthers(t *testing.T) {
@@ -17,7 +17,7 @@ func TestAnOwnerThatBecomesInternalLeavesItsLoadBalancerToTheOthers(t *testing.T
 	f = f.with(l)
 	f.Service.Annotations["service.beta.kubernetes.io/openstack-internal-load-balancer"] = "true"
 	f.Desired.Input.FoundAddress, f.Desired.Input.WouldCutOff = "203.0.113.7", []string{"default/api"}
-	_, f.Desired.Err = build.Wanted(f.Desired.Input)
+	_, f.Desired.Err = desired.Wanted(f.Desired.Input)
 	d := Decide(f)
 	if d.Goal.Refused == nil || !d.Goal.Refused.Exposed {
 		t.Fatalf("refused: %+v, %v", d.Goal.Refused, d.Goal.Err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
 // maxRulesWait is how long members wait for the nodes' security group. Afterwards they follow nodes and Pods whether or
@@ -37,7 +37,7 @@ func awaitNodeRules(f Facts, d Decision) (_ Decision, waits bool) {
 		return d, false
 	}
 	d.Delay = f.Timing.ChildrenRetry // a change of the rules enqueues the Service earlier
-	follow := only[diff.SetMembers](diff.New(build.MembersOnly(d.Goal.Input, f.observed()), f.observed(), f.Owner()).Ops)
+	follow := only[diff.SetMembers](diff.New(desired.MembersOnly(d.Goal.Input, f.observed()), f.observed(), f.Owner()).Ops)
 	d.Plan.Ops = append(slices.DeleteFunc(slices.Clone(d.Plan.Ops), early), slices.DeleteFunc(follow, early)...)
 	return d, true
 }

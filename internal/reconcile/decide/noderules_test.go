@@ -13,12 +13,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // withPods adds Pods at port 8080.
-func withPods(in build.Input, addresses ...string) build.Input {
+func withPods(in desired.Input, addresses ...string) desired.Input {
 	s := discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Port: ptr.To[int32](8080)}}}
 	for _, a := range addresses {
 		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
 // is reports whether the operation has type T.
@@ -63,9 +63,9 @@ func keepServing(g Goal, l lb.LoadBalancer, owner lb.Owner) []diff.Op {
 	return urgentOps(sources, *g.predecessor, lb.Observed{LoadBalancer: &l}, owner)
 }
 
-func urgentOps(wanted lb.Wanted, members build.Input, o lb.Observed, owner lb.Owner) []diff.Op {
+func urgentOps(wanted lb.Wanted, members desired.Input, o lb.Observed, owner lb.Owner) []diff.Op {
 	return slices.Concat(diff.OnlySources(diff.New(wanted, o, owner).Ops, o.LoadBalancer),
-		diff.OnlyMembers(diff.New(build.MembersOnly(members, o), o, owner).Ops, o.LoadBalancer))
+		diff.OnlyMembers(diff.New(desired.MembersOnly(members, o), o, owner).Ops, o.LoadBalancer))
 }
 
 // DecideStopped decides for a Service on which work has stopped because of another
@@ -74,7 +74,7 @@ func urgentOps(wanted lb.Wanted, members build.Input, o lb.Observed, owner lb.Ow
 func DecideStopped(f Facts) Decision {
 	d := Decision{Action: Converge, Record: f.Record, Goal: Goal{Input: f.Desired.Input, Policy: f.options().Drift}}
 	members := func(o lb.Observed) []diff.Op {
-		return only[diff.SetMembers](diff.New(build.MembersOnly(f.Desired.Input, o), o, f.Owner()).Ops)
+		return only[diff.SetMembers](diff.New(desired.MembersOnly(f.Desired.Input, o), o, f.Owner()).Ops)
 	}
 	before := f.observed()
 	if b := f.Record.Cloud.Expected; b != nil {

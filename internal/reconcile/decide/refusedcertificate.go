@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -109,7 +109,7 @@ func (f Facts) withoutRefusedCertificates(b Built) Built {
 	}
 	var kept *lb.LoadBalancer
 	if l := o.LoadBalancer; l != nil && l.ProvisioningStatus != lb.Error {
-		kept = build.MembersOnly(b.Input, o).LoadBalancer
+		kept = desired.MembersOnly(b.Input, o).LoadBalancer
 	}
 	var listeners []lb.Listener
 	for _, l := range b.Wanted.LoadBalancer.Listeners {
@@ -127,14 +127,14 @@ func (f Facts) withoutRefusedCertificates(b Built) Built {
 	maps.Copy(refused, due)
 	wanted := *b.Wanted.LoadBalancer
 	wanted.Listeners, b.Wanted.LoadBalancer = listeners, &wanted
-	b.Wanted.Withheld = append(slices.Clip(b.Wanted.Withheld), lb.Withheld{Reason: build.ReasonCertificateUnusable, Message: f.whyRefused(b.Input, refused)})
+	b.Wanted.Withheld = append(slices.Clip(b.Wanted.Withheld), lb.Withheld{Reason: desired.ReasonCertificateUnusable, Message: f.whyRefused(b.Input, refused)})
 	return b
 }
 
 // refuse refuses the Service if Octavia has refused certificates that it needs.
 func (f Facts) refuse(b Built, refused map[string]string) Built {
 	if len(refused) > 0 {
-		b.Err = &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: f.whyRefused(b.Input, refused)}
+		b.Err = &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: f.whyRefused(b.Input, refused)}
 	}
 	return b
 }
@@ -152,7 +152,7 @@ func find(l *lb.LoadBalancer, key lb.ListenerKey) (lb.Listener, bool) {
 }
 
 // whyRefused says which certificates Octavia refused, what it said, and what to do.
-func (f Facts) whyRefused(in build.Input, refused map[string]string) string {
+func (f Facts) whyRefused(in desired.Input, refused map[string]string) string {
 	var names, said []string
 	for _, ref := range slices.Sorted(maps.Keys(refused)) {
 		name := "certificate " + ref

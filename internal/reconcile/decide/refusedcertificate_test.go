@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -168,7 +168,7 @@ func TestAPortWhoseCertificateOctaviaCannotReadKeepsNoOtherPortOut(t *testing.T)
 		if d := cmp.Diff(c.want, ports(got.Wanted)); d != "" {
 			t.Errorf("%s: ports (-want +got):\n%s", name, d)
 		}
-		if left := len(got.Wanted.Withheld) == 1 && got.Wanted.Withheld[0].Reason == build.ReasonCertificateUnusable; left != c.left {
+		if left := len(got.Wanted.Withheld) == 1 && got.Wanted.Withheld[0].Reason == desired.ReasonCertificateUnusable; left != c.left {
 			t.Errorf("%s: withheld is %+v", name, got.Wanted.Withheld)
 		}
 		if d := cmp.Diff(everything, ports(f.Desired.Wanted)); d != "" {
@@ -198,7 +198,7 @@ func TestAPortThatKeepsItsCertificateGetsNewSourceRanges(t *testing.T) {
 
 func TestAServiceIsRefusedOfWhichNoPortIsLeftToCreate(t *testing.T) {
 	f := factsOf(web(annotated(annotation.TLSContainer, certificateOne)), "10.0.0.1").by(credential).unreadable(certificateOne)
-	if d := Decide(f); d.Goal.Refused == nil || d.Goal.Refused.Reason != build.ReasonCertificateUnusable || len(d.Plan.Ops) > 0 {
+	if d := Decide(f); d.Goal.Refused == nil || d.Goal.Refused.Reason != desired.ReasonCertificateUnusable || len(d.Plan.Ops) > 0 {
 		t.Errorf("refused %+v, operations %v", d.Goal.Refused, d.Plan.Ops)
 	}
 }
@@ -208,7 +208,7 @@ func TestALoadBalancerIsNotReplacedByOneWhoseCertificateOctaviaCannotRead(t *tes
 	f := factsOf(terminating(certificateOne), "10.0.0.1").with(factsOf(web(), "10.0.0.1").built("lb-2")).by(credential).unreadable(certificateOne)
 	old := factsOf(terminating(certificateTwo), "10.0.0.1").built("lb-1")
 	f.Record.Cloud.Observed.Predecessor = &old
-	if d := Decide(f); d.Goal.Refused == nil || d.Goal.Refused.Reason != build.ReasonCertificateUnusable {
+	if d := Decide(f); d.Goal.Refused == nil || d.Goal.Refused.Reason != desired.ReasonCertificateUnusable {
 		t.Errorf("refused %+v, operations %v", d.Goal.Refused, d.Plan.Ops)
 	}
 	old.ProvisioningStatus = lb.Error
@@ -227,7 +227,7 @@ func TestNoReplacementIsCreatedWhoseCertificateOctaviaCannotRead(t *testing.T) {
 	if d := Decide(withReplacement(f)); d.Action != Replace {
 		t.Fatalf("before it is refused: %s", d.Action)
 	}
-	if d := Decide(withReplacement(f.unreadable(certificateOne))); d.Goal.Refused == nil || d.Goal.Refused.Reason != build.ReasonCertificateUnusable {
+	if d := Decide(withReplacement(f.unreadable(certificateOne))); d.Goal.Refused == nil || d.Goal.Refused.Reason != desired.ReasonCertificateUnusable {
 		t.Errorf("%s, refused %+v", d.Action, d.Goal.Refused)
 	}
 	// One that replaces a failed one is completed before it is replaced itself, without the port.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -23,21 +23,21 @@ import (
 
 // requiresReplacement says why Octavia cannot change the existing load balancer to the desired
 // state; nil if it can.
-func requiresReplacement(in build.Input) *build.Invalid {
-	_, err := build.Wanted(in)
-	return build.RequiresReplacement(err)
+func requiresReplacement(in desired.Input) *desired.Invalid {
+	_, err := desired.Wanted(in)
+	return desired.RequiresReplacement(err)
 }
 
 // replacementFacts returns what the replacement of the load balancer depends on.
 func (f Facts) replacementFacts() replacementFacts {
 	o, options := f.observed(), f.options()
 	l, old := *o.LoadBalancer, o.Predecessor
-	r := replacementFacts{fits: build.RequiresReplacement(f.Desired.Err) == nil, allowed: options.AllowReplacement, hasPredecessor: old != nil}
+	r := replacementFacts{fits: desired.RequiresReplacement(f.Desired.Err) == nil, allowed: options.AllowReplacement, hasPredecessor: old != nil}
 	switch {
 	case old == nil:
 		r.obstacle = obstacle(l, []lb.VIP{{PortID: options.PortID}}, f.Owner(), f.Capabilities)
 	case f.Desired.Predecessor != nil && Replaces(l, *old) && !HandedOver(f.Service, o):
-		_, err := build.Wanted(*f.Desired.Predecessor)
+		_, err := desired.Wanted(*f.Desired.Predecessor)
 		r.replacing, r.predecessorFits = true, err == nil // an error of another kind does not show that it fits
 		r.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
 	}
@@ -96,12 +96,12 @@ func otherUsers(l lb.LoadBalancer, owner lb.Owner) string {
 }
 
 // cannotReplace returns the refusal of a change that needs a replacement.
-func cannotReplace(refused *build.Invalid, obstacle string) error {
+func cannotReplace(refused *desired.Invalid, obstacle string) error {
 	solution := fmt.Sprintf("undo the change, or allow a replacement (annotation %s: \"true\")", annotation.AllowReplacement)
 	if obstacle != "" {
 		solution = "the load balancer cannot be replaced: " + obstacle
 	}
-	return &build.Invalid{Reason: refused.Reason, Message: refused.Message + "; " + solution}
+	return &desired.Invalid{Reason: refused.Reason, Message: refused.Message + "; " + solution}
 }
 
 // replacementGoal makes the replacement the goal, if it can be built and nothing prevents it.

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
@@ -47,7 +47,7 @@ func TestEveryWaitEnds(t *testing.T) {
 		return d
 	}
 	refused := func(reason string) edit {
-		return func(d *Decision) { d.Goal.Refused, d.Goal.MembersOnly = &build.Invalid{Reason: reason}, true }
+		return func(d *Decision) { d.Goal.Refused, d.Goal.MembersOnly = &desired.Invalid{Reason: reason}, true }
 	}
 	unknown := func(d *Decision) { d.Record.Cloud.Known = false }
 	withheld := func(reason string) edit {
@@ -61,17 +61,17 @@ func TestEveryWaitEnds(t *testing.T) {
 		o    Outcome
 		want wakeUp
 	}{
-		"invalid annotation":                       {d: of(in(lb.Active, ours...), refused(build.ReasonInvalidAnnotation)), want: byService},
-		"invalid source ranges":                    {d: of(in(lb.Active, ours...), refused(build.ReasonInvalidSourceRanges)), want: byService},
-		"no NodePort":                              {d: of(in(lb.Active, ours...), refused(build.ReasonNoNodePort)), want: byService},
-		"unsupported by this cloud":                {d: of(in(lb.Active, ours...), refused(build.ReasonUnsupported)), want: byService},
-		"requested floating IP does not exist":     {d: of(in(lb.Active, ours...), refused(build.ReasonInvalidAddress)), want: byTimer},
-		"certificate does not exist":               {d: of(in(lb.Active, ours...), refused(build.ReasonCertificateUnusable)), want: byTimer},
-		"no subnet":                                {d: of(nil, refused(build.ReasonNoSubnet)), want: byTimer},
-		"service subnet unusable":                  {d: of(nil, refused(build.ReasonServiceSubnetUnusable)), want: byTimer},
-		"no subnet of the second family":           {d: of(nil, refused(build.ReasonDualStackUnsupported)), want: byTimer},
-		"other users must leave":                   {d: of(in(lb.Active, ours...), refused(build.ReasonRequiresReplacement)), want: byTimer},
-		"sharing refused":                          {d: of(in(lb.Active), refused(build.ReasonSharingRefused)), want: byTimer},
+		"invalid annotation":                       {d: of(in(lb.Active, ours...), refused(desired.ReasonInvalidAnnotation)), want: byService},
+		"invalid source ranges":                    {d: of(in(lb.Active, ours...), refused(desired.ReasonInvalidSourceRanges)), want: byService},
+		"no NodePort":                              {d: of(in(lb.Active, ours...), refused(desired.ReasonNoNodePort)), want: byService},
+		"unsupported by this cloud":                {d: of(in(lb.Active, ours...), refused(desired.ReasonUnsupported)), want: byService},
+		"requested floating IP does not exist":     {d: of(in(lb.Active, ours...), refused(desired.ReasonInvalidAddress)), want: byTimer},
+		"certificate does not exist":               {d: of(in(lb.Active, ours...), refused(desired.ReasonCertificateUnusable)), want: byTimer},
+		"no subnet":                                {d: of(nil, refused(desired.ReasonNoSubnet)), want: byTimer},
+		"service subnet unusable":                  {d: of(nil, refused(desired.ReasonServiceSubnetUnusable)), want: byTimer},
+		"no subnet of the second family":           {d: of(nil, refused(desired.ReasonDualStackUnsupported)), want: byTimer},
+		"other users must leave":                   {d: of(in(lb.Active, ours...), refused(desired.ReasonRequiresReplacement)), want: byTimer},
+		"sharing refused":                          {d: of(in(lb.Active), refused(desired.ReasonSharingRefused)), want: byTimer},
 		"another Service of the group creates":     {d: of(nil, func(d *Decision) { d.Goal.Waits = &GroupWait{"default/api"} }), want: byTimer},
 		"port in use":                              {d: of(in(lb.Active, ours...), withheld(diff.ReasonPortInUse)), want: byTimer},
 		"floating IP in use":                       {d: of(in(lb.Active, ours...), withheld(diff.ReasonFloatingIPInUse)), want: byTimer},

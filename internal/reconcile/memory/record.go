@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
@@ -37,7 +37,7 @@ type Record struct {
 	// Certificates are the certificates that Octavia cannot read.
 	Certificates RefusedCertificates
 	// Certificate is the certificate of the Secret that the Service names, as last read.
-	Certificate build.SecretCertificate
+	Certificate desired.SecretCertificate
 }
 
 // Cloud is the state of the Service's cloud objects.

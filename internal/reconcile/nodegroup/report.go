@@ -13,8 +13,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
 )
 
 // nodeGrace is how long a new node may lack the id of its server, which its cloud controller
@@ -95,7 +95,7 @@ func (r *Reconciler) reportNodes(f facts, wanted securitygroup.Wanted, tried *at
 
 // unknownServer says why the server of the node is unknown, or "".
 func unknownServer(n *corev1.Node, now time.Time) string {
-	_, err := target.ServerID(n.Spec.ProviderID)
+	_, err := member.ServerID(n.Spec.ProviderID)
 	if err == nil || n.Spec.ProviderID == "" && now.Sub(n.CreationTimestamp.Time) < nodeGrace {
 		return ""
 	}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
@@ -83,5 +83,5 @@ func (r *Reconciler) setUp(m manager.Manager, wake <-chan event.GenericEvent) er
 var nodeMatters = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*corev1.Node)
 	after, also := e.ObjectNew.(*corev1.Node)
-	return !ok || !also || before.Spec.ProviderID != after.Spec.ProviderID || !target.SameNode(before, after) || !maps.Equal(before.Labels, after.Labels)
+	return !ok || !also || before.Spec.ProviderID != after.Spec.ProviderID || !member.SameNode(before, after) || !maps.Equal(before.Labels, after.Labels)
 }}

@@ -15,9 +15,9 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -60,7 +60,7 @@ type service struct {
 // a rule for the healthCheckNodePort. It is kept: it does no harm if nothing listens there.
 func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.Policy, c config.LoadBalancer) service {
 	c = policy.ConfigOf(s, c)
-	claimed := securitygroup.Claim{Ports: build.ServicePorts(s), OtherPorts: build.PodTargets(s, c)}
+	claimed := securitygroup.Claim{Ports: desired.ServicePorts(s), OtherPorts: desired.PodTargets(s, c)}
 	one := service{Claim: claimed, owner: policy.Owner(s), podPorts: c.SecurityGroupPodPorts}
 	if known.uid == types.UID(one.owner.ServiceUID) {
 		one.Need, one.released = &known.Need, known.released
@@ -186,7 +186,7 @@ func (f facts) awaitsMembers(s service) bool { return s.unsure && f.needsMembers
 func (f facts) having(addresses []netip.Addr) []string {
 	names := []string{}
 	for i := range f.nodes {
-		if slices.ContainsFunc(target.Addresses(&f.nodes[i]), func(a netip.Addr) bool { return slices.Contains(addresses, a) }) {
+		if slices.ContainsFunc(member.Addresses(&f.nodes[i]), func(a netip.Addr) bool { return slices.Contains(addresses, a) }) {
 			names = append(names, f.nodes[i].Name)
 		}
 	}
@@ -213,7 +213,7 @@ func (f facts) groupOf(o lb.Owner) string {
 func nodesOf(f facts, members []netip.Addr) (nodes []securitygroup.Node) {
 	usual := map[string][]netip.Addr{}
 	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
-		targets, _ := target.Nodes(f.nodes, target.Choice{Family: family})
+		targets, _ := member.Nodes(f.nodes, member.Choice{Family: family})
 		for _, t := range targets {
 			usual[t.Node] = append(usual[t.Node], t.Address)
 		}
@@ -225,13 +225,13 @@ func nodesOf(f facts, members []netip.Addr) (nodes []securitygroup.Node) {
 		if len(addresses) == 0 {
 			continue // it is in no pool
 		}
-		for _, a := range target.Addresses(n) {
+		for _, a := range member.Addresses(n) {
 			reached := slices.ContainsFunc(reachable, func(p netip.Prefix) bool { return p.Contains(a) })
 			if !slices.Contains(addresses, a) && (reached || slices.Contains(members, a)) {
 				addresses = append(addresses, a)
 			}
 		}
-		server, _ := target.ServerID(n.Spec.ProviderID) // report says why there is none
+		server, _ := member.ServerID(n.Spec.ProviderID) // report says why there is none
 		nodes = append(nodes, securitygroup.Node{Name: n.Name, ServerID: server, Addresses: addresses})
 	}
 	slices.SortFunc(nodes, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })

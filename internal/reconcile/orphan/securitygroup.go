@@ -13,7 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 )
 
 // SecurityGroups are the security groups that were created for Services of a cluster with the name
@@ -57,7 +57,7 @@ func (f *Finder) SecurityGroups(ctx context.Context, ids ...string) (found Secur
 	}
 	found.servers = map[string]bool{}
 	for i := range nodes.Items {
-		if id, err := target.ServerID(nodes.Items[i].Spec.ProviderID); err == nil && id != "" {
+		if id, err := member.ServerID(nodes.Items[i].Spec.ProviderID); err == nil && id != "" {
 			found.servers[id] = true
 		}
 	}

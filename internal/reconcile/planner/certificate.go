@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/certificate"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -46,13 +46,13 @@ func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, obser
 			continue // other settings of the operator made it, or it is not stored yet
 		}
 		if !p.Barbican.Available() {
-			return &build.Invalid{Reason: build.ReasonUnsupported, Message: fmt.Sprintf("certificate %s cannot be looked up: the cloud's service catalogue has no key-manager service (Barbican); "+
+			return &desired.Invalid{Reason: desired.ReasonUnsupported, Message: fmt.Sprintf("certificate %s cannot be looked up: the cloud's service catalogue has no key-manager service (Barbican); "+
 				"if Octavia can read it anyway, set container-store = external in [LoadBalancer] of cloud.conf", text)}
 		}
 		err := p.Barbican.Check(ctx, ref)
 		switch openstack.Classify(err) {
 		case openstack.Gone, openstack.Invalid:
-			return &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+			return &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
 				"certificate %s cannot be used: %s; create it, or name another one", text, openstack.Reason(err))}
 		case "":
 		default:
@@ -72,20 +72,20 @@ const secretLimit = 10 * time.Second
 
 // findCertificate reads the Secret that the Service names, and looks for its certificate in
 // Barbican. If the Secret cannot be read now, the certificate that was read before stays.
-func (p *Planner) findCertificate(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) findCertificate(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	if options.TLSSecret == "" {
-		in.Certificate = build.SecretCertificate{}
+		in.Certificate = desired.SecretCertificate{}
 		return nil
 	}
 	if !p.Barbican.Available() {
-		return &build.Invalid{Reason: build.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
+		return &desired.Invalid{Reason: desired.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
 			"the cloud's service catalogue has no key-manager service (Barbican)", annotation.TypedKey(in.Service.Annotations, annotation.TLSSecret))}
 	}
 	cert, err := p.ReadCertificate(ctx, in.Service, options.TLSSecret)
-	if _, refused := errors.AsType[*build.Invalid](err); err != nil && !refused && in.Certificate.Secret == options.TLSSecret {
+	if _, refused := errors.AsType[*desired.Invalid](err); err != nil && !refused && in.Certificate.Secret == options.TLSSecret {
 		return nil
 	}
-	in.Certificate = build.SecretCertificate{}
+	in.Certificate = desired.SecretCertificate{}
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func CertificateError(secret string, err error) error {
 	if openstack.Classify(err) != openstack.Invalid {
 		return err
 	}
-	return &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+	return &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
 		"the certificate in Secret %s cannot be used: %s", secret, openstack.Reason(err))}
 }
 
@@ -135,24 +135,24 @@ func (p *Planner) ReadCertificate(ctx context.Context, service *corev1.Service, 
 	namespace := service.Namespace
 	switch err := p.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); {
 	case apierrors.IsForbidden(err):
-		return nil, &build.Invalid{Reason: build.ReasonSecretForbidden, Message: howToAllow(namespace, name, err)}
+		return nil, &desired.Invalid{Reason: desired.ReasonSecretForbidden, Message: howToAllow(namespace, name, err)}
 	case apierrors.IsNotFound(err):
-		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+		return nil, &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
 			"there is no Secret %s in namespace %s; create it, or change annotation %s", name, namespace, annotation.TypedKey(service.Annotations, annotation.TLSSecret))}
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}
 	cert, err := certificate.Read(secret.Type, secret.Data)
 	if err != nil {
-		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf("Secret %s %v", name, err)}
+		return nil, &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf("Secret %s %v", name, err)}
 	}
 	if !cert.HasName() {
-		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+		return nil, &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
 			"Secret %s has a certificate in %s with neither a common name nor a DNS name, which Octavia does not take. Add one (spec.commonName or spec.dnsNames of cert-manager)",
 			name, corev1.TLSCertKey)}
 	}
 	if needed := lb.FeatureCertificatesWithoutCommonName; !cert.HasCommonName() && !p.Capabilities.Has(needed) {
-		return nil, &build.Invalid{Reason: build.ReasonCertificateUnusable, Message: fmt.Sprintf(
+		return nil, &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
 			"Secret %s has a certificate in %s without a common name, which needs %s; this cloud has %s. Add one to the subject (spec.commonName of cert-manager)",
 			name, corev1.TLSCertKey, needed.Needs(), p.Capabilities.Lacking(needed))}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -82,25 +82,25 @@ func (f failing) Get(context.Context, client.ObjectKey, client.Object, ...client
 func TestCertificateStaysWhileTheSecretCannotBeRead(t *testing.T) {
 	noAnswer := errors.New("no answer")
 	gone := apierrors.NewNotFound(corev1.Resource("secrets"), "web-tls")
-	was := build.SecretCertificate{Secret: "web-tls", Certificate: lb.Certificate{Name: "n", Ref: refOne}, Problem: "p"}
+	was := desired.SecretCertificate{Secret: "web-tls", Certificate: lb.Certificate{Name: "n", Ref: refOne}, Problem: "p"}
 	for name, c := range map[string]struct {
 		secret string
 		answer error
 		reason string
 		failed bool
-		want   build.SecretCertificate
+		want   desired.SecretCertificate
 	}{
 		"no answer":               {"web-tls", noAnswer, "", false, was},
-		"no answer, other Secret": {"api-tls", noAnswer, "", true, build.SecretCertificate{}},
-		"deleted":                 {"web-tls", gone, build.ReasonCertificateUnusable, true, build.SecretCertificate{}},
-		"forbidden":               {"web-tls", apierrors.NewForbidden(corev1.Resource("secrets"), "web-tls", noAnswer), build.ReasonSecretForbidden, true, build.SecretCertificate{}},
-		"no Secret requested":     {"", noAnswer, "", false, build.SecretCertificate{}},
+		"no answer, other Secret": {"api-tls", noAnswer, "", true, desired.SecretCertificate{}},
+		"deleted":                 {"web-tls", gone, desired.ReasonCertificateUnusable, true, desired.SecretCertificate{}},
+		"forbidden":               {"web-tls", apierrors.NewForbidden(corev1.Resource("secrets"), "web-tls", noAnswer), desired.ReasonSecretForbidden, true, desired.SecretCertificate{}},
+		"no Secret requested":     {"", noAnswer, "", false, desired.SecretCertificate{}},
 	} {
 		p := &Planner{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil), Secrets: failing{err: c.answer}}
-		in := build.Input{Service: &corev1.Service{}, Certificate: was}
+		in := desired.Input{Service: &corev1.Service{}, Certificate: was}
 		err := p.findCertificate(t.Context(), &in, annotation.Options{TLSSecret: c.secret}, lb.Observed{})
 		reason := ""
-		if refused, is := errors.AsType[*build.Invalid](err); is {
+		if refused, is := errors.AsType[*desired.Invalid](err); is {
 			reason = refused.Reason
 		}
 		if (err != nil) != c.failed || reason != c.reason || in.Certificate != c.want {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -22,7 +22,7 @@ import (
 //   - For a sharer that is internal: whether the owner requests a floating IP.
 //   - For an external owner, without a floating IP: which internal Services one would expose.
 //   - For an internal owner, with a floating IP: who else needs that.
-func (p *Planner) readExposure(ctx context.Context, in *build.Input, options annotation.Options, _ lb.Observed) error {
+func (p *Planner) readExposure(ctx context.Context, in *desired.Input, options annotation.Options, _ lb.Observed) error {
 	if in.Found == nil || in.Sharer && !options.Internal {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (p *Planner) readExposure(ctx context.Context, in *build.Input, options ann
 
 // externalUsers names the other users of the Service's own load balancer who need its floating IP.
 // Unknown ones count: they may be Services of another cluster.
-func (p *Planner) externalUsers(in build.Input, all []corev1.Service) []string {
+func (p *Planner) externalUsers(in desired.Input, all []corev1.Service) []string {
 	var external []string
 	unknown := slices.DeleteFunc(lb.NameTags(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })
 	for i := range all {
@@ -75,7 +75,7 @@ func (p *Planner) releasesFloatingIP(s *corev1.Service) bool {
 
 // internalUsers names the internal Services that share the Service's own load balancer or are
 // about to. If the Service itself was internal, unknown users count as internal.
-func (p *Planner) internalUsers(in build.Input, all []corev1.Service) []string {
+func (p *Planner) internalUsers(in desired.Input, all []corev1.Service) []string {
 	var internal []string
 	unknown := slices.DeleteFunc(lb.NameTags(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })
 	for i := range all {

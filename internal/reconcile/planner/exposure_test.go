@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -53,7 +53,7 @@ func TestInternalServicesThatAFloatingIPWouldExposeAreNamed(t *testing.T) {
 			p := cluster("", web, c.other)
 			p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
 			l := &lb.LoadBalancer{ID: "lb-1", Name: tag + "web", Tags: append(p.Owner(&web).Tags(), c.tags...), VIP: lb.VIP{Address: "10.0.0.9"}}
-			input := build.Input{Service: &web, Owner: p.Owner(&web), Found: l, Sharing: build.Sharing{FoundAddress: "10.0.0.9"}}
+			input := desired.Input{Service: &web, Owner: p.Owner(&web), Found: l, Sharing: desired.Sharing{FoundAddress: "10.0.0.9"}}
 			if c.floating {
 				input.FoundAddress = "203.0.113.1"
 			}
@@ -83,7 +83,7 @@ func TestOwnerThatRequestsAFloatingIPIsDetected(t *testing.T) {
 		p := cluster("", owner, other)
 		p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
 		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.Owner(&owner).Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}
-		input := build.Input{Service: &other, Found: l, Sharing: build.Sharing{FoundAddress: c.address, Sharer: true}}
+		input := desired.Input{Service: &other, Found: l, Sharing: desired.Sharing{FoundAddress: c.address, Sharer: true}}
 		options, _ := annotation.Parse(other.Annotations, p.Config)
 		if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil || input.OwnerExternal != c.want {
 			t.Errorf("%s: %v, %v", name, input.OwnerExternal, err)

@@ -18,9 +18,9 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -97,10 +97,10 @@ func loadBalancersOf(group []corev1.Service, known func(*corev1.Service) string)
 
 // checkGroup refuses a Service that requests sharing both by id and by group, and one that has
 // another load balancer than its group: Services are not moved between load balancers.
-func (p *Planner) checkGroup(ctx context.Context, in *build.Input, _ annotation.Options, observed lb.Observed) error {
+func (p *Planner) checkGroup(ctx context.Context, in *desired.Input, _ annotation.Options, observed lb.Observed) error {
 	service := in.Service
 	if p.namesIDAndGroup(service) {
-		return &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: fmt.Sprintf(
+		return &desired.Invalid{Reason: desired.ReasonInvalidAnnotation, Message: fmt.Sprintf(
 			"annotations %s and %s both name a load balancer to share; remove one of them", annotation.TypedKey(service.Annotations, annotation.LoadBalancerGroup), annotation.LoadBalancerID)}
 	}
 	if observed.LoadBalancer == nil {
@@ -126,7 +126,7 @@ func (p *Planner) checkGroup(ctx context.Context, in *build.Input, _ annotation.
 		} else if err != nil {
 			return err
 		}
-		return &build.Invalid{Reason: build.ReasonRequiresReplacement, Message: fmt.Sprintf(
+		return &desired.Invalid{Reason: desired.ReasonRequiresReplacement, Message: fmt.Sprintf(
 			"the Service has load balancer %s, but group %q of annotation %s has %s; remove the annotation, or delete the Service and create it again",
 			observed.LoadBalancer.ID, annotation.Value(service.Annotations, annotation.LoadBalancerGroup), annotation.TypedKey(service.Annotations, annotation.LoadBalancerGroup), id)}
 	}
@@ -169,5 +169,5 @@ func (p *Planner) creatorOf(group []corev1.Service) corev1.Service {
 // Refused reports whether the Service was refused as a whole in its last pass.
 func Refused(s corev1.Service) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, status.Accepted)
-	return c != nil && c.Status == metav1.ConditionFalse && build.Refuses(c.Reason)
+	return c != nil && c.Status == metav1.ConditionFalse && desired.Refuses(c.Reason)
 }

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -52,12 +52,12 @@ func claimedNow(s *corev1.Service) {
 }
 
 func refusedNow(s *corev1.Service) {
-	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: build.ReasonInvalidAnnotation})
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: desired.ReasonInvalidAnnotation})
 }
 
 // partlyRefused is a Service that is served without a part of what it requests.
 func partlyRefused(s *corev1.Service) {
-	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: build.ReasonHealthMonitorUnsupported})
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: desired.ReasonHealthMonitorUnsupported})
 }
 
 // requests sets an id as a user does.
@@ -278,11 +278,11 @@ func TestServiceWithAnotherLoadBalancerThanItsGroupIsRefused(t *testing.T) {
 	}{
 		"the group has none":              {web: member("web", 2), others: []corev1.Service{member("a", 1)}, has: one},
 		"the same":                        {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(one))}, has: one},
-		"another":                         {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one, exist: map[string]string{two: "ACTIVE"}, reason: build.ReasonRequiresReplacement},
+		"another":                         {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one, exist: map[string]string{two: "ACTIVE"}, reason: desired.ReasonRequiresReplacement},
 		"another, which does not exist":   {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one},
 		"another, which is being deleted": {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one, exist: map[string]string{two: "PENDING_DELETE"}},
 		"a new one, without id yet":       {web: member("web", 1, has(two)), others: []corev1.Service{member("a", 2)}, has: one, exist: map[string]string{two: "ACTIVE"}},
-		"one requested by id too":         {web: member("web", 2, requests(one)), others: []corev1.Service{member("a", 1, has(two))}, reason: build.ReasonInvalidAnnotation},
+		"one requested by id too":         {web: member("web", 2, requests(one)), others: []corev1.Service{member("a", 1, has(two))}, reason: desired.ReasonInvalidAnnotation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
@@ -299,9 +299,9 @@ func TestServiceWithAnotherLoadBalancerThanItsGroupIsRefused(t *testing.T) {
 			if c.has != "" {
 				observed.LoadBalancer = &lb.LoadBalancer{ID: c.has}
 			}
-			err := p.checkGroup(t.Context(), &build.Input{Service: &c.web}, annotation.Options{}, observed)
+			err := p.checkGroup(t.Context(), &desired.Input{Service: &c.web}, annotation.Options{}, observed)
 			reason := ""
-			if refused, is := errors.AsType[*build.Invalid](err); is {
+			if refused, is := errors.AsType[*desired.Invalid](err); is {
 				reason = refused.Reason
 			}
 			if reason != c.reason || err != nil && reason == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -128,5 +128,5 @@ func (p *Planner) wantedMembers(ctx context.Context, f decide.Facts, o lb.Observ
 	}
 	// Members do not depend on certificates, and to find those takes calls.
 	in.Certificate.Secret, in.Certificate.Name = options.TLSSecret, options.TLSSecret
-	return build.Wanted(in)
+	return desired.Wanted(in)
 }

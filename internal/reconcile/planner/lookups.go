@@ -16,14 +16,14 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // vipSubnets determines the subnet of the VIP of a new load balancer.
-func (p *Planner) vipSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) vipSubnets(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	n := &in.Networks
 	vip, recorded := decide.RecordedVIP(in.Service)
 	switch {
@@ -62,11 +62,11 @@ func (p *Planner) subnetOfUnusedPort(ctx context.Context, id string, family core
 
 // nodeSubnet returns the subnet of the nodes' addresses: of the first node by name, or of
 // another one if that is not in this cloud.
-func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error) {
+func (p *Planner) nodeSubnet(ctx context.Context, in desired.Input) (string, error) {
 	family := in.Family()
-	targets, _ := target.Nodes(in.Nodes, target.Choice{Family: family})
+	targets, _ := member.Nodes(in.Nodes, member.Choice{Family: family})
 	if len(targets) == 0 {
-		return "", &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+		return "", &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
 			"no node has an address of family %s that determines the subnet of the VIP; set subnet-id in [LoadBalancer] of cloud.conf", family)}
 	}
 	var addresses []string
@@ -78,7 +78,7 @@ func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error
 
 // subnetsOfFamilies determines the subnets of the VIPs, if that of cloud.conf may have another family: for Services with two
 // VIPs, or with IPv6.
-func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) subnetsOfFamilies(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	n := &in.Networks
 	one := len(in.Families()) == 1 && in.Config.AtClusterIP == nil
 	_, recorded := decide.RecordedVIP(in.Service)
@@ -96,7 +96,7 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, option
 	}
 	for _, given := range []struct{ key, id string }{{annotation.SubnetID, n.VIPSubnetID}, {annotation.AdditionalSubnetID, n.AdditionalSubnetID}} {
 		if given.id != "" && given.id != ipv4 && given.id != ipv6 {
-			return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
 				"subnet %s of annotation %s or of cloud.conf is in another network than the other VIP, or has the same family; name another subnet", given.id, annotation.TypedKey(in.Service.Annotations, given.key))}
 		}
 	}
@@ -105,11 +105,11 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, option
 		first, second = ipv6, ipv4
 	}
 	if first == "" {
-		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+		return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
 			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), annotation.TypedKey(in.Service.Annotations, annotation.NetworkID))}
 	}
 	if named := annotation.Value(in.Service.Annotations, annotation.SubnetID) != ""; named && one && options.SubnetID != first {
-		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf("annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet",
+		return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf("annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet",
 			annotation.TypedKey(in.Service.Annotations, annotation.SubnetID), in.Family(), options.SubnetID, first, in.Family())}
 	}
 	n.VIPSubnetID, n.AdditionalSubnetID = first, second
@@ -119,7 +119,7 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *build.Input, option
 
 // additionalSubnetOfPort determines the subnet of the second address of a port that a user
 // names for the VIP.
-func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *build.Input, id string, observed lb.Observed) error {
+func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *desired.Input, id string, observed lb.Observed) error {
 	families := in.Families()
 	if len(families) < 2 || observed.LoadBalancer != nil {
 		return nil
@@ -133,14 +133,14 @@ func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *build.Input, i
 }
 
 // requestedFloatingIP looks up the address of a floating IP that is requested by its id.
-func (p *Planner) requestedFloatingIP(ctx context.Context, in *build.Input, options annotation.Options, _ lb.Observed) error {
+func (p *Planner) requestedFloatingIP(ctx context.Context, in *desired.Input, options annotation.Options, _ lb.Observed) error {
 	in.Networks.FloatingIPAddress = options.FloatingIP
 	if _, err := netip.ParseAddr(options.FloatingIP); options.FloatingIP == "" || err == nil {
 		return nil
 	}
 	address, err := p.Neutron.AddressOfFloatingIP(ctx, options.FloatingIP)
 	if openstack.Classify(err) == openstack.Gone {
-		return &build.Invalid{Reason: build.ReasonInvalidAddress, Message: fmt.Sprintf(
+		return &desired.Invalid{Reason: desired.ReasonInvalidAddress, Message: fmt.Sprintf(
 			"annotation %s: the project has no floating IP with the id %s", annotation.TypedKey(in.Service.Annotations, annotation.FloatingIP), options.FloatingIP)}
 	}
 	in.Networks.FloatingIPAddress = address
@@ -148,7 +148,7 @@ func (p *Planner) requestedFloatingIP(ctx context.Context, in *build.Input, opti
 }
 
 // vipSecurityGroups looks up the security groups that are requested for the VIP, by id or name.
-func (p *Planner) vipSecurityGroups(ctx context.Context, in *build.Input, options annotation.Options, _ lb.Observed) error {
+func (p *Planner) vipSecurityGroups(ctx context.Context, in *desired.Input, options annotation.Options, _ lb.Observed) error {
 	if !in.Capabilities.Has(lb.FeatureVIPSecurityGroups) {
 		return nil // build refuses them
 	}
@@ -157,7 +157,7 @@ func (p *Planner) vipSecurityGroups(ctx context.Context, in *build.Input, option
 		id, err := p.Neutron.SecurityGroup(ctx, named)
 		var found *openstack.Error
 		if openstack.Classify(err) == openstack.Invalid && errors.As(err, &found) && found.Status == 0 {
-			return &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: fmt.Sprintf("annotation %s: %s",
+			return &desired.Invalid{Reason: desired.ReasonInvalidAnnotation, Message: fmt.Sprintf("annotation %s: %s",
 				annotation.TypedKey(in.Service.Annotations, annotation.VIPSecurityGroups), found.Message)}
 		}
 		if err != nil {
@@ -169,7 +169,7 @@ func (p *Planner) vipSecurityGroups(ctx context.Context, in *build.Input, option
 }
 
 // floatingNetwork determines the network and the subnets for a new floating IP.
-func (p *Planner) floatingNetwork(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) (err error) {
+func (p *Planner) floatingNetwork(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) (err error) {
 	n, l := &in.Networks, observed.LoadBalancer
 	if options.Internal || l != nil && decide.HasFloatingIP(*l, observed.FloatingIPs) || !slices.Contains(in.FamiliesToServe(options), corev1.IPv4Protocol) {
 		return nil
@@ -185,7 +185,7 @@ func (p *Planner) floatingNetwork(ctx context.Context, in *build.Input, options 
 	}
 	n.FloatingSubnetIDs, err = p.Neutron.Subnets(ctx, n.FloatingNetworkID, options.FloatingSubnets)
 	if err == nil && len(n.FloatingSubnetIDs) == 0 {
-		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+		return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
 			"the project sees no subnet of external network %s with name %q and tags %q; change floating-subnet and floating-subnet-tags (annotations or cloud.conf), or name a subnet by floating-subnet-id",
 			n.FloatingNetworkID, options.FloatingSubnets.Name, options.FloatingSubnets.Tags)}
 	}
@@ -194,11 +194,11 @@ func (p *Planner) floatingNetwork(ctx context.Context, in *build.Input, options 
 
 // memberCIDRs looks up the addresses of the members' subnets, if a node has several addresses
 // to choose from.
-func (p *Planner) memberCIDRs(ctx context.Context, in *build.Input, _ annotation.Options, _ lb.Observed) (err error) {
+func (p *Planner) memberCIDRs(ctx context.Context, in *desired.Input, _ annotation.Options, _ lb.Observed) (err error) {
 	n, families := &in.Networks, in.Families()
 	in.SubnetsUnknown = false // it was true only if this failed, which ended the lookups
 	lookUp := func(i int, subnetID string, cidr *netip.Prefix) {
-		if err == nil && i < len(families) && subnetID != "" && target.AnyChoice(in.Nodes, families[i]) {
+		if err == nil && i < len(families) && subnetID != "" && member.AnyChoice(in.Nodes, families[i]) {
 			*cidr, err = p.Neutron.CIDR(ctx, subnetID)
 			in.SubnetsUnknown = err != nil
 		}
@@ -216,9 +216,9 @@ const (
 
 // podSubnets looks up the subnets of Pods as members, and those of the nodes for Pods with hostNetwork. Subnets that were
 // added to a network are read when an endpoint is in none that is known.
-func (p *Planner) podSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) podSubnets(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	in.Networks.PodSubnets = nil
-	if len(options.PodNetworkIDs) == 0 || !build.MayHavePods(*in, observed.LoadBalancer) {
+	if len(options.PodNetworkIDs) == 0 || !desired.MayHavePods(*in, observed.LoadBalancer) {
 		return nil
 	}
 	for _, age := range []time.Duration{subnetsAge, freshSubnetsAge} {
@@ -227,19 +227,19 @@ func (p *Planner) podSubnets(ctx context.Context, in *build.Input, options annot
 			in.SubnetsUnknown = true
 			return err
 		}
-		if in.Networks.PodSubnets = all; len(build.Unreachable(*in)) == 0 {
+		if in.Networks.PodSubnets = all; len(desired.Unreachable(*in)) == 0 {
 			break
 		}
 	}
 	return nil
 }
 
-func (p *Planner) readPodSubnets(ctx context.Context, n build.Networks, networkIDs []string, maxAge time.Duration) (all []lb.Subnet, err error) {
+func (p *Planner) readPodSubnets(ctx context.Context, n desired.Networks, networkIDs []string, maxAge time.Duration) (all []lb.Subnet, err error) {
 	for _, id := range networkIDs {
 		found, err := p.Neutron.SubnetsOf(ctx, id, maxAge)
 		switch {
 		case openstack.Classify(err) == openstack.Invalid:
-			return nil, &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			return nil, &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
 				"the project sees no subnet of network %s; change pod-network-ids in cloud.conf, or share the network with the project", id)}
 		case err != nil:
 			return nil, err
@@ -264,7 +264,7 @@ func (p *Planner) readPodSubnets(ctx context.Context, n build.Networks, networkI
 // checkMonitors reports existing health monitors that cannot work, because nothing in their subnet can check members. In the
 // network of another project there may be a port for that which is not visible. Provider ovn may still be creating that of a PENDING
 // monitor.
-func (p *Planner) checkMonitors(ctx context.Context, in build.Input, observed lb.Observed, wanted *lb.Wanted) error {
+func (p *Planner) checkMonitors(ctx context.Context, in desired.Input, observed lb.Observed, wanted *lb.Wanted) error {
 	subnet := in.Networks.MemberSubnetID
 	monitored := observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.Listeners, func(l lb.Listener) bool {
 		return l.Pool != nil && l.Pool.Monitor != nil && !l.Pool.Monitor.ProvisioningStatus.Pending()
@@ -277,7 +277,7 @@ func (p *Planner) checkMonitors(ctx context.Context, in build.Input, observed lb
 	}
 	has, err := p.Neutron.HasProbePort(ctx, subnet)
 	if err == nil && !has {
-		wanted.Withheld = append(wanted.Withheld, build.MetadataPortMissing(subnet))
+		wanted.Withheld = append(wanted.Withheld, desired.MetadataPortMissing(subnet))
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
 func TestNothingIsSaidOfAMonitorWhoseProbePortMayStillBeCreated(t *testing.T) {
@@ -16,7 +16,7 @@ func TestNothingIsSaidOfAMonitorWhoseProbePortMayStillBeCreated(t *testing.T) {
 		observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Pool: &lb.Pool{Monitor: &monitor}}}}}
 		var wanted lb.Wanted
 		// A Planner without clients cannot ask.
-		if err := new(Planner).checkMonitors(t.Context(), build.Input{Networks: build.Networks{MemberSubnetID: "nodes"}}, observed, &wanted); err != nil || len(wanted.Withheld) > 0 {
+		if err := new(Planner).checkMonitors(t.Context(), desired.Input{Networks: desired.Networks{MemberSubnetID: "nodes"}}, observed, &wanted); err != nil || len(wanted.Withheld) > 0 {
 			t.Errorf("%s: %v, %v", pending, wanted.Withheld, err)
 		}
 	}

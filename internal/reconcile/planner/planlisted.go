@@ -10,8 +10,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -69,10 +69,10 @@ func (p *Planner) search(ctx context.Context, f decide.Facts, lists Lists) (deci
 }
 
 // usedCertificate returns the certificate that the load balancer uses for the Secret that the Service names.
-func (p *Planner) usedCertificate(service *corev1.Service, found lb.Observed) build.SecretCertificate {
+func (p *Planner) usedCertificate(service *corev1.Service, found lb.Observed) desired.SecretCertificate {
 	options, _ := annotation.Parse(service.Annotations, p.Settings(service))
 	if options.TLSSecret == "" || found.LoadBalancer == nil || len(found.LoadBalancer.CertificateRefs()) == 0 {
-		return build.SecretCertificate{}
+		return desired.SecretCertificate{}
 	}
-	return build.SecretCertificate{Secret: options.TLSSecret, Certificate: lb.Certificate{Ref: found.LoadBalancer.CertificateRefs()[0]}}
+	return desired.SecretCertificate{Secret: options.TLSSecret, Certificate: lb.Certificate{Ref: found.LoadBalancer.CertificateRefs()[0]}}
 }

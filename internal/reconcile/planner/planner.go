@@ -24,9 +24,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -82,7 +82,7 @@ type Remembered interface {
 // Gates knows the readiness gates of Pods.
 type Gates interface {
 	// Gated returns the Pods that wait for a gate of the Service.
-	Gated(context.Context, *corev1.Service) (build.Gates, error)
+	Gated(context.Context, *corev1.Service) (desired.Gates, error)
 }
 
 // CreateSerially creates children one by one from now on, because the cloud leaves those of
@@ -107,7 +107,7 @@ func (p *Planner) Settings(service *corev1.Service) config.LoadBalancer {
 
 // PodTargets reports whether the members of the Service are Pods.
 func (p *Planner) PodTargets(service *corev1.Service) bool {
-	return build.PodTargets(service, p.Settings(service))
+	return desired.PodTargets(service, p.Settings(service))
 }
 
 // Facts returns what is known about a Service before anything is read.
@@ -229,7 +229,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	tries := in.Found == nil && f.TriesCertificates()
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
 	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
-	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
+	for _, lookUp := range []func(context.Context, *desired.Input, annotation.Options, lb.Observed) error{
 		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too
 		p.checkGroup,
 		p.vipSubnets,
@@ -246,7 +246,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 			return decide.Built{Input: in, Err: err}
 		}
 	}
-	wanted, err := build.Wanted(in)
+	wanted, err := desired.Wanted(in)
 	if err == nil {
 		err = p.checkCertificates(ctx, wanted, o)
 	}
@@ -261,10 +261,10 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 
 // input gathers what the desired state depends on, except what has to be looked up in the
 // cloud.
-func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
-	in := build.Input{Service: service, Config: p.Settings(service), Capabilities: p.Capabilities, Owner: p.Owner(service)}
+func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (desired.Input, error) {
+	in := desired.Input{Service: service, Config: p.Settings(service), Capabilities: p.Capabilities, Owner: p.Owner(service)}
 	options, _ := annotation.Parse(service.Annotations, in.Config)
-	in.Networks = build.NetworksOf(options)
+	in.Networks = desired.NetworksOf(options)
 	in.Capabilities.Provider = options.Provider
 	l := observed.LoadBalancer
 	failed := l != nil && l.ProvisioningStatus == lb.Error
@@ -297,7 +297,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 			return in, err
 		}
 	}
-	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !build.MayHavePods(in, l) {
+	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !desired.MayHavePods(in, l) {
 		return in, nil
 	}
 	var err error
@@ -316,7 +316,7 @@ func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]dis
 }
 
 // followInput gathers what members depend on. If the subnets of Pods cannot be read, it lacks only these.
-func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
+func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (desired.Input, error) {
 	in, err := p.input(ctx, service, observed)
 	if err != nil {
 		return in, err

@@ -7,13 +7,13 @@ import (
 	"context"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/servicesubnet"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot have it.
-func (p *Planner) checkServiceSubnet(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) checkServiceSubnet(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || p.WasAtClusterIP(in.Service) {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (p *Planner) checkServiceSubnet(ctx context.Context, in *build.Input, optio
 	}
 	subnets := []string{in.Networks.VIPSubnetID, in.Networks.AdditionalSubnetID}
 	for i, family := range in.FamiliesToServe(options) {
-		if clusterIP, has := build.ClusterIPs(in.Service)[family]; has && subnets[i] != "" {
+		if clusterIP, has := desired.ClusterIPs(in.Service)[family]; has && subnets[i] != "" {
 			if err := servicesubnet.Check(ctx, p.Neutron, subnets[i], clusterIP, ranges, subnetsAge, freshSubnetsAge); err != nil {
 				return err
 			}

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -43,7 +43,7 @@ func TestTheServiceSubnetIsCheckedUntilAServiceHadALoadBalancerThere(t *testing.
 		"whose load balancer was deleted": {service: served(clusterIP, atIP, wasThere)},
 		"not at its ClusterIP":            {service: served()},
 	} {
-		in := build.Input{Service: c.service, Config: p.Settings(c.service)}
+		in := desired.Input{Service: c.service, Config: p.Settings(c.service)}
 		if err := p.checkServiceSubnet(t.Context(), &in, annotation.Options{}, c.observed); (err != nil) != c.checked {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
@@ -64,12 +64,12 @@ func New(o Options) *Gates {
 
 // Gated returns the addresses of Pods whose endpoints of the Service count as ready, whatever its EndpointSlices say,
 // and which of these Pods still wait for their gate of this Service. See the function Gated.
-func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (build.Gates, error) {
+func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (desired.Gates, error) {
 	pods, err := g.pods(ctx, service)
 	if err != nil || len(pods) == 0 {
-		return build.Gates{}, err
+		return desired.Gates{}, err
 	}
-	all := build.Gates{Gated: map[string][]netip.Addr{}, Waiting: map[string]bool{}}
+	all := desired.Gates{Gated: map[string][]netip.Addr{}, Waiting: map[string]bool{}}
 	for i := range pods {
 		addresses, waits := Gated(&pods[i], service.Name)
 		if len(addresses) > 0 {

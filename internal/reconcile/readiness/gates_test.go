@@ -32,9 +32,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kube-octavia/kube-octavia/internal/controller"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -230,10 +230,12 @@ func TestAGateIsSetWhenTheMemberTakesTraffic(t *testing.T) {
 	s.pod("web-2", "10.0.0.2", "web")
 	s.awaitPass("web")
 	gated := map[string][]netip.Addr{"web-1": {netip.MustParseAddr("10.0.0.1")}, "web-2": {netip.MustParseAddr("10.0.0.2")}}
-	equal := func(want, got build.Gates) bool { return cmp.Equal(want, got, cmpopts.EquateComparable(netip.Addr{})) }
+	equal := func(want, got desired.Gates) bool {
+		return cmp.Equal(want, got, cmpopts.EquateComparable(netip.Addr{}))
+	}
 	s.eventually("both Pods are gated", func() bool {
 		got, err := s.gates.Gated(t.Context(), web)
-		return err == nil && equal(build.Gates{Gated: gated, Waiting: map[string]bool{"web-1": true, "web-2": true}}, got)
+		return err == nil && equal(desired.Gates{Gated: gated, Waiting: map[string]bool{"web-1": true, "web-2": true}}, got)
 	})
 	taking := map[decide.PodMember]bool{{Pod: "web-1", Address: "10.0.0.1"}: true, {Pod: "web-2", Address: "10.0.0.2"}: false}
 	if err := s.gates.Report(t.Context(), web, taking); err != nil {
@@ -243,7 +245,7 @@ func TestAGateIsSetWhenTheMemberTakesTraffic(t *testing.T) {
 	s.awaitGates("web-2", map[string]string{})
 	s.eventually("the cache shows the gate", func() bool {
 		got, err := s.gates.Gated(t.Context(), web)
-		return err == nil && equal(build.Gates{Gated: gated, Waiting: map[string]bool{"web-2": true}}, got)
+		return err == nil && equal(desired.Gates{Gated: gated, Waiting: map[string]bool{"web-2": true}}, got)
 	})
 	if now := len(s.conditions("web-1")); now != 1 {
 		t.Errorf("%d conditions of gates", now)

@@ -17,10 +17,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -195,7 +195,7 @@ func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers
 		if _, told := r.refusedNodes.LoadOrStore(m.Name+" "+key.Address, true); told {
 			continue
 		}
-		r.Recorder.Eventf(&nodes[at], nil, corev1.EventTypeWarning, build.ReasonMemberRefused, "Reconcile", "%s", status.Note(fmt.Sprintf(
+		r.Recorder.Eventf(&nodes[at], nil, corev1.EventTypeWarning, desired.ReasonMemberRefused, "Reconcile", "%s", status.Note(fmt.Sprintf(
 			"Octavia refuses %s as the address of a member, so load balancers cannot send traffic to this node; other nodes are not affected. It said: %s", key.Address, m.Message)))
 	}
 }

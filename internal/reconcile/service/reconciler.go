@@ -25,10 +25,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/nodegroup"
@@ -246,7 +246,7 @@ func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 	if !f.Serves || !w.Known || f.Preview {
 		return
 	}
-	if need, ok := build.SecurityGroupNeed(w.Input, w.Wanted, f.Record.Cloud.Observed); ok {
+	if need, ok := desired.SecurityGroupNeed(w.Input, w.Wanted, f.Record.Cloud.Observed); ok {
 		l := f.Record.Cloud.Observed.LoadBalancer
 		updating := l != nil && l.ProvisioningStatus == lb.PendingUpdate
 		r.Requirements.Set(keyOf(f.Service), types.UID(f.Owner().ServiceUID), need, updating)

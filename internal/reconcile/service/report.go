@@ -19,8 +19,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/polling"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -139,8 +139,8 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 			Invalid:            d.Goal.Refused,
 			CertificateProblem: d.Goal.Input.Certificate.Problem,
 			Unknown:            annotation.FindUnknown(f.Service.Annotations),
-			LeftOut:            build.LeftOut(d.Goal.Input),
-			Plain:              build.StaysPlain(f.Service, f.Config),
+			LeftOut:            desired.LeftOut(d.Goal.Input),
+			Plain:              desired.StaysPlain(f.Service, f.Config),
 			Undecided:          failure != nil && (!d.Goal.Known || d.Goal.MembersOnly),
 		},
 		Publication: status.Publication{
@@ -149,7 +149,7 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 			Own:                 d.OwnAddresses(f),
 			Addresses:           options.StatusAddresses,
 			Hostname:            options.Hostname,
-			ThroughLoadBalancer: build.ThroughLoadBalancer(d.Goal.Wanted, options),
+			ThroughLoadBalancer: desired.ThroughLoadBalancer(d.Goal.Wanted, options),
 		},
 		Health: status.Health{
 			Unready:      cmp.Or(d.Unready, d.Record.Failed.Text),

@@ -24,8 +24,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -101,7 +101,7 @@ func (r *Reconciler) nodeEvents() handler.Funcs {
 func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterface[reconcile.Request], before, after client.Object) {
 	was, _ := before.(*corev1.Node)
 	is, _ := after.(*corev1.Node)
-	same := was != nil && is != nil && target.SameNode(was, is)
+	same := was != nil && is != nil && member.SameNode(was, is)
 	if same && maps.Equal(was.Labels, is.Labels) {
 		return // such as a heartbeat
 	}
@@ -119,7 +119,7 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		// A Service with an invalid selector keeps its members.
 		selector, err := annotation.Selector(service.Annotations, r.Settings(service))
 		selected := func(n *corev1.Node) bool {
-			return n != nil && target.TakesTraffic(n) && (err != nil || selector.Matches(n.Labels))
+			return n != nil && member.TakesTraffic(n) && (err != nil || selector.Matches(n.Labels))
 		}
 		if was, is := selected(was), selected(is); was != is || was && !same {
 			q.Add(r.ask(ctx, service))
@@ -170,7 +170,7 @@ func (r *Reconciler) awaitsCreate(key types.NamespacedName) bool {
 }
 
 // endpointsServe reports whether an endpoint of the slice takes traffic. The slice may be nil.
-func endpointsServe(s *discoveryv1.EndpointSlice) bool { return s != nil && target.AnyReady(s) }
+func endpointsServe(s *discoveryv1.EndpointSlice) bool { return s != nil && member.AnyReady(s) }
 
 // followsEndpoints reports whether the members of the Service may depend on its endpoints. Those of a refused Service may be
 // Pods, whatever it requests now.

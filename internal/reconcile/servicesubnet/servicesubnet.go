@@ -16,7 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
 // Check returns an error that is for the author of the Service, if the subnet cannot have the ClusterIP. What is known of the
@@ -28,15 +28,15 @@ func Check(ctx context.Context, n *neutron.Client, subnetID string, clusterIP ne
 		plan, err := n.SubnetPlan(ctx, subnetID, age)
 		switch {
 		case openstack.Classify(err) == openstack.Gone:
-			return build.ServiceSubnetUnusable(fmt.Sprintf("the project sees no subnet %s; name another one, or share its network with the project", subnetID))
+			return desired.ServiceSubnetUnusable(fmt.Sprintf("the project sees no subnet %s; name another one, or share its network with the project", subnetID))
 		case err != nil:
 			return err
 		}
-		if problems = build.ServiceSubnetProblems(plan, ranges, clusterIP); len(problems) == 0 {
+		if problems = desired.ServiceSubnetProblems(plan, ranges, clusterIP); len(problems) == 0 {
 			return nil
 		}
 	}
-	return build.ServiceSubnetUnusable(problems...)
+	return desired.ServiceSubnetUnusable(problems...)
 }
 
 // Ranges returns the addresses from which Kubernetes assigns ClusterIPs. There are none if the API does not show them, before

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -80,7 +80,7 @@ func TestAMessageNamesSomeOfManyUnknownAnnotations(t *testing.T) {
 func TestEachChangeOfTheUnknownAnnotationsIsOneEvent(t *testing.T) {
 	refused := func(keys ...string) Pass {
 		p := withUnknown(done(), keys...)
-		p.Invalid = &build.Invalid{Reason: build.ReasonMisspeltAnnotation, Message: "did you mean"}
+		p.Invalid = &desired.Invalid{Reason: desired.ReasonMisspeltAnnotation, Message: "did you mean"}
 		return p
 	}
 	failed := withUnknown(Pass{Err: silence, Acceptance: Acceptance{Undecided: true}}, "a/b")

@@ -19,13 +19,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
 const fine = "the Service can be served as specified"
 
 var (
-	badAnnotation = &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: `annotation x="y": must be true or false`}
+	badAnnotation = &desired.Invalid{Reason: desired.ReasonInvalidAnnotation, Message: `annotation x="y": must be true or false`}
 	addressTaken  = diff.Refusal{Reason: diff.ReasonFloatingIPInUse, Message: "floating IP 203.0.113.9 is attached elsewhere"}
 	portTaken     = diff.Refusal{Reason: diff.ReasonPortInUse, Message: "port TCP/80 is taken"}
 	silence       = &openstack.Error{Op: "observe load balancer lb-1", Class: openstack.Transient, Message: "no answer within 1m0s"}
@@ -127,7 +127,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		},
 		"refused as it is written": {
 			Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Active, 1)},
-			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "ports are not changed until the Service is valid; see condition "+Accepted),
+			no(desired.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "ports are not changed until the Service is valid; see condition "+Accepted),
 		},
 		"forbidden by the state of the cloud": {
 			Pass{Refused: []diff.Refusal{addressTaken, portTaken}, Observed: observed(lb.Active, 1)},
@@ -136,7 +136,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		},
 		"refused and in ERROR": {
 			Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Error, 1)},
-			no(build.ReasonInvalidAnnotation, badAnnotation.Message),
+			no(desired.ReasonInvalidAnnotation, badAnnotation.Message),
 			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again"),
 		},
 		"a misspelt annotation": {
@@ -324,7 +324,7 @@ func TestWhatIsKnownOfAServiceStaysWhileAPassCannotTell(t *testing.T) {
 		t.Errorf("nothing was known, and it says %+v", c)
 	}
 	failing.Invalid = badAnnotation
-	if c := find(t, Conditions(after(done()), 1, failing), Accepted); c.Reason != build.ReasonInvalidAnnotation {
+	if c := find(t, Conditions(after(done()), 1, failing), Accepted); c.Reason != desired.ReasonInvalidAnnotation {
 		t.Errorf("the Service was found to be refused before the pass failed, and it says %+v", c)
 	}
 }
@@ -377,7 +377,7 @@ func TestTheTimeOfAConditionMovesWithItsStatusOnly(t *testing.T) {
 }
 
 func TestMessagesAreCutAtWholeCharacters(t *testing.T) {
-	long := &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: strings.Repeat("ä", longestMessage)}
+	long := &desired.Invalid{Reason: desired.ReasonInvalidAnnotation, Message: strings.Repeat("ä", longestMessage)}
 	got := find(t, after(Pass{Acceptance: Acceptance{Invalid: long}}), Accepted).Message
 	if len(got) > longestMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä ...") {
 		t.Errorf("%d bytes, valid %v, ends with %q", len(got), utf8.ValidString(got), got[len(got)-8:])

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
 // told are the type and reason of each event of a Service's life, one line a
@@ -50,7 +50,7 @@ func TestEventsTellALifeWithoutRepeatingThemselves(t *testing.T) {
 	other := Pass{Err: errors.New("another message of the same reason"), Acceptance: Acceptance{Undecided: true}}
 	quota := Pass{Err: &openstack.Error{Class: openstack.Quota, Message: "no more"}}
 	bad := Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Active, 1)}
-	worse := Pass{Acceptance: Acceptance{Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, Observed: observed(lb.Active, 1)}
+	worse := Pass{Acceptance: Acceptance{Invalid: &desired.Invalid{Reason: desired.ReasonUnsupported}}, Observed: observed(lb.Active, 1)}
 	for name, test := range map[string]struct {
 		passes []Pass
 		want   []string

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -61,7 +61,7 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 		}(), nil, nil},
 		"dual-stack and not accepted": {func() Pass {
 			p := dual(corev1.IPv4Protocol, corev1.IPv6Protocol)
-			p.Invalid = &build.Invalid{Reason: build.ReasonUnsupported}
+			p.Invalid = &desired.Invalid{Reason: desired.ReasonUnsupported}
 			return p
 		}(), []string{floating, vip6}, []string{floating, vip6}},
 		"external without a floating IP":            {Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true}}, nil, nil},
@@ -94,13 +94,13 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 		"while it is in ERROR":                                         {Pass{Observed: observed(lb.Error, 1), Publication: Publication{External: true}}, published, published},
 		"before a load balancer that vanished is made":                 {Pass{Publication: Publication{External: true}}, published, published},
 		"while the Service is not accepted": {Pass{Observed: observed(lb.Active, 1), Publication: Publication{External: true},
-			Acceptance: Acceptance{Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}}, []string{floating}, []string{floating}},
+			Acceptance: Acceptance{Invalid: &desired.Invalid{Reason: desired.ReasonUnsupported}}}, []string{floating}, []string{floating}},
 		"while the Service is not accepted, and its floating IP is gone": {Pass{Observed: internalOnly(observed(lb.Active, 1)),
-			Acceptance: Acceptance{Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}}, []string{floating}, nil},
+			Acceptance: Acceptance{Invalid: &desired.Invalid{Reason: desired.ReasonUnsupported}}}, []string{floating}, nil},
 		"while the Service is not accepted, and Octavia changes it": {Pass{Observed: internalOnly(observed(lb.PendingUpdate, 1)),
-			Acceptance: Acceptance{Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}}, []string{floating}, []string{floating}},
+			Acceptance: Acceptance{Invalid: &desired.Invalid{Reason: desired.ReasonUnsupported}}}, []string{floating}, []string{floating}},
 		"when the Service is not accepted and never was": {Pass{Observed: internalOnly(observed(lb.Active, 1)),
-			Acceptance: Acceptance{Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}}, nil, nil},
+			Acceptance: Acceptance{Invalid: &desired.Invalid{Reason: desired.ReasonUnsupported}}}, nil, nil},
 		"while the Service goes, and its floating IP has gone": {Pass{Observed: internalOnly(observed(lb.PendingUpdate, 1)), Leaving: true}, []string{floating}, []string{floating}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -280,8 +280,8 @@ func (t Traffic) hasEndpoints(p port) bool {
 			families[discoveryv1.AddressTypeIPv6] = true
 		}
 	}
-	return slices.ContainsFunc(target.WithPortNames(t.Slices, t.Ports), func(s discoveryv1.EndpointSlice) bool {
-		return (len(families) == 0 || families[s.AddressType]) && target.AnyEndpoint(s, p.ServicePort)
+	return slices.ContainsFunc(member.WithPortNames(t.Slices, t.Ports), func(s discoveryv1.EndpointSlice) bool {
+		return (len(families) == 0 || families[s.AddressType]) && member.AnyEndpoint(s, p.ServicePort)
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -83,7 +83,7 @@ func with(p Pass, edit func(*Pass)) Pass {
 	return p
 }
 
-func refused(p *Pass) { p.Invalid = &build.Invalid{Reason: build.ReasonSharingRefused} }
+func refused(p *Pass) { p.Invalid = &desired.Invalid{Reason: desired.ReasonSharingRefused} }
 
 func TestNothingIsPublishedWithoutAListenerOfTheService(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

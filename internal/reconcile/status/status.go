@@ -22,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -144,7 +144,7 @@ type Observation struct {
 // Acceptance is what condition Accepted depends on.
 type Acceptance struct {
 	// Invalid is the reason for refusing the Service, or nil.
-	Invalid *build.Invalid
+	Invalid *desired.Invalid
 	// CertificateProblem is the reason why clients may reject the Service's certificate, or "".
 	CertificateProblem string
 	// Unknown are annotations that are meant for kube-octavia and that this version does not know.

@@ -12,9 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/build"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/target"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -80,9 +80,9 @@ func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string
 	without := map[corev1.IPFamily][]string{}
 	unusable := map[string]map[string]string{}
 	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
-		choice := target.Choice{Family: family}
-		_, without[family] = target.Nodes(all, choice)
-		for _, left := range target.Unusable(all, choice) {
+		choice := member.Choice{Family: family}
+		_, without[family] = member.Nodes(all, choice)
+		for _, left := range member.Unusable(all, choice) {
 			if unusable[left.Node] == nil {
 				unusable[left.Node] = map[string]string{}
 			}
@@ -94,10 +94,10 @@ func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string
 		s := &services[i]
 		settings := n.Finder.ConfigOf(s, n.Finder.Config)
 		selector, err := annotation.Selector(s.Annotations, settings)
-		if err != nil || !n.Finder.Serves(s) || build.PodTargets(s, settings) {
+		if err != nil || !n.Finder.Serves(s) || desired.PodTargets(s, settings) {
 			continue
 		}
-		families := build.Input{Service: s}.Families()
+		families := desired.Input{Service: s}.Families()
 		if !n.Memory.DualStack(client.ObjectKeyFromObject(s)) {
 			families = families[:1]
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // Prefix is what most keys begin with, as openstack-cloud-controller-manager
@@ -151,7 +151,7 @@ type Options struct {
 	// Timeouts are those of each port.
 	Timeouts lb.Timeouts
 	// NodeSelector says which nodes become members.
-	NodeSelector setting.NodeSelector
+	NodeSelector value.NodeSelector
 	// MaxMembers is how many nodes become members of each pool, 0 for all.
 	MaxMembers int
 	// TargetType is one of config.TargetTypes.
@@ -179,7 +179,7 @@ type Options struct {
 	// FloatingNetworkID is the external network, or empty for any. FloatingSubnetID, or
 	// else FloatingSubnets, is the part of it to take a floating IP from.
 	FloatingNetworkID, FloatingSubnetID string
-	FloatingSubnets                     setting.SubnetPattern
+	FloatingSubnets                     value.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, or empty.
 	FlavorID, AvailabilityZone string
 	// AllowReplacement lets another load balancer take the place of one that cannot be
@@ -350,11 +350,11 @@ func over(defaults config.LoadBalancer) Options {
 		TLSContainer:          defaults.TLSContainer,
 	}
 	// What stands in the configuration was looked at when that was read.
-	options.NodeSelector, _ = setting.ParseNodeSelector(defaults.NodeSelector)
-	options.SourceRanges, _ = setting.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
-	options.MetricsAllowedCIDRs, _ = setting.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
-	options.Tags, _ = setting.ParseTags(defaults.Tags)
-	options.PodNetworkIDs, _ = setting.ParseIDs(setting.Network, defaults.PodNetworkIDs)
+	options.NodeSelector, _ = value.ParseNodeSelector(defaults.NodeSelector)
+	options.SourceRanges, _ = value.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
+	options.MetricsAllowedCIDRs, _ = value.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
+	options.Tags, _ = value.ParseTags(defaults.Tags)
+	options.PodNetworkIDs, _ = value.ParseIDs(value.Network, defaults.PodNetworkIDs)
 	return options
 }
 
@@ -369,10 +369,10 @@ func withoutOtherNetworks(o *Options, annotations map[string]string) {
 		o.AdditionalSubnetID = ""
 	}
 	if set("floating-network-id") {
-		o.FloatingSubnetID, o.FloatingSubnets = "", setting.SubnetPattern{}
+		o.FloatingSubnetID, o.FloatingSubnets = "", value.SubnetPattern{}
 	}
 	if set("floating-subnet") || set("floating-subnet-tags") {
-		o.FloatingSubnetID, o.FloatingSubnets = "", setting.SubnetPattern{}
+		o.FloatingSubnetID, o.FloatingSubnets = "", value.SubnetPattern{}
 	}
 }
 
@@ -388,7 +388,7 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 
 // Selector returns which nodes become members, whatever else is wrong with the
 // annotations. The error is that of a selector that cannot be read.
-func Selector(raw map[string]string, operator config.LoadBalancer) (setting.NodeSelector, error) {
+func Selector(raw map[string]string, operator config.LoadBalancer) (value.NodeSelector, error) {
 	for _, p := range slices.Concat(conflicts(raw), misspelt(raw)) {
 		if p.Concerns(ClassKey, NodeSelector) {
 			return nil, p
@@ -403,7 +403,7 @@ func Selector(raw map[string]string, operator config.LoadBalancer) (setting.Node
 		}
 		text = defaults.NodeSelector
 	}
-	return setting.ParseNodeSelector(text)
+	return value.ParseNodeSelector(text)
 }
 
 // KeepsFloatingIP reads the one annotation that matters at the end. These keep the floating IP, too: a value that cannot

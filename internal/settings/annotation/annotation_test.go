@@ -14,7 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 const (
@@ -55,7 +55,7 @@ var defaults = config.LoadBalancer{
 }
 
 func defaultOptions() Options {
-	return Options{HSTS: HSTS{MaxAge: NoHSTS}, NodeSelector: setting.NodeSelector{}, Drift: DriftRepair, StatusAddresses: StatusFloating, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+	return Options{HSTS: HSTS{MaxAge: NoHSTS}, NodeSelector: value.NodeSelector{}, Drift: DriftRepair, StatusAddresses: StatusFloating, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 		ConnectionLimit: -1, Timeouts: lb.Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}}
 }
 
@@ -95,7 +95,7 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
 	all.NodeSelector, all.MaxMembers, all.Tags = "zone=a", 6, "cost=7, prod"
-	want := Options{HSTS: HSTS{MaxAge: NoHSTS}, NodeSelector: setting.NodeSelector{"zone": "a"}, MaxMembers: 6, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+	want := Options{HSTS: HSTS{MaxAge: NoHSTS}, NodeSelector: value.NodeSelector{"zone": "a"}, MaxMembers: 6, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts, Tags: []string{"cost=7", "prod"}}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
@@ -145,7 +145,7 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{ConnectionLimit, "0", func(o *Options) { o.ConnectionLimit = 0 }},
 		{ConnectionLimit, "-1", func(*Options) {}},
 		{ConnectionLimit, " ", func(*Options) {}},
-		{NodeSelector, "zone=b, gpu", func(o *Options) { o.NodeSelector = setting.NodeSelector{"zone": "b", "gpu": ""} }},
+		{NodeSelector, "zone=b, gpu", func(o *Options) { o.NodeSelector = value.NodeSelector{"zone": "b", "gpu": ""} }},
 		{NodeSelector, "", func(*Options) {}},
 		{MaxMembers, "6", func(o *Options) { o.MaxMembers = 6 }},
 		{MaxMembers, "0", func(*Options) {}},
@@ -320,7 +320,7 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	want.Class, want.Provider, want.OperatorsMethod, want.Monitor, want.MaxMembers = "gold", "ovn", "SOURCE_IP_PORT", true, 6
 	want.TargetType, want.PodNetworkIDs = "pod", []string{someID}
 	want.FlavorID, want.SubnetID, want.SourceRanges = someID, "s0", []string{"192.0.2.0/24"}
-	want.FloatingNetworkID, want.FloatingSubnetID, want.NodeSelector = "fn0", "fs0", setting.NodeSelector{"gold": "yes"}
+	want.FloatingNetworkID, want.FloatingSubnetID, want.NodeSelector = "fn0", "fs0", value.NodeSelector{"gold": "yes"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}
@@ -342,13 +342,13 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 func TestASubnetOfTheOperatorsIsNotAskedForInANetworkOfTheServices(t *testing.T) {
 	operator := defaults
 	operator.SubnetID, operator.NetworkID, operator.FloatingSubnetID = "s", "n", "fs"
-	operator.FloatingSubnets = setting.SubnetPattern{Name: "a", Tags: "b"}
+	operator.FloatingSubnets = value.SubnetPattern{Name: "a", Tags: "b"}
 	got, _ := Parse(map[string]string{NetworkID: someID, Prefix + "floating-network-id": someID}, operator)
 	if got.SubnetID != "" || got.NetworkID != someID || got.FloatingSubnetID != "" || !got.FloatingSubnets.Empty() {
 		t.Errorf("%+v", got)
 	}
 	got, _ = Parse(map[string]string{Prefix + "floating-subnet-tags": "c"}, operator)
-	if got.FloatingSubnetID != "" || got.FloatingSubnets != (setting.SubnetPattern{Tags: "c"}) || got.SubnetID != "s" {
+	if got.FloatingSubnetID != "" || got.FloatingSubnets != (value.SubnetPattern{Tags: "c"}) || got.SubnetID != "s" {
 		t.Errorf("%+v", got)
 	}
 }

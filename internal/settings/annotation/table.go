@@ -10,7 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // Annotation is one line of the table.
@@ -97,14 +97,14 @@ var addressLines = []Annotation{
 		Default: "floating",
 		Doc:     "Which addresses of an external Service its status shows: the floating IP, the VIP, or both, the floating IP first. The status of an internal Service shows the VIP.",
 	}),
-	set(id(setting.Network), func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
+	set(id(value.Network), func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
 		Key:      Prefix + "floating-network-id",
 		Protects: RestrictsAccess,
 		Default:  "[LoadBalancer] floating-network-id",
 		Doc:      "The external network of the floating IP. Without one, or with an empty value: with several external networks that have IPv4, the one that the router of the VIP's subnet leads to, or the first by name if the project does not see that router.",
 		Change:   NextFloatingIP,
 	}),
-	set(id(setting.FloatingSubnet), func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
+	set(id(value.FloatingSubnet), func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
 		Key:      Prefix + "floating-subnet-id",
 		Protects: RestrictsAccess,
 		Default:  "[LoadBalancer] floating-subnet-id",
@@ -148,40 +148,40 @@ var placementLines = []Annotation{
 		Doc:      "Services of a namespace with the same group [share one load balancer](../service-authors.md#share-a-load-balancer). With [LoadBalancer] shared-lb-scope = cluster or any, groups span all namespaces. A Service that already has a load balancer keeps it, even when it leaves the group.",
 		Change:   NeedsNewService,
 	}),
-	set(id(setting.Subnet), func(o *Options) *string { return &o.SubnetID }, Annotation{
+	set(id(value.Subnet), func(o *Options) *string { return &o.SubnetID }, Annotation{
 		Key:      SubnetID,
 		Protects: RestrictsAccess,
 		Default:  "[LoadBalancer] subnet-id",
 		Doc:      "The subnet of the VIP, and of the members if member-subnet-id is not set. With empty subnet-id and network-id, the subnet of the nodes.",
 		Change:   NeedsReplacement,
 	}),
-	set(id(setting.Network), func(o *Options) *string { return &o.NetworkID }, Annotation{
+	set(id(value.Network), func(o *Options) *string { return &o.NetworkID }, Annotation{
 		Key:      NetworkID,
 		Protects: RestrictsAccess,
 		Default:  "[LoadBalancer] network-id",
 		Doc:      "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet. For a Service with IPv6 it is the first by name of each family.",
 		Change:   NeedsReplacement,
 	}),
-	set(id(setting.Port), func(o *Options) *string { return &o.PortID }, Annotation{
+	set(id(value.Port), func(o *Options) *string { return &o.PortID }, Annotation{
 		Key:      PortID,
 		Protects: RestrictsAccess,
 		Default:  "none",
 		Doc:      "An existing Neutron port that becomes the VIP port. subnet-id, network-id and, for an internal Service, spec.loadBalancerIP are then ignored. The port is kept when the load balancer is deleted. A port that another load balancer uses is refused.",
 		Change:   NeedsReplacement,
 	}),
-	set(id(setting.Subnet), func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
+	set(id(value.Subnet), func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
 		Key:      AdditionalSubnetID,
 		Protects: RestrictsAccess,
 		Default:  "[LoadBalancer] additional-subnet-id, or the first by name in the VIP's network",
 		Doc:      "For dual-stack Services: the subnet of the second VIP, of the other IP family than subnet-id. It must be in the same network.",
 		Change:   NeedsReplacement,
 	}),
-	set(id(setting.Subnet), func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
+	set(id(value.Subnet), func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
 		Key:     MemberSubnetID,
 		Default: "[LoadBalancer] member-subnet-id",
 		Doc:     "The subnet of the members. If a node has several addresses, the one in this subnet becomes the member. Pools with members of another subnet are replaced.",
 	}),
-	set(id(setting.Flavor), func(o *Options) *string { return &o.FlavorID }, Annotation{
+	set(id(value.Flavor), func(o *Options) *string { return &o.FlavorID }, Annotation{
 		Key:       FlavorID,
 		Default:   "[LoadBalancer] flavor-id",
 		Doc:       "The Octavia flavor of the load balancer.",
@@ -211,7 +211,7 @@ var trafficLines = []Annotation{
 		Default: "[LoadBalancer] target-type",
 		Doc:     "What the members are. node: the NodePorts of the nodes. pod: the [Pods themselves](../service-authors.md#pods-as-members), without NodePorts; externalTrafficPolicy and the selection of nodes then have no effect.",
 	}),
-	set(nodeSelector, func(o *Options) *setting.NodeSelector { return &o.NodeSelector }, Annotation{
+	set(nodeSelector, func(o *Options) *value.NodeSelector { return &o.NodeSelector }, Annotation{
 		Key:     NodeSelector,
 		Default: "[LoadBalancer] node-selector",
 		Doc:     "Only nodes with all these labels become members; a key without a value matches any value. An empty value selects all nodes.",

@@ -16,7 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // valueType is a kind of value.
@@ -131,7 +131,7 @@ func oneOf[T ~string](words ...T) valueType[T] {
 }
 
 // id is the id of an object in the cloud, or nothing, which overrules what the operator chose.
-func id(of setting.Object) valueType[string] {
+func id(of value.Object) valueType[string] {
 	return valueType[string]{
 		values: "UUID", emptyCounts: true,
 		rule:  Rule{Kind: "id of " + of.Name, Right: of.MustBe(), Value: `v == "" || ` + isID},
@@ -147,7 +147,7 @@ var floatingIP = valueType[string]{
 		if address, err := netip.ParseAddr(text); err == nil && address.Is4() {
 			return address.String(), nil
 		}
-		if id, err := setting.FloatingIP.ParseID(text); err == nil && id != "" {
+		if id, err := value.FloatingIP.ParseID(text); err == nil && id != "" {
 			return id, nil
 		}
 		return "", errors.New(mustBeFloatingIP)
@@ -156,8 +156,8 @@ var floatingIP = valueType[string]{
 
 const mustBeFloatingIP = "must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id"
 
-// isID is in a Rule what setting.Object.ParseID does.
-var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(setting.IDPattern) + ")"
+// isID is in a Rule what value.Object.ParseID does.
+var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(value.IDPattern) + ")"
 
 // name is a name of something that the operator or the cloud has, or nothing.
 var name = valueType[string]{
@@ -180,7 +180,7 @@ var sourceRanges = valueType[[]string]{
 	values: "comma-separated CIDRs", emptyCounts: true,
 	rule: Rule{Kind: "source ranges", Right: "must be CIDRs such as 192.0.2.0/24 or 2001:db8::/32, separated by commas", Part: "isCIDR(p)"},
 	parse: func(text string) ([]string, error) {
-		return setting.ParseCIDRs(strings.Split(text, ","))
+		return value.ParseCIDRs(strings.Split(text, ","))
 	},
 }
 
@@ -197,7 +197,7 @@ var securityGroups = valueType[[]string]{
 			if group = strings.TrimSpace(group); len(group) > longestName {
 				return nil, errors.New(mustBeSecurityGroups)
 			}
-			if id, err := setting.SecurityGroup.ParseID(group); err == nil {
+			if id, err := value.SecurityGroup.ParseID(group); err == nil {
 				group = id
 			}
 			if group != "" && !slices.Contains(groups, group) {
@@ -213,7 +213,7 @@ var securityGroups = valueType[[]string]{
 
 var mustBeSecurityGroups = fmt.Sprintf("must be ids or names of security groups, separated by commas, each of at most %d bytes", longestName)
 
-var nodeSelector = valueType[setting.NodeSelector]{
+var nodeSelector = valueType[value.NodeSelector]{
 	values: "labels: zone=a,disk=ssd,gpu", emptyCounts: true,
 	rule: Rule{
 		Kind:  "node selector",
@@ -225,7 +225,7 @@ var nodeSelector = valueType[setting.NodeSelector]{
 		Value: `v.size() > 4096 || [v.split(",").filter(p, p.trim() != "").map(p, (p + "=").split("="))].all(list,
   list.size() > 32 || list.all(a, list.all(b, a[0].trim() != b[0].trim() || a[1].trim() == b[1].trim())))`,
 	},
-	parse: setting.ParseNodeSelector,
+	parse: value.ParseNodeSelector,
 }
 
 // subdomain is a name in the DNS, and label the name or the value of a label, as k8s.io/apimachinery/pkg/util/validation has
@@ -244,7 +244,7 @@ var subnetName = valueType[string]{
 		Try:   `!v.matches("^!?~") || "".matches(v.substring(v.startsWith("!") ? 2 : 1))`,
 	},
 	parse: func(text string) (string, error) {
-		_, err := setting.SubnetPattern{Name: text}.Matcher()
+		_, err := value.SubnetPattern{Name: text}.Matcher()
 		return text, err
 	},
 }
@@ -257,7 +257,7 @@ var subnetTags = valueType[string]{
 		Value: `v == "" || !v.matches("^!?&?[\\s\\v\\x{85}\\p{Z},]*$")`,
 	},
 	parse: func(text string) (string, error) {
-		_, err := setting.SubnetPattern{Tags: text}.Matcher()
+		_, err := value.SubnetPattern{Tags: text}.Matcher()
 		return text, err
 	},
 }
@@ -271,7 +271,7 @@ var tags = valueType[[]string]{
 		Value: `!v.matches("(^|,)` + blank + `*(,|$)")`,
 		Part:  `!p.matches("(^|` + blank + `)(kube-octavia[.]|kube_service_)") && !p.matches("[^\\s\\v\\x{85}\\p{Z}]{256}")`,
 	},
-	parse: setting.ParseTags,
+	parse: value.ParseTags,
 }
 
 // blank is a character at which Go and kube-apiserver trim, in a regular expression of a Rule.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 func TestAClassHasWhatTheSectionLoadBalancerHasAndItsOwnOnTop(t *testing.T) {
@@ -71,16 +71,16 @@ func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
 		"\nfloating-subnet = name\nfloating-subnet-tags = tag\n[LoadBalancerClass \"c\"]\n"
 	type networks struct {
 		subnet, network, floatingNetwork, floatingSubnet string
-		pattern                                          setting.SubnetPattern
+		pattern                                          value.SubnetPattern
 	}
 	for keys, want := range map[string]networks{
-		"lb-method = SOURCE_IP":          {s, n, fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
-		"network-id = " + other:          {"", other, fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
-		"subnet-id = " + other:           {other, "", fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
-		"floating-network-id = " + other: {s, n, other, "", setting.SubnetPattern{}},
-		"floating-subnet-tags = a":       {s, n, fn, "", setting.SubnetPattern{Tags: "a"}},
-		"floating-subnet = x*":           {s, n, fn, "", setting.SubnetPattern{Name: "x*"}},
-		"floating-subnet-id = " + other:  {s, n, fn, other, setting.SubnetPattern{}},
+		"lb-method = SOURCE_IP":          {s, n, fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}},
+		"network-id = " + other:          {"", other, fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}},
+		"subnet-id = " + other:           {other, "", fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}},
+		"floating-network-id = " + other: {s, n, other, "", value.SubnetPattern{}},
+		"floating-subnet-tags = a":       {s, n, fn, "", value.SubnetPattern{Tags: "a"}},
+		"floating-subnet = x*":           {s, n, fn, "", value.SubnetPattern{Name: "x*"}},
+		"floating-subnet-id = " + other:  {s, n, fn, other, value.SubnetPattern{}},
 	} {
 		l := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"]
 		got := networks{l.SubnetID, l.NetworkID, l.FloatingNetworkID, l.FloatingSubnetID, l.FloatingSubnets}

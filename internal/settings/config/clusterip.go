@@ -75,9 +75,9 @@ func ParseNamespaces(text string) ([]string, error) {
 // ParseSelector reads a label selector, in the syntax of kubectl. Empty selects everything.
 func ParseSelector(text string) (labels.Selector, error) { return labels.Parse(text) }
 
-func labelSelector(v value) string { return unreadable(ParseSelector(v.text)) }
+func labelSelector(v parsed) string { return unreadable(ParseSelector(v.text)) }
 
-func namespaceNames(v value) string { return unreadable(ParseNamespaces(v.text)) }
+func namespaceNames(v parsed) string { return unreadable(ParseNamespaces(v.text)) }
 
 // validateClusterIP checks what the keys of cluster-ip mode say together.
 func (f *file) validateClusterIP(c ClusterIP) {

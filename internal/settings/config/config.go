@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // Config is a cloud.conf that has been read and found sound. It holds defaults wherever the file is silent.
@@ -144,7 +144,7 @@ type LoadBalancer struct {
 	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the external network of the VIP's router.
 	FloatingNetworkID, FloatingSubnetID string
 	// FloatingSubnets says in which subnets of that network, where FloatingSubnetID is empty.
-	FloatingSubnets setting.SubnetPattern
+	FloatingSubnets value.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, of new load balancers. Empty leaves them to Octavia.
 	FlavorID, AvailabilityZone string
 	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty is everybody.
@@ -155,7 +155,7 @@ type LoadBalancer struct {
 	Tags string
 	// NodeAddressType is which of a node's addresses becomes a member: one of NodeAddressTypes, or empty.
 	NodeAddressType string
-	// NodeSelector is a text for setting.ParseNodeSelector: which nodes become members.
+	// NodeSelector is a text for value.ParseNodeSelector: which nodes become members.
 	NodeSelector string
 	// MaxMembers is how many nodes become members of each pool, 0 for all.
 	MaxMembers int

@@ -21,7 +21,7 @@ const (
 func (l LoadBalancer) ExternalContainers() bool { return l.ContainerStore == externalStore }
 
 // secretRef holds for what Octavia takes as a reference.
-func secretRef(v value) string {
+func secretRef(v parsed) string {
 	if len(v.text) > 255 {
 		return "is longer than 255 bytes"
 	}

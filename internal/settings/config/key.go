@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/gcfg.v1/types"
 
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // Kind is the type of a key's value.
@@ -78,10 +78,10 @@ type Key struct {
 	// Instead says of an Accepted key what kube-octavia does instead.
 	Instead string
 
-	object  setting.Object     // of a key of kind ID
-	allowed []string           // if set, the only values besides the default
-	field   func(*Config) any  // a pointer to where its value goes; nil if it goes nowhere
-	check   func(value) string // what is wanted, if the value is not; may be nil
+	object  value.Object        // of a key of kind ID
+	allowed []string            // if set, the only values besides the default
+	field   func(*Config) any   // a pointer to where its value goes; nil if it goes nowhere
+	check   func(parsed) string // what is wanted, if the value is not; may be nil
 	// do is what to do with an Accepted key; empty is to remove it.
 	do string
 	// zero is a notice for a 0, which is the same as no value then; empty if 0 is a value like others. It is not taken like
@@ -89,8 +89,8 @@ type Key struct {
 	zero, zeroUnless string
 }
 
-// value is the text of a setting, read as its kind.
-type value struct {
+// parsed is the text of a setting, read as its kind.
+type parsed struct {
 	text     string
 	flag     bool
 	number   int
@@ -122,11 +122,11 @@ func findKey(section, name string) (Key, bool) {
 }
 
 // read gives the value that text means for the key, or an error that says what is wanted. It shows no secret.
-func (k Key) read(text string) (value, error) {
+func (k Key) read(text string) (parsed, error) {
 	if text == "" && len(k.allowed) > 0 {
 		text = k.Default
 	}
-	v := value{text: text}
+	v := parsed{text: text}
 	var err error
 	switch k.Kind {
 	case Bool:

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/settings/setting"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // Methods lists the balancing methods that Octavia has, the default first.
@@ -115,23 +115,23 @@ var loadBalancerKeys = section("LoadBalancer", Used,
 		Doc: "Octavia provider of new load balancers: amphora, ovn or another provider of the cloud. If Octavia does not have it, `plan` says so, and the controller logs it at the start."},
 	Key{Name: "lb-method", Default: Methods[0], allowed: Methods, field: func(c *Config) any { return &c.LoadBalancer.Method },
 		Doc: "Balancing method of pools. Providers that do not support it use their own default: see methods in LoadBalancerProvider."},
-	Key{Name: "subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.SubnetID },
+	Key{Name: "subnet-id", Kind: ID, object: value.Subnet, field: func(c *Config) any { return &c.LoadBalancer.SubnetID },
 		Doc: "Subnet of VIPs. Default, if network-id is not set either: the subnet of the nodes."},
-	Key{Name: "network-id", Kind: ID, object: setting.Network, field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
+	Key{Name: "network-id", Kind: ID, object: value.Network, field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
 		Doc: "Network of VIPs; Octavia chooses the subnet. For Services with IPv6 it is the first by name of each family."},
-	Key{Name: "additional-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.AdditionalSubnetID },
+	Key{Name: "additional-subnet-id", Kind: ID, object: value.Subnet, field: func(c *Config) any { return &c.LoadBalancer.AdditionalSubnetID },
 		Doc: "For dual-stack Services: subnet of the second VIP, of the other IP family than subnet-id, in the same network. Default: the first by name."},
-	Key{Name: "member-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
+	Key{Name: "member-subnet-id", Kind: ID, object: value.Subnet, field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
 		Doc: "Subnet of the members. Default: the subnet of the VIP."},
-	Key{Name: "floating-network-id", Kind: ID, object: setting.Network, field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
+	Key{Name: "floating-network-id", Kind: ID, object: value.Network, field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
 		Doc: "External network of floating IPs. Default: of several external networks with IPv4, the one that the router of the VIP's subnet leads to, or the first by name if the project does not see that router."},
-	Key{Name: "floating-subnet-id", Kind: ID, object: setting.FloatingSubnet, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
+	Key{Name: "floating-subnet-id", Kind: ID, object: value.FloatingSubnet, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
 		Doc: "Subnet of that network for floating IPs."},
 	Key{Name: "floating-subnet", check: subnetName, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Name },
 		Doc: "Subnets of that network, tried one after the other if floating-subnet-id is not set: a name, a pattern with * and ?, or ~ and a regular expression. A leading ! selects all other subnets."},
 	Key{Name: "floating-subnet-tags", check: subnetTags, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Tags },
 		Doc: "Tags of those subnets: a,b for any of them, &a,b for all. A leading ! selects all other subnets."},
-	Key{Name: "flavor-id", Kind: ID, object: setting.Flavor, field: func(c *Config) any { return &c.LoadBalancer.FlavorID },
+	Key{Name: "flavor-id", Kind: ID, object: value.Flavor, field: func(c *Config) any { return &c.LoadBalancer.FlavorID },
 		Doc: "Octavia flavor of new load balancers."},
 	Key{Name: "availability-zone", field: func(c *Config) any { return &c.LoadBalancer.AvailabilityZone },
 		Doc: "Octavia availability zone of new load balancers."},
@@ -197,7 +197,7 @@ var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-
 var clusterIPKeys = section(ClusterIPSection, Used,
 	Key{Name: "enabled", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.ClusterIP.Enabled },
 		Doc: "true: Services with a ClusterIP, of every type, get a load balancer whose VIP is the ClusterIP, with their Pods as members. A Service of type LoadBalancer also gets a floating IP, as usual."},
-	Key{Name: "service-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.ClusterIP.ServiceSubnetID },
+	Key{Name: "service-subnet-id", Kind: ID, object: value.Subnet, field: func(c *Config) any { return &c.ClusterIP.ServiceSubnetID },
 		Doc: "Subnet of the VIPs. It contains the Service range of the cluster; its gateway and its allocation pools are outside of that range. Required with enabled = true."},
 	Key{Name: "provider", field: func(c *Config) any { return &c.ClusterIP.Provider },
 		Doc: "Octavia provider of new load balancers. ovn is recommended: it needs no VM for each Service. Default: lb-provider of [LoadBalancer]."},
@@ -224,7 +224,7 @@ var networkingKeys = section("Networking", Used,
 )
 
 var routeKeys = section("Route", Used,
-	Key{Name: "router-id", Kind: ID, object: setting.Router, field: func(c *Config) any { return &c.Route.RouterID },
+	Key{Name: "router-id", Kind: ID, object: value.Router, field: func(c *Config) any { return &c.Route.RouterID },
 		Doc: "Router that gets the routes to the Pods of each Node."},
 )
 
@@ -268,7 +268,7 @@ func liveBut(fixed []string, keys []Key) []Key {
 }
 
 // wholeSeconds holds for what Octavia takes: a positive number of seconds.
-func wholeSeconds(v value) string {
+func wholeSeconds(v parsed) string {
 	if v.duration < time.Second || v.duration%time.Second != 0 {
 		return "must be whole seconds, at least 1s"
 	}
@@ -279,7 +279,7 @@ func wholeSeconds(v value) string {
 var projectPlaceholders = strings.NewReplacer("%(project_id)s", "id", "%(tenant_id)s", "id")
 
 // address holds for addresses of services.
-func address(v value) string {
+func address(v parsed) string {
 	text := projectPlaceholders.Replace(v.text)
 	if v.text == "" || isAddress(text) {
 		return ""
@@ -291,14 +291,14 @@ func address(v value) string {
 	return problem
 }
 
-func positiveNumber(v value) string {
+func positiveNumber(v parsed) string {
 	if v.number < 1 {
 		return "must be 1 or more"
 	}
 	return ""
 }
 
-func notNegative(v value) string {
+func notNegative(v parsed) string {
 	if v.number < 0 {
 		return "must be 0 or more"
 	}
@@ -306,7 +306,7 @@ func notNegative(v value) string {
 }
 
 // domain holds for names in the DNS, in lower case.
-func domain(v value) string {
+func domain(v parsed) string {
 	if !domainPattern.MatchString(v.text) || len(v.text) > 200 {
 		return "must be a DNS name in lower case, such as nip.io"
 	}
@@ -315,14 +315,14 @@ func domain(v value) string {
 
 var domainPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-func positive(v value) string {
+func positive(v parsed) string {
 	if v.duration <= 0 {
 		return "must be above 0"
 	}
 	return ""
 }
 
-func cidrList(v value) string {
+func cidrList(v parsed) string {
 	if _, err := parseCIDRs(v.text); err != nil {
 		return "is invalid: " + err.Error()
 	}
@@ -345,22 +345,22 @@ func parseCIDRs(text string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-func nodeSelector(v value) string {
-	if _, err := setting.ParseNodeSelector(v.text); err != nil {
+func nodeSelector(v parsed) string {
+	if _, err := value.ParseNodeSelector(v.text); err != nil {
 		return "is invalid: " + err.Error()
 	}
 	return ""
 }
 
-func subnetName(v value) string { return unreadable(setting.SubnetPattern{Name: v.text}.Matcher()) }
+func subnetName(v parsed) string { return unreadable(value.SubnetPattern{Name: v.text}.Matcher()) }
 
-func subnetTags(v value) string { return unreadable(setting.SubnetPattern{Tags: v.text}.Matcher()) }
+func subnetTags(v parsed) string { return unreadable(value.SubnetPattern{Tags: v.text}.Matcher()) }
 
-func tags(v value) string { return unreadable(setting.ParseTags(v.text)) }
+func tags(v parsed) string { return unreadable(value.ParseTags(v.text)) }
 
-func networkIDs(v value) string { return unreadable(setting.ParseIDs(setting.Network, v.text)) }
+func networkIDs(v parsed) string { return unreadable(value.ParseIDs(value.Network, v.text)) }
 
-func cidrs(v value) string { return unreadable(setting.ParseCIDRs(strings.Split(v.text, ","))) }
+func cidrs(v parsed) string { return unreadable(value.ParseCIDRs(strings.Split(v.text, ","))) }
 
 func unreadable[T any](_ T, err error) string {
 	if err != nil {
@@ -369,7 +369,7 @@ func unreadable[T any](_ T, err error) string {
 	return ""
 }
 
-func oneToTen(v value) string {
+func oneToTen(v parsed) string {
 	if v.number < 1 || v.number > 10 {
 		return "must be between 1 and 10"
 	}

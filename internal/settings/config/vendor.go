@@ -23,14 +23,14 @@ var vendorKeys = section(vendorSection, Used,
 		Doc: "Features that the provider lacks, separated by commas, independent of the Octavia API version: " + strings.Join(lb.FeatureNames(), ", ") + "."},
 )
 
-func featureNames(v value) string {
+func featureNames(v parsed) string {
 	if _, err := lb.ParseFeatures(v.text); err != nil {
 		return "has an unknown feature: " + err.Error()
 	}
 	return ""
 }
 
-func methodNames(v value) string {
+func methodNames(v parsed) string {
 	if _, err := parseMethods(v.text); err != nil {
 		return err.Error()
 	}

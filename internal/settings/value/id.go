@@ -1,0 +1,73 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package value parses values that annotations and keys of cloud.conf have in common.
+//
+// The package is pure. Of this project it imports lb.
+package value
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Object is a kind of object in the cloud that has an id.
+type Object struct {
+	// Name is what it is called.
+	Name string
+	// command shows one by its name.
+	command string
+	// otherwise is a key, and an annotation, that takes a name instead; it may be empty.
+	otherwise string
+}
+
+// The objects whose ids people write.
+var (
+	Network        = Object{Name: "network", command: "openstack network show"}
+	Subnet         = Object{Name: "subnet", command: "openstack subnet show"}
+	FloatingSubnet = Object{Name: "subnet for floating IPs", command: "openstack subnet show", otherwise: "floating-subnet"}
+	Port           = Object{Name: "port", command: "openstack port show"}
+	Router         = Object{Name: "router", command: "openstack router show"}
+	FloatingIP     = Object{Name: "floating IP", command: "openstack floating ip show"}
+	SecurityGroup  = Object{Name: "security group", command: "openstack security group show"}
+	Flavor         = Object{Name: "Octavia flavor", command: "openstack loadbalancer flavor show"}
+)
+
+// IDPattern is a regular expression (RE2) of the ids that ParseID takes.
+const IDPattern = `^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`
+
+var idPattern = regexp.MustCompile(IDPattern)
+
+// ParseID reads an id, which is a UUID with or without hyphens, and returns it as Neutron and Octavia write it: in lower
+// case, with hyphens. An empty text stays empty. The error is MustBe.
+func (o Object) ParseID(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if !idPattern.MatchString(text) {
+		return "", errors.New(o.MustBe())
+	}
+	id := strings.ToLower(strings.ReplaceAll(text, "-", ""))
+	return strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:]}, "-"), nil
+}
+
+// MustBe says what an id is and how to find it: "must be ...".
+func (o Object) MustBe() string {
+	text := fmt.Sprintf("must be the id of a %s, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, not its name; this shows the id: %s NAME -f value -c id", o.Name, o.command)
+	if o.otherwise != "" {
+		text += "; " + o.otherwise + " takes names"
+	}
+	return strings.Replace(text, "a Octavia", "an Octavia", 1)
+}
+
+// MustBeNot is MustBe for somebody who wrote a name: the command has it, if a shell takes it as it is.
+func (o Object) MustBeNot(name string) string {
+	if !plainName.MatchString(name) {
+		return o.MustBe()
+	}
+	return strings.Replace(o.MustBe(), " NAME ", " "+name+" ", 1)
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*$`)

@@ -1,0 +1,48 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package value
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// NodeSelector holds the labels that a node must have. An empty value stands for any.
+type NodeSelector map[string]string
+
+// ParseNodeSelector reads labels as openstack-cloud-controller-manager has them: "zone=a,disk=ssd,gpu". A key without a value,
+// with "=" or without, asks for the label whatever its value. Blanks do not count, and an empty text selects all nodes.
+func ParseNodeSelector(text string) (NodeSelector, error) {
+	selector := NodeSelector{}
+	for part := range strings.SplitSeq(text, ",") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		key, label, _ := strings.Cut(part, "=")
+		key, label = strings.TrimSpace(key), strings.TrimSpace(label)
+		if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
+			return nil, fmt.Errorf("%q is not a valid label key: %s", key, wrong[0])
+		}
+		if wrong := validation.IsValidLabelValue(label); len(wrong) > 0 {
+			return nil, fmt.Errorf("%q is not a valid label value: %s", label, wrong[0])
+		}
+		if other, there := selector[key]; there && other != label {
+			return nil, fmt.Errorf("label %s is listed twice", key)
+		}
+		selector[key] = label
+	}
+	return selector, nil
+}
+
+// Matches reports whether a node with these labels is one of those that are selected.
+func (s NodeSelector) Matches(labels map[string]string) bool {
+	for key, wanted := range s {
+		if is, there := labels[key]; !there || wanted != "" && is != wanted {
+			return false
+		}
+	}
+	return true
+}

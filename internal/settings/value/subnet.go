@@ -1,0 +1,82 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package value
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// SubnetPattern says which subnets are meant, as openstack-cloud-controller-manager has it. Both parts must hold.
+type SubnetPattern struct {
+	// Name is a name, or a pattern with * and ?, or a regular expression (RE2, of any part of the name) after ~. Each after !
+	// is for all others. Empty is any name.
+	Name string
+	// Tags are separated by commas: a subnet has one of them, or all of them if & comes first, and just that it has not if !
+	// comes first. Empty is any tags.
+	Tags string
+}
+
+// Empty reports whether the pattern leaves the choice open.
+func (p SubnetPattern) Empty() bool { return p == SubnetPattern{} }
+
+// Matcher returns what reports whether a subnet with a name and tags is one that is meant. The error is that of a pattern that
+// cannot be read.
+func (p SubnetPattern) Matcher() (func(name string, tags []string) bool, error) {
+	named, err := matchName(strings.TrimSpace(p.Name))
+	if err != nil {
+		return nil, err
+	}
+	tagged, err := matchTags(strings.TrimSpace(p.Tags))
+	if err != nil {
+		return nil, err
+	}
+	return func(name string, tags []string) bool { return named(name) && tagged(tags) }, nil
+}
+
+func matchName(text string) (func(string) bool, error) {
+	if text == "" {
+		return func(string) bool { return true }, nil
+	}
+	pattern, not := strings.CutPrefix(text, "!")
+	expression, regular := strings.CutPrefix(pattern, "~")
+	if !regular {
+		expression = "(?s)^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern)) + "$"
+	}
+	if strings.TrimPrefix(pattern, "~") == "" {
+		return nil, fmt.Errorf("%q does not name a subnet", text)
+	}
+	r, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a valid regular expression: %w", text, err)
+	}
+	return func(name string) bool { return r.MatchString(name) != not }, nil
+}
+
+func matchTags(text string) (func([]string) bool, error) {
+	if text == "" {
+		return func([]string) bool { return true }, nil
+	}
+	list, not := strings.CutPrefix(text, "!")
+	list, all := strings.CutPrefix(list, "&")
+	var wanted []string
+	for tag := range strings.SplitSeq(list, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			wanted = append(wanted, tag)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, fmt.Errorf("%q does not name a tag", text)
+	}
+	return func(tags []string) bool {
+		lacks := func(tag string) bool { return !slices.Contains(tags, tag) }
+		has := slices.ContainsFunc(wanted, func(tag string) bool { return !lacks(tag) })
+		if all {
+			has = !slices.ContainsFunc(wanted, lacks)
+		}
+		return has != not
+	}, nil
+}
