@@ -105,8 +105,8 @@ func TestDoctorFindsNothingWrongInARightSetupOfAllControllersAndWritesNothing(t 
 		t.Errorf("the cloud was written to: %v", writes)
 	}
 	const most = 23 // servers, the router and the extensions, beside those for Services
-	if calls := p.cloud.Recorder().Calls(); len(calls) > most {
-		t.Errorf("%d calls, and at most %d are necessary", len(calls), most)
+	if made := p.cloud.Recorder().Calls(); len(made) > most {
+		t.Errorf("%d calls, and at most %d are necessary", len(made), most)
 	}
 	_, out, _ := p.examine(p.conf, "--all", "--checks=nodes,routes,kubernetes")
 	for _, seen := range []string{"2 Nodes with exactly one server", "2 of 2 routes to Pods there", "extraroute-atomic", "it has all 32 rights"} {

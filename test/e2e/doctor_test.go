@@ -283,10 +283,10 @@ func TestDoctorFindsNothingWrongInARightSetupAndWritesNothing(t *testing.T) {
 		t.Errorf("the cloud was written to: %v", writes)
 	}
 	const most = 20
-	if calls := p.cloud.Recorder().Calls(); len(calls) > most {
-		t.Errorf("%d calls, and at most %d are necessary", len(calls), most)
+	if made := p.cloud.Recorder().Calls(); len(made) > most {
+		t.Errorf("%d calls, and at most %d are necessary", len(made), most)
 	} else {
-		t.Logf("%d calls", len(calls))
+		t.Logf("%d calls", len(made))
 	}
 	status, out, errs := p.examine(p.conf, "--all")
 	if p.excused == 0 && (status != 0 || !strings.Contains(out, "\n17 checks: 15 ok, 0 with warnings")) || errs != "" || !strings.Contains(out, "Seen: network: http://127.0.0.1:") {

@@ -61,8 +61,8 @@ func Missing(rules []applicationcredentials.AccessRule) []calls.Call {
 }
 
 // Of returns the calls of the feature.
-func Of(feature calls.Feature, calls []calls.Call) (of []calls.Call) {
-	for _, c := range calls {
+func Of(feature calls.Feature, all []calls.Call) (of []calls.Call) {
+	for _, c := range all {
 		if c.Feature == feature {
 			of = append(of, c)
 		}

@@ -145,8 +145,8 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 }
 
 // texts returns the calls as texts.
-func texts(calls []calls.Call) (all []string) {
-	for _, call := range calls {
+func texts(list []calls.Call) (all []string) {
+	for _, call := range list {
 		all = append(all, call.String())
 	}
 	return all

@@ -462,22 +462,22 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", in.key(annotation.FloatingIP))
 		}
 	}
-	value := in.Service.Spec.LoadBalancerIP
-	if a := in.Config.AtClusterIP; value == "" || a != nil && a.Internal {
+	requested := in.Service.Spec.LoadBalancerIP
+	if a := in.Config.AtClusterIP; requested == "" || a != nil && a.Internal {
 		return floating, vip, nil // of another type than LoadBalancer, it means nothing
 	}
-	address, err := netip.ParseAddr(value)
+	address, err := netip.ParseAddr(requested)
 	switch {
 	case err != nil || address.Zone() != "":
-		return "", vip, invalid(ReasonInvalidAddress, "spec.loadBalancerIP %q is not an IP address", value)
+		return "", vip, invalid(ReasonInvalidAddress, "spec.loadBalancerIP %q is not an IP address", requested)
 	case !slices.Contains(in.served(), familyOf(address)):
 		return "", vip, invalid(ReasonInvalidAddress,
-			"spec.loadBalancerIP %s is not an %s address, the IP family of the load balancer", value, in.Family())
+			"spec.loadBalancerIP %s is not an %s address, the IP family of the load balancer", requested, in.Family())
 	case !external || !address.Is4():
 		return floating, address, nil
-	case floating != "" && value != floating:
+	case floating != "" && requested != floating:
 		return "", vip, invalid(ReasonInvalidAddress, "annotation %s requests %s, but spec.loadBalancerIP requests %s; remove one of them",
-			in.key(annotation.FloatingIP), floating, value)
+			in.key(annotation.FloatingIP), floating, requested)
 	}
 	return address.String(), vip, nil
 }

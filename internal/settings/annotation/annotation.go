@@ -288,12 +288,12 @@ func parse(raw, annotations map[string]string, operator config.LoadBalancer) (Op
 	options := over(defaults)
 	withoutOtherNetworks(&options, annotations)
 	for _, a := range Table {
-		value, there := annotations[a.Key]
+		text, there := annotations[a.Key]
 		if !there {
 			continue
 		}
-		if err := a.apply(&options, value); err != nil {
-			problems = append(problems, Problem{Key: a.Key, Value: value, Text: err.Error()})
+		if err := a.apply(&options, text); err != nil {
+			problems = append(problems, Problem{Key: a.Key, Value: text, Text: err.Error()})
 		}
 	}
 	if len(problems) == 0 && options.MonitorTimeout > options.MonitorDelay {

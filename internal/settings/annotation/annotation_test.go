@@ -289,14 +289,14 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	bad[HSTSIncludeSubdomains], bad[HSTSPreload] = []string{"yes"}, []string{"1"}
 	bad[ProtocolsKey] = []string{"HTTP", "80", "80=", "=HTTP", "80=http", "80=HTTP;81=HTTP", "80=HTTP=HTTP", "appprotocol", "80:HTTP", "80=PROMETHEUS"}
 	for key, values := range bad {
-		for _, value := range values {
-			_, problems := Parse(map[string]string{key: value, LoadBalancerAddress: "203.0.113.5"}, defaults)
-			if len(problems) != 1 || problems[0].Key != key || problems[0].Value != value || problems[0].Text == "" {
-				t.Errorf("%s=%q: problems %+v, want one with key, value and a text", key, value, problems)
+		for _, wrong := range values {
+			_, problems := Parse(map[string]string{key: wrong, LoadBalancerAddress: "203.0.113.5"}, defaults)
+			if len(problems) != 1 || problems[0].Key != key || problems[0].Value != wrong || problems[0].Text == "" {
+				t.Errorf("%s=%q: problems %+v, want one with key, value and a text", key, wrong, problems)
 				continue
 			}
-			if text := problems[0].Error(); !strings.Contains(text, key) || !strings.Contains(text, `"`+value+`"`) {
-				t.Errorf("%s=%q: %q does not name both", key, value, text)
+			if text := problems[0].Error(); !strings.Contains(text, key) || !strings.Contains(text, `"`+wrong+`"`) {
+				t.Errorf("%s=%q: %q does not name both", key, wrong, text)
 			}
 		}
 	}
@@ -418,9 +418,9 @@ func TestWhereCertificatesAreElsewhereAReferenceMayBeAnything(t *testing.T) {
 func TestWhoMayReadMetricsIsTheOperatorsUnlessTheServiceSays(t *testing.T) {
 	operator := defaults
 	operator.MetricsAllowedCIDRs = "10.0.0.0/8"
-	for value, want := range map[string][]string{"192.0.2.0/24": {"192.0.2.0/24"}, "": nil} {
-		if got, problems := Parse(map[string]string{MetricsAllowedCIDRs: value}, operator); problems != nil || !slices.Equal(got.MetricsAllowedCIDRs, want) {
-			t.Errorf("%q: %q, %v", value, got.MetricsAllowedCIDRs, problems)
+	for text, want := range map[string][]string{"192.0.2.0/24": {"192.0.2.0/24"}, "": nil} {
+		if got, problems := Parse(map[string]string{MetricsAllowedCIDRs: text}, operator); problems != nil || !slices.Equal(got.MetricsAllowedCIDRs, want) {
+			t.Errorf("%q: %q, %v", text, got.MetricsAllowedCIDRs, problems)
 		}
 	}
 	if got, _ := Parse(nil, operator); !slices.Equal(got.MetricsAllowedCIDRs, []string{"10.0.0.0/8"}) {
@@ -467,9 +467,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(uint(i), "11", a.Key+"x", "")
 	}
 	f.Add(uint(1), "10.0.0.0/8,::/0", keyDelay, "1")
-	f.Fuzz(func(t *testing.T, line uint, value, key, other string) {
+	f.Fuzz(func(t *testing.T, line uint, text, key, other string) {
 		annotations := map[string]string{key: other}
-		annotations[Table[line%uint(len(Table))].Key] = value
+		annotations[Table[line%uint(len(Table))].Key] = text
 		options, problems := Parse(annotations, defaults)
 		for _, p := range problems {
 			if got, there := annotations[p.Key]; !there || got != p.Value {

@@ -244,9 +244,9 @@ var trafficLines = []Annotation{
 	timeoutLine("tcp-inspect", "0", "How long to wait for content to inspect before a connection is forwarded.", func(o *Options) *int { return &o.Timeouts.TCPInspect }),
 }
 
-func timeoutLine(name, value, doc string, field func(*Options) *int) Annotation {
+func timeoutLine(name, usual, doc string, field func(*Options) *int) Annotation {
 	return set(timeout, field, Annotation{
-		Key: TimeoutPrefix + name, Default: value, Doc: doc, Needs: []lb.Feature{lb.FeatureTimeouts}, WithoutIt: true,
+		Key: TimeoutPrefix + name, Default: usual, Doc: doc, Needs: []lb.Feature{lb.FeatureTimeouts}, WithoutIt: true,
 	})
 }
 
@@ -331,8 +331,8 @@ var outputLines = []Annotation{
 		Values:   "UUID",
 		Output:   true,
 		Doc:      "The Octavia id of the Service's load balancer. A Service that is created with the id of another Service's load balancer [shares](../service-authors.md#share-a-load-balancer) it, if [LoadBalancer] shared-lb-scope allows that. Do not change it later.",
-		apply: func(o *Options, value string) error {
-			o.LoadBalancerID = strings.TrimSpace(value)
+		apply: func(o *Options, text string) error {
+			o.LoadBalancerID = strings.TrimSpace(text)
 			return nil
 		},
 	},

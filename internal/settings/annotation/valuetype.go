@@ -41,9 +41,9 @@ func set[T any](kind valueType[T], field func(*Options) *T, line Annotation) Ann
 		if text == "" && !kind.emptyCounts {
 			return nil
 		}
-		value, err := kind.parse(text)
+		parsed, err := kind.parse(text)
 		if err == nil {
-			*field(o) = value
+			*field(o) = parsed
 		}
 		return err
 	}
