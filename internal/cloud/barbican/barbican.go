@@ -4,7 +4,7 @@
 // Package barbican checks references to certificates in Barbican, and stores and deletes certificates of Services.
 // It never reads a payload.
 //
-// It imports decoding, lb and openstack. Calls use gophercloud's service client.
+// Calls use gophercloud's service client.
 package barbican
 
 import (

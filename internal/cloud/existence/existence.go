@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package existence finds out whether a call failed because its object does not exist.
-//
-// It imports openstack and paging.
 package existence
 
 import (

@@ -4,7 +4,7 @@
 // Package neutron reads and writes floating IPs and the security groups of nodes, and looks up ports, networks and
 // subnets in Neutron.
 //
-// It imports batch, decoding, diff, existence, lb, openstack, paging and securitygroup. Calls go through gophercloud.
+// Calls go through gophercloud.
 package neutron
 
 import (

@@ -4,8 +4,8 @@
 // Package octavia reads load balancers and their children from Octavia, carries out operations, and watches PENDING
 // load balancers.
 //
-// It imports batch, decoding, diff, existence, lb, openstack, paging and polling. Calls use gophercloud's service client, but the documents are defined
-// here, because gophercloud's types lack several fields.
+// Calls use gophercloud's service client, but the documents are defined here, because gophercloud's types lack several
+// fields.
 package octavia
 
 import (

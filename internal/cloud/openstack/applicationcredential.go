@@ -57,7 +57,7 @@ func (d applicationCredentialDocument) model() ApplicationCredential {
 }
 
 // CreateApplicationCredential creates an application credential of the user who logged in, for the project of the
-// login. It allows the calls of calltable, except those of wanted.Without, and nothing else.
+// login. It allows the calls of package calls, except those of wanted.Without, and nothing else.
 func (s *Session) CreateApplicationCredential(ctx context.Context, wanted ApplicationCredential) (ApplicationCredential, error) {
 	op := "create application credential " + wanted.Name
 	path, err := s.applicationCredentials()

@@ -5,7 +5,7 @@
 // call rate, gives each call an id, a timeout, a log line and metrics, and classifies failures.
 //
 // Credentials can be replaced at run time: see Session.Reload and Options.Reread. Every call of the program is in
-// calltable, from which the access rules of an application credential follow.
+// package calls, from which the access rules of an application credential follow.
 //
 // The packages of the APIs (octavia, neutron, barbican) use the service clients of a Session and pass every error
 // through Wrap.

@@ -4,7 +4,7 @@
 // Package securitygroup plans the security groups of the nodes: which rules the Services need, which ports of the
 // nodes need the groups, and the operations for the difference to what exists.
 //
-// It is pure: plain data in, plain data out. It imports lb.
+// It is pure: plain data in, plain data out.
 package securitygroup
 
 import (

@@ -4,8 +4,7 @@
 // Package desired computes the wanted load balancer from a Service, the nodes, the operator's settings and the
 // capabilities of the cloud.
 //
-// It is pure: Kubernetes objects and settings in, package lb's model out. It imports annotation, config, lb,
-// securitygroup and target.
+// It is pure: Kubernetes objects and settings in, package lb's model out.
 package desired
 
 import (

@@ -4,8 +4,7 @@
 // Package status computes the conditions, addresses and events of a Service from the
 // result of a pass. The controller writes them.
 //
-// It is pure apart from the types it takes: it imports annotation, build, claim,
-// diff, lb and openstack (for the classes of errors).
+// It is pure apart from the types it takes.
 package status
 
 import (

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloudsyaml reads one cloud of clouds.yaml in the keys of cloud.conf, as openstacksdk reads it. Of this project it
-// imports spelling.
+// Package cloudsyaml reads one cloud of clouds.yaml in the keys of cloud.conf, as openstacksdk reads it.
 package cloudsyaml
 
 import (

@@ -7,8 +7,7 @@
 // Every section and key stands in one table (see Keys): parsing, type checks, defaults, notices and the reference page all
 // come from it. A file is either understood as a whole or refused as a whole, with all its problems named at once.
 //
-// The package holds plain data and may be imported from anywhere. Of this project it imports cloudsyaml, inifile, setting,
-// spelling and lb.
+// The package holds plain data.
 package config
 
 import (

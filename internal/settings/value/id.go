@@ -3,7 +3,7 @@
 
 // Package value parses values that annotations and keys of cloud.conf have in common.
 //
-// The package is pure. Of this project it imports lb.
+// The package is pure.
 package value
 
 import (
