@@ -63,7 +63,7 @@ func (o *occmService) same(ours bool) {
 	if d := cmp.Diff(slices.Compact(tags), slices.Sorted(slices.Values(now.Tags)), cmpopts.EquateEmpty()); d != "" {
 		o.t.Errorf("tags of the load balancer of %s (-want +got):\n%s", o.name, d)
 	}
-	if d := cmp.Diff(o.made, now, cmpopts.IgnoreFields(tree{}, "Tags", "UpdatedAt"), cmpopts.IgnoreFields(member{}, "Operating")); d != "" {
+	if d := cmp.Diff(o.made, now, cmpopts.IgnoreFields(tree{}, "Tags", "UpdatedAt"), cmpopts.IgnoreFields(poolMember{}, "Operating")); d != "" {
 		o.t.Errorf("the load balancer of %s (-was +is):\n%s", o.name, d)
 	}
 	if d := cmp.Diff(o.was.Status.LoadBalancer, o.service.now().Status.LoadBalancer); d != "" {

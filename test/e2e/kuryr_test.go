@@ -210,7 +210,7 @@ func TestLoadBalancersOfKuryrAreTakenOverByTheirTagsAlone(t *testing.T) {
 	}
 	for _, before := range []tree{was, wasOutside} {
 		now := k.tree(before.ID)
-		if d := cmp.Diff(before, now, cmpopts.IgnoreFields(tree{}, "Tags", "UpdatedAt"), cmpopts.IgnoreFields(member{}, "Operating")); d != "" || !slices.Contains(now.Tags, kuryrTag) {
+		if d := cmp.Diff(before, now, cmpopts.IgnoreFields(tree{}, "Tags", "UpdatedAt"), cmpopts.IgnoreFields(poolMember{}, "Operating")); d != "" || !slices.Contains(now.Tags, kuryrTag) {
 			t.Errorf("tags %v (-was +is):\n%s", now.Tags, d)
 		}
 	}

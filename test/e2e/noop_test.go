@@ -32,7 +32,7 @@ func (c *cloud) membersBehind(address, key string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var answer struct{ Members []member }
+	var answer struct{ Members []poolMember }
 	if err := c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/pools/"+l.PoolID+"/members", nil, &answer); err != nil {
 		return nil, err
 	}

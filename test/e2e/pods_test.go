@@ -65,7 +65,7 @@ func (s *stage) podIsReady(name string, ready bool) {
 // weightOf checks the weight of the member with the address in each pool that has it.
 func weightOf(address string, want int) func(tree) error {
 	return eachPool(func(p pool) error {
-		i := slices.IndexFunc(p.Members, func(m member) bool { return m.Address == address })
+		i := slices.IndexFunc(p.Members, func(m poolMember) bool { return m.Address == address })
 		if i < 0 {
 			return fmt.Errorf("pool %s has no member %s", p.Name, address)
 		}

@@ -75,11 +75,11 @@ type pool struct {
 	} `json:"session_persistence"`
 	MonitorID string `json:"healthmonitor_id"`
 	Tags      []string
-	Members   []member `json:"-"`
-	Monitor   *monitor `json:"-"`
+	Members   []poolMember `json:"-"`
+	Monitor   *monitor     `json:"-"`
 }
 
-type member struct {
+type poolMember struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Address     string `json:"address"`
@@ -158,12 +158,12 @@ func (c *cloud) fill(t *tree) {
 }
 
 // members are those of a pool, by address; none when the pool is gone.
-func (c *cloud) members(poolID string) []member {
-	var answer struct{ Members []member }
+func (c *cloud) members(poolID string) []poolMember {
+	var answer struct{ Members []poolMember }
 	if c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/pools/"+poolID+"/members", nil, &answer) != nil {
 		return nil
 	}
-	slices.SortFunc(answer.Members, func(a, b member) int { return strings.Compare(a.Address, b.Address) })
+	slices.SortFunc(answer.Members, func(a, b poolMember) int { return strings.Compare(a.Address, b.Address) })
 	return answer.Members
 }
 

@@ -21,7 +21,7 @@ func internal(s *corev1.Service) {
 
 func TestInternalServicesThatAFloatingIPWouldExposeAreNamed(t *testing.T) {
 	broken := func(s *corev1.Service) { s.Annotations[annotation.KeepFloatingIP] = "maybe" }
-	owner := member("web", 1, has("lb-1"))
+	owner := ofGroup("web", 1, has("lb-1"))
 	was := func(address string) func(*corev1.Service) {
 		return func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = address }
 	}
@@ -33,17 +33,17 @@ func TestInternalServicesThatAFloatingIPWouldExposeAreNamed(t *testing.T) {
 		floating bool
 		want     []string
 	}{
-		"internal":                              {other: member("api", 2, internal), tags: []string{tag + "api"}, want: []string{"default/api"}},
-		"external":                              {other: member("api", 2), tags: []string{tag + "api"}},
-		"invalid annotations":                   {other: member("api", 2, broken), tags: []string{tag + "api"}, want: []string{"default/api"}},
-		"internal, about to share":              {other: member("api", 2, internal, has("lb-1")), want: []string{"default/api"}},
-		"internal, refused":                     {other: member("api", 2, internal, has("lb-1"), refusedNow)},
-		"internal, id requested by a user":      {other: member("api", 2, internal, requests("lb-1"))},
-		"internal, another load balancer":       {other: member("api", 2, internal, has("lb-2"))},
-		"unknown, and the Service was internal": {web: was("10.0.0.9"), other: member("api", 2), tags: []string{tag + "x"}, want: []string{tag + "x"}},
-		"unknown, and the Service was external": {web: was("203.0.113.1"), other: member("api", 2), tags: []string{tag + "x"}},
-		"internal, and so is the Service":       {web: internal, other: member("api", 2, internal), tags: []string{tag + "api"}},
-		"internal, and there is a floating IP":  {other: member("api", 2, internal), tags: []string{tag + "api"}, floating: true},
+		"internal":                              {other: ofGroup("api", 2, internal), tags: []string{tag + "api"}, want: []string{"default/api"}},
+		"external":                              {other: ofGroup("api", 2), tags: []string{tag + "api"}},
+		"invalid annotations":                   {other: ofGroup("api", 2, broken), tags: []string{tag + "api"}, want: []string{"default/api"}},
+		"internal, about to share":              {other: ofGroup("api", 2, internal, has("lb-1")), want: []string{"default/api"}},
+		"internal, refused":                     {other: ofGroup("api", 2, internal, has("lb-1"), refusedNow)},
+		"internal, id requested by a user":      {other: ofGroup("api", 2, internal, requests("lb-1"))},
+		"internal, another load balancer":       {other: ofGroup("api", 2, internal, has("lb-2"))},
+		"unknown, and the Service was internal": {web: was("10.0.0.9"), other: ofGroup("api", 2), tags: []string{tag + "x"}, want: []string{tag + "x"}},
+		"unknown, and the Service was external": {web: was("203.0.113.1"), other: ofGroup("api", 2), tags: []string{tag + "x"}},
+		"internal, and so is the Service":       {web: internal, other: ofGroup("api", 2, internal), tags: []string{tag + "api"}},
+		"internal, and there is a floating IP":  {other: ofGroup("api", 2, internal), tags: []string{tag + "api"}, floating: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			web := *owner.DeepCopy()
@@ -79,7 +79,7 @@ func TestOwnerThatRequestsAFloatingIPIsDetected(t *testing.T) {
 		"both external":        {func(*corev1.Service) {}, func(*corev1.Service) {}, "10.0.0.9", false},
 		"it has a floating IP": {func(*corev1.Service) {}, internal, "203.0.113.1", false},
 	} {
-		owner, other := member("web", 1, c.owner), member("api", 2, c.other)
+		owner, other := ofGroup("web", 1, c.owner), ofGroup("api", 2, c.other)
 		p := cluster("", owner, other)
 		p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
 		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.Owner(&owner).Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}

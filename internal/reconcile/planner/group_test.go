@@ -29,8 +29,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// member is a Service of group g without a load balancer, created so many seconds after 1970.
-func member(name string, created int, edits ...func(*corev1.Service)) corev1.Service {
+// ofGroup is a Service of group g without a load balancer, created so many seconds after 1970.
+func ofGroup(name string, created int, edits ...func(*corev1.Service)) corev1.Service {
 	s := served(unclaimed, without(annotation.LoadBalancerID), in("default", "g"), func(s *corev1.Service) {
 		s.Name, s.UID, s.CreationTimestamp = name, types.UID("uid-of-"+name), metav1.NewTime(time.Unix(int64(created), 0))
 	})
@@ -91,8 +91,8 @@ func cluster(scope string, services ...corev1.Service) *Planner {
 
 func TestGroupIsLimitedToItsNamespaceByDefault(t *testing.T) {
 	all := []corev1.Service{
-		member("young", 3), member("old", 1), member("far", 2, in("other", "g")), member("other-group", 0, in("default", "h")), member("no-group", 0, without(annotation.LoadBalancerGroup)),
-		member("deleted", 0, deleted), member("cluster-ip", 0, clusterIP), member("same-age", 3),
+		ofGroup("young", 3), ofGroup("old", 1), ofGroup("far", 2, in("other", "g")), ofGroup("other-group", 0, in("default", "h")), ofGroup("no-group", 0, without(annotation.LoadBalancerGroup)),
+		ofGroup("deleted", 0, deleted), ofGroup("cluster-ip", 0, clusterIP), ofGroup("same-age", 3),
 	}
 	for scope, want := range map[string][]string{
 		config.ShareInNamespace: {"old", "same-age", "young"},
@@ -128,12 +128,12 @@ func TestLoadBalancerOfAGroupIsTheOneThatMostServicesHave(t *testing.T) {
 		group []corev1.Service
 		want  []string
 	}{
-		"none":                              {[]corev1.Service{member("a", 1), member("b", 2, claimedNow)}, nil},
-		"one":                               {[]corev1.Service{member("a", 1), member("b", 2, has("lb-1"))}, []string{"lb-1"}},
-		"one requested by a user":           {[]corev1.Service{member("a", 1, requests("lb-1")), member("b", 2, has("lb-2"))}, []string{"lb-2"}},
-		"one of another controller":         {[]corev1.Service{member("a", 1, requests("lb-1"), address)}, []string{"lb-1"}},
-		"two, each of one Service":          {[]corev1.Service{member("a", 1, has("lb-1")), member("b", 2, has("lb-2"))}, []string{"lb-1", "lb-2"}},
-		"two, the second has more Services": {[]corev1.Service{member("a", 1, has("lb-1")), member("b", 2, has("lb-2")), member("c", 3, has("lb-2"))}, []string{"lb-2", "lb-1"}},
+		"none":                              {[]corev1.Service{ofGroup("a", 1), ofGroup("b", 2, claimedNow)}, nil},
+		"one":                               {[]corev1.Service{ofGroup("a", 1), ofGroup("b", 2, has("lb-1"))}, []string{"lb-1"}},
+		"one requested by a user":           {[]corev1.Service{ofGroup("a", 1, requests("lb-1")), ofGroup("b", 2, has("lb-2"))}, []string{"lb-2"}},
+		"one of another controller":         {[]corev1.Service{ofGroup("a", 1, requests("lb-1"), address)}, []string{"lb-1"}},
+		"two, each of one Service":          {[]corev1.Service{ofGroup("a", 1, has("lb-1")), ofGroup("b", 2, has("lb-2"))}, []string{"lb-1", "lb-2"}},
+		"two, the second has more Services": {[]corev1.Service{ofGroup("a", 1, has("lb-1")), ofGroup("b", 2, has("lb-2")), ofGroup("c", 3, has("lb-2"))}, []string{"lb-2", "lb-1"}},
 	} {
 		if d := cmp.Diff(c.want, loadBalancersOf(c.group, cluster("").knownLoadBalancer)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
@@ -146,13 +146,13 @@ func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) 
 		group []corev1.Service
 		want  string
 	}{
-		"the oldest":                      {[]corev1.Service{member("b", 2), member("a", 1)}, "a"},
-		"refused":                         {[]corev1.Service{member("a", 1, refusedNow), member("b", 2)}, "b"},
-		"partly refused":                  {[]corev1.Service{member("a", 1, partlyRefused), member("b", 2)}, "a"},
-		"all refused":                     {[]corev1.Service{member("a", 1, refusedNow), member("b", 2, refusedNow)}, "a"},
-		"one may have started":            {[]corev1.Service{member("a", 1), member("b", 2, claimedNow)}, "b"},
-		"one had started, but is refused": {[]corev1.Service{member("a", 1), member("b", 2, claimedNow, refusedNow)}, "a"},
-		"the load balancer was deleted":   {[]corev1.Service{member("a", 1, has("gone")), member("b", 2, has("gone")), member("c", 0)}, "a"},
+		"the oldest":                      {[]corev1.Service{ofGroup("b", 2), ofGroup("a", 1)}, "a"},
+		"refused":                         {[]corev1.Service{ofGroup("a", 1, refusedNow), ofGroup("b", 2)}, "b"},
+		"partly refused":                  {[]corev1.Service{ofGroup("a", 1, partlyRefused), ofGroup("b", 2)}, "a"},
+		"all refused":                     {[]corev1.Service{ofGroup("a", 1, refusedNow), ofGroup("b", 2, refusedNow)}, "a"},
+		"one may have started":            {[]corev1.Service{ofGroup("a", 1), ofGroup("b", 2, claimedNow)}, "b"},
+		"one had started, but is refused": {[]corev1.Service{ofGroup("a", 1), ofGroup("b", 2, claimedNow, refusedNow)}, "a"},
+		"the load balancer was deleted":   {[]corev1.Service{ofGroup("a", 1, has("gone")), ofGroup("b", 2, has("gone")), ofGroup("c", 0)}, "a"},
 	} {
 		p := cluster("", c.group...)
 		for i := range c.group {
@@ -166,8 +166,8 @@ func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) 
 			}
 		}
 	}
-	alone := member("alone", 1, without(annotation.LoadBalancerGroup))
-	if err := cluster("", alone, member("a", 0)).awaitGroup(t.Context(), &alone, lb.Observed{}); err != nil {
+	alone := ofGroup("alone", 1, without(annotation.LoadBalancerGroup))
+	if err := cluster("", alone, ofGroup("a", 0)).awaitGroup(t.Context(), &alone, lb.Observed{}); err != nil {
 		t.Errorf("a Service without a group: %v", err)
 	}
 }
@@ -200,15 +200,15 @@ func TestAServiceThatWasRefusedALoadBalancerLooksForAnotherWhenItDoesNotRequestT
 		edit   func(*lb.LoadBalancer)
 		want   bool
 	}{
-		"the owner is in the group":               {member("web", 2, claimedNow), []corev1.Service{member("pay", 1, has(refusing))}, nil, false},
-		"the owner has left the group":            {member("web", 2, claimedNow), []corev1.Service{member("pay", 1, has(refusing), alone)}, nil, true},
-		"the owner is deleted":                    {member("web", 2, claimedNow), nil, nil, true},
-		"the group has another one":               {member("web", 2, claimedNow), []corev1.Service{member("pay", 1, has(other))}, nil, true},
-		"the Service joined before":               {member("web", 2, claimedNow), nil, joined, false},
-		"the id on the Service is the same":       {member("web", 2, alone, requests(refusing)), nil, nil, false},
-		"the id on the Service is another":        {member("web", 2, alone, requests(other)), nil, nil, true},
-		"the id was removed from the Service":     {member("web", 2, alone, claimedNow), nil, nil, true},
-		"the Service left the group of the other": {member("web", 2, alone, claimedNow), []corev1.Service{member("pay", 1, has(refusing))}, nil, true},
+		"the owner is in the group":               {ofGroup("web", 2, claimedNow), []corev1.Service{ofGroup("pay", 1, has(refusing))}, nil, false},
+		"the owner has left the group":            {ofGroup("web", 2, claimedNow), []corev1.Service{ofGroup("pay", 1, has(refusing), alone)}, nil, true},
+		"the owner is deleted":                    {ofGroup("web", 2, claimedNow), nil, nil, true},
+		"the group has another one":               {ofGroup("web", 2, claimedNow), []corev1.Service{ofGroup("pay", 1, has(other))}, nil, true},
+		"the Service joined before":               {ofGroup("web", 2, claimedNow), nil, joined, false},
+		"the id on the Service is the same":       {ofGroup("web", 2, alone, requests(refusing)), nil, nil, false},
+		"the id on the Service is another":        {ofGroup("web", 2, alone, requests(other)), nil, nil, true},
+		"the id was removed from the Service":     {ofGroup("web", 2, alone, claimedNow), nil, nil, true},
+		"the Service left the group of the other": {ofGroup("web", 2, alone, claimedNow), []corev1.Service{ofGroup("pay", 1, has(refusing))}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := cluster("", append(c.others, c.web)...)
@@ -230,7 +230,7 @@ func TestAServiceThatWasRefusedALoadBalancerLooksForAnotherWhenItDoesNotRequestT
 }
 
 func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T) {
-	a, b, c := member("a", 1, claimedNow), member("b", 2), member("c", 3, refusedNow)
+	a, b, c := ofGroup("a", 1, claimedNow), ofGroup("b", 2), ofGroup("c", 3, refusedNow)
 	for name, test := range map[string]struct {
 		rejected []string
 		want     string
@@ -250,7 +250,7 @@ func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T
 }
 
 func TestServiceThatStartedToCreateTheLoadBalancerOfAGroupFinishesIt(t *testing.T) {
-	a, b := member("a", 1, refusedNow), member("b", 2)
+	a, b := ofGroup("a", 1, refusedNow), ofGroup("b", 2)
 	p := cluster("", a, b)
 	if err := p.awaitGroup(t.Context(), &b, lb.Observed{}); err != nil {
 		t.Fatal(err)
@@ -276,13 +276,13 @@ func TestServiceWithAnotherLoadBalancerThanItsGroupIsRefused(t *testing.T) {
 		exist  map[string]string
 		reason string
 	}{
-		"the group has none":              {web: member("web", 2), others: []corev1.Service{member("a", 1)}, has: one},
-		"the same":                        {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(one))}, has: one},
-		"another":                         {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one, exist: map[string]string{two: "ACTIVE"}, reason: desired.ReasonRequiresReplacement},
-		"another, which does not exist":   {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one},
-		"another, which is being deleted": {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one, exist: map[string]string{two: "PENDING_DELETE"}},
-		"a new one, without id yet":       {web: member("web", 1, has(two)), others: []corev1.Service{member("a", 2)}, has: one, exist: map[string]string{two: "ACTIVE"}},
-		"one requested by id too":         {web: member("web", 2, requests(one)), others: []corev1.Service{member("a", 1, has(two))}, reason: desired.ReasonInvalidAnnotation},
+		"the group has none":              {web: ofGroup("web", 2), others: []corev1.Service{ofGroup("a", 1)}, has: one},
+		"the same":                        {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(one))}, has: one},
+		"another":                         {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, has: one, exist: map[string]string{two: "ACTIVE"}, reason: desired.ReasonRequiresReplacement},
+		"another, which does not exist":   {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, has: one},
+		"another, which is being deleted": {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, has: one, exist: map[string]string{two: "PENDING_DELETE"}},
+		"a new one, without id yet":       {web: ofGroup("web", 1, has(two)), others: []corev1.Service{ofGroup("a", 2)}, has: one, exist: map[string]string{two: "ACTIVE"}},
+		"one requested by id too":         {web: ofGroup("web", 2, requests(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, reason: desired.ReasonInvalidAnnotation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
