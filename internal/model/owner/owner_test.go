@@ -1,0 +1,26 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package owner
+
+import "testing"
+
+func TestServicesAreCalledByTheirNameAloneAndOthersByTheirKindToo(t *testing.T) {
+	for _, c := range []struct {
+		key  Key
+		want string
+	}{
+		{ServiceKey("default", "web"), "default/web"},
+		{Key{Kind: "Gateway", Namespace: "default", Name: "web"}, "Gateway default/web"},
+	} {
+		if got := c.key.String(); got != c.want {
+			t.Errorf("%#v is called %q, want %q", c.key, got, c.want)
+		}
+	}
+}
+
+func TestAServiceIsNotAnotherObjectOfItsName(t *testing.T) {
+	if ServiceKey("default", "web") == (Key{Kind: "Gateway", Namespace: "default", Name: "web"}) {
+		t.Error("the keys are equal")
+	}
+}
