@@ -11,11 +11,12 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
@@ -56,11 +57,11 @@ type Options struct {
 
 // SetUp adds the Service reconciler, the watcher and the sweeper to the manager.
 func SetUp(m manager.Manager, o Options) error {
-	wake := make(chan event.TypedGenericEvent[types.NamespacedName], backlog)
+	wake := make(chan event.TypedGenericEvent[owner.Key], backlog)
 	stopped := make(chan struct{})
-	enqueue := func(key types.NamespacedName) {
+	enqueue := func(key owner.Key) {
 		select {
-		case wake <- event.TypedGenericEvent[types.NamespacedName]{Object: key}:
+		case wake <- event.TypedGenericEvent[owner.Key]{Object: key}:
 		case <-stopped:
 		}
 	}
@@ -92,7 +93,7 @@ func SetUp(m manager.Manager, o Options) error {
 	options := service.Options{
 		Planner: o.Planner, Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
 		Metrics: o.Metrics, Logger: o.Logger, Memory: known, Timing: o.Timing, Enqueue: enqueue,
-		First: o.Others.sources(), Others: o.Others.Serving,
+		First: sources[owner.Key](o.Others), Others: o.Others.Serving,
 	}
 	if err := setUpOptional(m, o, &options); err != nil {
 		return err
@@ -118,7 +119,7 @@ func setUpOptional(m manager.Manager, o Options, options *service.Options) (err 
 		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{
 			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
 			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: options.Memory, Recorder: options.Recorder, Metrics: o.Metrics,
-			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now, First: options.First,
+			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now, First: sources[reconcile.Request](o.Others),
 		})
 		if err != nil {
 			return err
@@ -129,7 +130,7 @@ func setUpOptional(m manager.Manager, o Options, options *service.Options) (err 
 	}
 	options.Readiness, err = readiness.SetUp(m, readiness.Options{
 		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy,
-		PodTargets: o.Planner.PodTargets, Enqueue: options.Enqueue, Timing: o.Timing, First: options.First,
+		PodTargets: o.Planner.PodTargets, Enqueue: options.Enqueue, Timing: o.Timing, First: sources[reconcile.Request](o.Others),
 	})
 	if err == nil {
 		o.Planner.Gates = options.Readiness
@@ -138,7 +139,7 @@ func setUpOptional(m manager.Manager, o Options, options *service.Options) (err 
 }
 
 // newSurvey returns the survey of the planner's project.
-func newSurvey(o Options, enqueue func(types.NamespacedName)) *survey.Survey {
+func newSurvey(o Options, enqueue func(owner.Key)) *survey.Survey {
 	return survey.New(survey.Options{
 		LoadBalancers: o.Planner.Octavia.Listed, FloatingIPs: o.Planner.Neutron.FloatingIPs, Enqueue: enqueue, Logger: o.Logger,
 	})

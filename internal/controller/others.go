@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
@@ -99,9 +98,9 @@ func (o *Others) Serving() string {
 	return strings.Join(names, ", ")
 }
 
-// sources are for the controllers whose first pass has to wait for the first look.
-func (o *Others) sources() []source.Source {
-	return []source.Source{source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+// sources are for the controllers whose first pass has to wait for the first look. Key is what their queues hold.
+func sources[key comparable](o *Others) []source.TypedSource[key] {
+	return []source.TypedSource[key]{source.TypedFunc[key](func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[key]) error {
 		o.BeforeWriting(ctx)
 		return nil
 	})}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/command/command"
 	"github.com/kube-octavia/kube-octavia/internal/command/connection"
 	"github.com/kube-octavia/kube-octavia/internal/command/output"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/operate/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
@@ -131,10 +131,11 @@ func (o *statusOptions) selection(ctx context.Context, view connection.View, arg
 		if err != nil {
 			return selected, err
 		}
+		key := owner.ServiceKey(service.Namespace, service.Name)
 		if !planner.Serves(&service) && !planner.Leaves(&service) {
-			streams.Note(client.ObjectKeyFromObject(&service).String() + ": not handled: " + planner.WhyNotServed(&service))
+			streams.Note(key.String() + ": not handled: " + planner.WhyNotServed(&service))
 		}
-		selected.Names = append(selected.Names, client.ObjectKeyFromObject(&service))
+		selected.Names = append(selected.Names, key)
 	}
 	return selected, nil
 }

@@ -32,9 +32,9 @@ const (
 )
 
 var (
-	changed = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	owner   = lb.Owner{ClusterName: "prod", ClusterUID: "c-1", Namespace: "shop", Name: "web", ServiceUID: "uid-1"}
-	another = lb.Owner{ClusterName: "prod", ClusterUID: "c-1", Namespace: "shop", Name: "api", ServiceUID: "uid-2"}
+	changed  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	webOwner = lb.Owner{ClusterName: "prod", ClusterUID: "c-1", Namespace: "shop", Name: "web", ServiceUID: "uid-1"}
+	another  = lb.Owner{ClusterName: "prod", ClusterUID: "c-1", Namespace: "shop", Name: "api", ServiceUID: "uid-2"}
 )
 
 // programmed returns Service shop/web, which has been Programmed for a while.
@@ -48,17 +48,17 @@ func programmed() *corev1.Service {
 
 // listed returns a load balancer with a port of shop/web, which has a health monitor and two members, and a port of shop/api.
 func listed() octavia.Listed {
-	pool := lb.Pool{ID: poolID, Tags: owner.Tags(), Protocol: lb.PoolTCP, ProvisioningStatus: lb.Active,
+	pool := lb.Pool{ID: poolID, Tags: webOwner.Tags(), Protocol: lb.PoolTCP, ProvisioningStatus: lb.Active,
 		Monitor: &lb.HealthMonitor{ID: monitorID, Type: lb.MonitorTCP, ProvisioningStatus: lb.Active}}
 	return octavia.Listed{
 		Bare: lb.LoadBalancer{
-			ID: balancerID, Name: "kube_service_prod_shop_web", Tags: owner.Tags(), ProvisioningStatus: lb.Active, OperatingStatus: "DEGRADED",
+			ID: balancerID, Name: "kube_service_prod_shop_web", Tags: webOwner.Tags(), ProvisioningStatus: lb.Active, OperatingStatus: "DEGRADED",
 			UpdatedAt: "2026-11-21T12:00:00", VIP: lb.VIP{Address: "10.0.0.5", PortID: "port-1"}, AdditionalVIPs: []lb.VIP{{Address: "2001:db8::5"}},
 			Listeners: []lb.Listener{
-				{ID: listenerID, Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: 80, ProvisioningStatus: lb.Active, Pool: &pool},
+				{ID: listenerID, Tags: webOwner.Tags(), Protocol: lb.ListenerTCP, Port: 80, ProvisioningStatus: lb.Active, Pool: &pool},
 				{ID: otherID, Tags: another.Tags(), Protocol: lb.ListenerTCP, Port: 81, ProvisioningStatus: lb.Active, Pool: &lb.Pool{ID: otherID}},
 			},
-			DetachedPools: []lb.Pool{{ID: leftID, Tags: owner.Tags(), Protocol: lb.PoolTCP, ProvisioningStatus: lb.Active}},
+			DetachedPools: []lb.Pool{{ID: leftID, Tags: webOwner.Tags(), Protocol: lb.PoolTCP, ProvisioningStatus: lb.Active}},
 		},
 		Complete: true,
 		Members:  map[string]int{poolID: 2, otherID: 5, leftID: 1},
@@ -93,7 +93,7 @@ func treeOf(t *testing.T, first, second string) *octavia.Tree {
 func known(t *testing.T) holding {
 	l := listed()
 	return holding{
-		service: programmed(), owner: owner, own: []octavia.Listed{l}, current: &l, tree: treeOf(t, "ONLINE", "ERROR"),
+		service: programmed(), owner: webOwner, own: []octavia.Listed{l}, current: &l, tree: treeOf(t, "ONLINE", "ERROR"),
 		floating: []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.7", PortID: "port-1"}},
 	}
 }
@@ -178,10 +178,10 @@ func TestStateOfAServiceIn(t *testing.T) {
 
 func TestASharedLoadBalancerIsCountedOnceWhoeverIsThere(t *testing.T) {
 	balancer := listed()
-	theOwner := holding{service: programmed(), owner: owner, own: []octavia.Listed{balancer}, current: &balancer}
+	theOwner := holding{service: programmed(), owner: webOwner, own: []octavia.Listed{balancer}, current: &balancer}
 	sharer := holding{service: programmed(), owner: another, current: &balancer}
 	sharer.owner.Sharer = true
-	without := holding{service: programmed(), owner: owner}
+	without := holding{service: programmed(), owner: webOwner}
 	for name, c := range map[string]struct {
 		found []holding
 		want  []int

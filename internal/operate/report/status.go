@@ -10,12 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 )
@@ -43,7 +42,7 @@ type StatusOptions struct {
 	// Namespace is that of the Services; empty means all.
 	Namespace string
 	// Names are the Services; empty means all of the namespace.
-	Names []types.NamespacedName
+	Names []owner.Key
 	// Parts is whether to read the statuses of listeners, pools and members.
 	Parts bool
 	// NoDrift leaves out drift, and with it all calls for single load balancers.
@@ -54,7 +53,7 @@ type StatusOptions struct {
 func (o StatusOptions) all() bool { return o.Namespace == "" && len(o.Names) == 0 }
 
 func (o StatusOptions) selects(s *corev1.Service) bool {
-	return (o.Namespace == "" || s.Namespace == o.Namespace) && (len(o.Names) == 0 || slices.Contains(o.Names, client.ObjectKeyFromObject(s)))
+	return (o.Namespace == "" || s.Namespace == o.Namespace) && (len(o.Names) == 0 || slices.Contains(o.Names, owner.ServiceKey(s.Namespace, s.Name)))
 }
 
 // cloud is what a survey reads from the cloud.

@@ -13,9 +13,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
@@ -57,14 +57,14 @@ func (w *Watcher) readServices(ctx context.Context) error {
 	}
 	w.services, w.nothing = nil, ""
 	w.used = map[string]bool{}
-	plans := map[types.NamespacedName]plan{}
+	plans := map[owner.Key]plan{}
 	shared := w.sharedState()
 	for i := range services.Items {
 		service := &services.Items[i]
 		if !w.Policy.Serves(service) && !w.Policy.Leaves(service) {
 			continue
 		}
-		key := client.ObjectKeyFromObject(service)
+		key := owner.ServiceKey(service.Namespace, service.Name)
 		p := w.plan(ctx, service, shared)
 		plans[key] = p
 		facts := topology.ServiceFacts{Service: service, Observed: p.Observed, Plan: p.Plan, Drift: p.Drift, Err: p.err}
@@ -100,7 +100,7 @@ func digest(state ...any) [sha256.Size]byte {
 
 // plan returns the plan for the Service: the last one, if nothing has changed and it is not old.
 func (w *Watcher) plan(ctx context.Context, service *corev1.Service, shared [sha256.Size]byte) plan {
-	key := client.ObjectKeyFromObject(service)
+	key := owner.ServiceKey(service.Namespace, service.Name)
 	before, known := w.plans[key]
 	id := service.Annotations[annotation.LoadBalancerID]
 	if l := before.Observed.LoadBalancer; known && l != nil {

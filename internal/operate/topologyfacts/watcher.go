@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -80,7 +81,7 @@ type Watcher struct {
 	events     map[types.UID][]corev1.Event
 	nothing    string
 	servicesAt time.Time
-	plans      map[types.NamespacedName]plan
+	plans      map[owner.Key]plan
 	// used are the load balancers of Services, by the last topology.
 	used     map[string]bool
 	problems map[string]topology.Problem
@@ -89,7 +90,7 @@ type Watcher struct {
 
 // New returns a Watcher that reads nothing before Watch.
 func New(o Options) *Watcher {
-	return &Watcher{Options: o, lists: lists{details: map[string]detail{}}, plans: map[types.NamespacedName]plan{},
+	return &Watcher{Options: o, lists: lists{details: map[string]detail{}}, plans: map[owner.Key]plan{},
 		used: map[string]bool{}, problems: map[string]topology.Problem{}}
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -31,13 +31,13 @@ type Options struct {
 type Tracker struct {
 	Options
 	mu     sync.Mutex
-	states map[types.NamespacedName]State
+	states map[owner.Key]State
 }
 
 // New returns a Tracker.
 func New(o Options) *Tracker {
 	o.Metrics.Contested.Set(0)
-	return &Tracker{Options: o, states: map[types.NamespacedName]State{}}
+	return &Tracker{Options: o, states: map[owner.Key]State{}}
 }
 
 // ownWrite has the values of the own fields after a write of the controller: as they were sent, and as an API
@@ -100,7 +100,7 @@ func (t *Tracker) Wrote(service *corev1.Service, writes ...Write) {
 				where = "kubernetes"
 			}
 		}
-		log := t.Logger.WithValues("service", client.ObjectKeyFromObject(service).String())
+		log := t.Logger.WithValues("service", owner.ServiceKey(service.Namespace, service.Name).String())
 		log.Info("another client changed the Service or its cloud objects", "where", where, "what", texts)
 		t.Metrics.ForeignWrites.WithLabelValues(where).Inc()
 		if *s = s.wrote(writes, t.Now(), t.Timing); s.Stopped {
@@ -137,7 +137,7 @@ func (t *Tracker) State(service *corev1.Service) State {
 
 // state returns an empty State for a Service whose predecessor had the same name.
 func (t *Tracker) state(service *corev1.Service) State {
-	if s := t.states[client.ObjectKeyFromObject(service)]; s.uid == service.UID {
+	if s := t.states[owner.ServiceKey(service.Namespace, service.Name)]; s.uid == service.UID {
 		return s
 	}
 	return State{uid: service.UID}
@@ -160,7 +160,7 @@ func (t *Tracker) MayRestore(service *corev1.Service) (may bool) {
 }
 
 // Forget forgets a Service that was deleted or is no longer served.
-func (t *Tracker) Forget(key types.NamespacedName) {
+func (t *Tracker) Forget(key owner.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.set(key, State{})
@@ -171,11 +171,11 @@ func (t *Tracker) update(service *corev1.Service, change func(*State)) {
 	defer t.mu.Unlock()
 	s := t.state(service)
 	change(&s)
-	t.set(client.ObjectKeyFromObject(service), s)
+	t.set(owner.ServiceKey(service.Namespace, service.Name), s)
 }
 
 // set stores the state, unless it is empty.
-func (t *Tracker) set(key types.NamespacedName, s State) {
+func (t *Tracker) set(key owner.Key, s State) {
 	if t.states[key] = s; len(s.pending) == 0 && len(s.writes) == 0 && s.stops == 0 {
 		delete(t.states, key)
 	}

@@ -17,8 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 )
 
@@ -141,7 +141,7 @@ func TestTrackerKeepsTheStateOfEachService(t *testing.T) {
 	if s := tr.State(later); s.Stopped {
 		t.Errorf("a later Service with the same name: %+v", s)
 	}
-	tr.Forget(client.ObjectKeyFromObject(web))
+	tr.Forget(owner.ServiceKey(web.Namespace, web.Name))
 	if s := tr.State(web); s.Stopped || testutil.ToFloat64(tr.Metrics.Contested) != 0 {
 		t.Errorf("after it was forgotten: %+v", s)
 	}

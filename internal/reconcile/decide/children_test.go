@@ -23,15 +23,15 @@ import (
 // withListener is a load balancer with one listener, with these statuses.
 func withListener(status, listener lb.ProvisioningStatus) lb.Observed {
 	return lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: status, Listeners: []lb.Listener{{
-		ID: "l-1", Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: 80, ProvisioningStatus: listener,
+		ID: "l-1", Tags: webOwner.Tags(), Protocol: lb.ListenerTCP, Port: 80, ProvisioningStatus: listener,
 		Pool: &lb.Pool{ID: "p-1", ProvisioningStatus: lb.Active},
 	}}}}
 }
 
 // deciding returns facts, and a decision before children are considered.
 func deciding(r memory.Record) (Facts, Decision) {
-	f := Facts{Now: noon, Timing: timing.Default(), Service: web(), Serves: true, Record: r}.ForOwner(owner)
-	return f, Decision{Action: Converge, Record: r, Goal: Goal{Input: desired.Input{Service: f.Service, Owner: owner}}}
+	f := Facts{Now: noon, Timing: timing.Default(), Service: web(), Serves: true, Record: r}.ForOwner(webOwner)
+	return f, Decision{Action: Converge, Record: r, Goal: Goal{Input: desired.Input{Service: f.Service, Owner: webOwner}}}
 }
 
 func TestPendingChildrenGetTimeToBecomeActive(t *testing.T) {
@@ -94,7 +94,7 @@ func TestChildrenOfAProviderThatFinishesLateAreLookedAtForAMinute(t *testing.T) 
 			o.LoadBalancer.Provider = test.provider
 			r := memory.Record{Cloud: memory.Cloud{Known: true, Observed: o}}
 			if test.waited > 0 {
-				r.Unfinished = memory.Unfinished{Since: noon.Add(-test.waited), IDs: diff.UnfinishedIDs(*o.LoadBalancer, owner)}
+				r.Unfinished = memory.Unfinished{Since: noon.Add(-test.waited), IDs: diff.UnfinishedIDs(*o.LoadBalancer, webOwner)}
 			}
 			f, d := deciding(r)
 			f.Capabilities.APIVersion = test.version
@@ -118,7 +118,7 @@ func TestChildrenAreLeftBehindIfNoneBecomesActiveInTime(t *testing.T) {
 		o.LoadBalancer.Listeners[0].Pool.ProvisioningStatus = pool
 		return o
 	}
-	was := memory.Unfinished{Since: noon.Add(-time.Minute), IDs: diff.UnfinishedIDs(*unfinished(lb.PendingCreate, lb.PendingCreate).LoadBalancer, owner)}
+	was := memory.Unfinished{Since: noon.Add(-time.Minute), IDs: diff.UnfinishedIDs(*unfinished(lb.PendingCreate, lb.PendingCreate).LoadBalancer, webOwner)}
 	for name, test := range map[string]struct {
 		now        lb.Observed
 		read       bool
@@ -187,7 +187,7 @@ func TestUrgentMembersFitTheExistingMonitor(t *testing.T) {
 	working.Pool.Protocol = lb.PoolTCP
 	working.Pool.Monitor = &lb.HealthMonitor{ID: "m-1", Type: lb.MonitorHTTP, ProvisioningStatus: lb.Active}
 	working.Pool.Members = []lb.Member{{ID: "a", Address: "10.0.0.11", Port: 30080, Weight: 1, MonitorPort: 32000}}
-	late := lb.Listener{ID: "l-2", Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: 443, ProvisioningStatus: lb.PendingCreate}
+	late := lb.Listener{ID: "l-2", Tags: webOwner.Tags(), Protocol: lb.ListenerTCP, Port: 443, ProvisioningStatus: lb.PendingCreate}
 	observed.LoadBalancer.Listeners = append(observed.LoadBalancer.Listeners, late)
 
 	wanted := diff.Clone(observed)
@@ -196,7 +196,7 @@ func TestUrgentMembersFitTheExistingMonitor(t *testing.T) {
 	port.Pool.Members = []lb.Member{{Address: "10.0.0.12", Port: 30080, Weight: 1}}
 	f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: observed}})
 	d.Goal.Wanted = lb.Wanted{LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}}}
-	d.Goal.Input = desired.Input{Owner: owner, Service: web(), Nodes: []corev1.Node{{
+	d.Goal.Input = desired.Input{Owner: webOwner, Service: web(), Nodes: []corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "b"},
 		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.12"}}},
 	}}}
@@ -216,10 +216,10 @@ func TestUrgentMembersFitTheExistingMonitor(t *testing.T) {
 }
 
 func TestPoolWithoutListenerIsNamedOnlyIfItIsOurs(t *testing.T) {
-	for name, tags := range map[string][]string{"ours": owner.Tags(), "another owner's": {"x"}} {
+	for name, tags := range map[string][]string{"ours": webOwner.Tags(), "another owner's": {"x"}} {
 		l := *withListener(lb.Active, lb.Active).LoadBalancer
 		l.DetachedPools = []lb.Pool{{ID: "p-9", Name: "canary", Tags: tags, ProvisioningStatus: lb.PendingUpdate}}
-		if got := unready(l, owner); strings.Contains(got, "pool p-9 is in PENDING_UPDATE") != (name == "ours") {
+		if got := unready(l, webOwner); strings.Contains(got, "pool p-9 is in PENDING_UPDATE") != (name == "ours") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -108,7 +108,7 @@ func TestDecideOnFailure(t *testing.T) {
 	internal := factsOf(web(publishing, annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")), "10.0.0.11")
 	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
 	abandoned := shared
-	abandoned.Tags = []string{lb.ClusterTag(owner.ClusterUID), "kube_service_kubernetes_default_api", "kube_service_kubernetes_default_web"}
+	abandoned.Tags = []string{lb.ClusterTag(webOwner.ClusterUID), "kube_service_kubernetes_default_api", "kube_service_kubernetes_default_web"}
 	other := factsOf(web(publishing, requesting("203.0.113.99")), "10.0.0.11").Desired.Wanted
 	checkDecisions(t, map[string]decision{
 		"failed before it served":                   {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},

@@ -160,7 +160,7 @@ func TestTheConditionSaysWhatMayNotBeInForce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := *withListener(lb.Active, lb.Active).LoadBalancer
 			test.fail(&l)
-			if got := unready(l, owner); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			if got := unready(l, webOwner); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
 				t.Errorf("%q lacks %q", got, test.want)
 			}
 		})

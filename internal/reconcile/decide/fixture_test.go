@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	owner = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
+	noon     = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	webOwner = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
 )
 
 // web is a Service with one port that has load balancer lb-1.
@@ -46,7 +46,7 @@ func publishing(s *corev1.Service) {
 
 // factsOf returns the facts about a Service with these nodes and without a load balancer.
 func factsOf(service *corev1.Service, nodes ...string) Facts {
-	in := desired.Input{Service: service, Owner: owner, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
+	in := desired.Input{Service: service, Owner: webOwner, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
 	in.Config.Method, in.Networks.VIPSubnetID, in.Networks.MemberSubnetID, in.Networks.FloatingNetworkID = "ROUND_ROBIN", "subnet", "subnet", "public"
 	for _, address := range nodes {
 		in.Nodes = append(in.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: address},
@@ -56,13 +56,13 @@ func factsOf(service *corev1.Service, nodes ...string) Facts {
 	f.Record.Cloud.Known = true
 	f.Desired.Input = in
 	f.Desired.Wanted, f.Desired.Err = desired.Wanted(in)
-	return f.ForOwner(owner)
+	return f.ForOwner(webOwner)
 }
 
 // with adds the load balancer, with a floating IP.
 func (f Facts) with(l lb.LoadBalancer) Facts {
 	f.Record.Cloud = memory.Cloud{Known: true, Confirmed: true, Observed: lb.Observed{LoadBalancer: &l,
-		FloatingIPs: []lb.FloatingIP{{ID: "f", Address: "203.0.113.7", PortID: l.VIP.PortID, Description: owner.FloatingIPDescription()}}}}
+		FloatingIPs: []lb.FloatingIP{{ID: "f", Address: "203.0.113.7", PortID: l.VIP.PortID, Description: webOwner.FloatingIPDescription()}}}}
 	f.Desired.Input.Found = &l
 	if l.ProvisioningStatus == lb.Error {
 		f.Desired.Input.Found = nil
@@ -74,7 +74,7 @@ func (f Facts) with(l lb.LoadBalancer) Facts {
 // built returns a load balancer in the desired state.
 func (f Facts) built(id string, tags ...string) lb.LoadBalancer {
 	l := *diff.Clone(lb.Observed{LoadBalancer: f.Desired.Wanted.LoadBalancer}).LoadBalancer
-	l.ID, l.ProvisioningStatus, l.VIP, l.Tags = id, lb.Active, lb.VIP{PortID: "port-" + id, SubnetID: "subnet", Address: "10.0.0.5"}, append(owner.Tags(), tags...)
+	l.ID, l.ProvisioningStatus, l.VIP, l.Tags = id, lb.Active, lb.VIP{PortID: "port-" + id, SubnetID: "subnet", Address: "10.0.0.5"}, append(webOwner.Tags(), tags...)
 	for i := range l.Listeners {
 		l.Listeners[i].ID, l.Listeners[i].Pool.ID = "listener-"+id, "pool-"+id
 	}

@@ -22,7 +22,7 @@ func TestAddressMovesToACompleteReplacement(t *testing.T) {
 	old := plain.built("old")
 	with := func(provided bool, missingRules string, tags ...string) Facts {
 		f, predecessor := plain, old
-		predecessor.Tags = append(owner.Tags(), tags...)
+		predecessor.Tags = append(webOwner.Tags(), tags...)
 		f.Record.Cloud.Observed.Predecessor, f.MissingNodeRules = &predecessor, missingRules
 		if provided {
 			f.Provided = []Need{NeedPredecessor}

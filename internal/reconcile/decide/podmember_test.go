@@ -68,7 +68,7 @@ func TestAWantedMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
 		if c.wanted == nil {
 			c.wanted = c.pools
 		}
-		f := Facts{Provided: []Need{NeedStatusTree}}.ForOwner(owner)
+		f := Facts{Provided: []Need{NeedStatusTree}}.ForOwner(webOwner)
 		f.Record.Cloud.Observed.LoadBalancer = with(c.pools, c.tags)
 		if diff := cmp.Diff(c.want, f.TakingTraffic(lb.Wanted{LoadBalancer: with(c.wanted, nil)})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -29,7 +29,7 @@ func TestServiceIsReleasedWhenNothingIsLeftInTheCloud(t *testing.T) {
 		"predecessor":                {memory.Cloud{Known: true, Observed: lb.Observed{Predecessor: &own}}, false},
 		"duplicate":                  {memory.Cloud{Known: true, Observed: lb.Observed{Duplicates: []string{"lb-2"}}}, false},
 		"duplicate, PENDING":         {memory.Cloud{Known: true, Observed: lb.Observed{Unsettled: []string{"lb-2"}}}, false},
-		"floating IP of the Service": {memory.Cloud{Known: true, Observed: lb.Observed{FloatingIPs: []lb.FloatingIP{{ID: "f", Description: owner.FloatingIPDescription()}}}}, false},
+		"floating IP of the Service": {memory.Cloud{Known: true, Observed: lb.Observed{FloatingIPs: []lb.FloatingIP{{ID: "f", Description: webOwner.FloatingIPDescription()}}}}, false},
 		"floating IP of a person":    {memory.Cloud{Known: true, Observed: lb.Observed{FloatingIPs: []lb.FloatingIP{{ID: "f"}}}}, true},
 	} {
 		f.Record.Cloud = c.cloud
@@ -46,7 +46,7 @@ func TestNothingIsDeletedForAServiceThatWillBeCreatedAgain(t *testing.T) {
 		if d := Decide(f); len(d.Plan.Ops) == 0 || Released(f, d) {
 			t.Fatalf("%s: otherwise, ops %v", name, kinds(d.Plan.Ops))
 		}
-		returning := owner
+		returning := webOwner
 		returning.Returns = true
 		f = f.ForOwner(returning)
 		if d := Decide(f); len(d.Plan.Ops) > 0 || !Released(f, d) {

@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -37,7 +36,7 @@ func TestEveryWaitEnds(t *testing.T) {
 		l.ProvisioningStatus, l.UpdatedAt, l.Tags = s, "11:00", tags
 		return &l
 	}
-	ours := owner.Tags()
+	ours := webOwner.Tags()
 	type edit func(*Decision)
 	of := func(l *lb.LoadBalancer, edits ...edit) Decision {
 		d := Decision{Record: memory.Record{Cloud: memory.Cloud{Known: true, Confirmed: true, Written: noon, Observed: lb.Observed{LoadBalancer: l}}}}
@@ -135,7 +134,7 @@ func wakeUpOf(f Facts, d Decision, o Outcome) wakeUp {
 // swept reports whether a sweep requests a pass after somebody has repaired the load balancer. The list of the cluster's
 // load balancers has those with its tag; others are looked at if the memory asks for them.
 func swept(r memory.Record) bool {
-	store, key := memory.NewStore(), types.NamespacedName{Name: "web"}
+	store, key := memory.NewStore(), owner.ServiceKey("", "web")
 	store.Put(key, r)
 	l := r.Cloud.Observed.LoadBalancer
 	if l == nil {

@@ -10,7 +10,8 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // queue is a work queue in which namespaces take turns. An item waits for the passes in progress,
@@ -19,25 +20,25 @@ import (
 // Within a namespace, items of low priority, which are only due to a start or resync of the
 // controller, come after those that changed.
 type queue struct {
-	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	workqueue.TypedRateLimitingInterface[owner.Key]
 	turns *turns
 }
 
-var _ priorityqueue.PriorityQueue[reconcile.Request] = queue{}
+var _ priorityqueue.PriorityQueue[owner.Key] = queue{}
 
 // New returns a queue in which namespaces take turns. It is a value for NewQueue in
 // controller-runtime's Options.
-func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func New(name string, limiter workqueue.TypedRateLimiter[owner.Key]) workqueue.TypedRateLimitingInterface[owner.Key] {
 	t := newTurns()
-	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: t})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: waiting})
+	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[owner.Key]{Name: name, Queue: t})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[owner.Key]{Name: name, Queue: waiting})
 	return queue{turns: t, TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
-		workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name, DelayingQueue: delaying})}
+		workqueue.TypedRateLimitingQueueConfig[owner.Key]{Name: name, DelayingQueue: delaying})}
 }
 
 // AddWithOpts implements priorityqueue.PriorityQueue. controller-runtime sets a priority below zero
 // for items that did not change.
-func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
+func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...owner.Key) {
 	for _, item := range items {
 		q.turns.note(item, o.Priority != nil && *o.Priority < 0)
 		switch {
@@ -52,11 +53,11 @@ func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) 
 }
 
 // Add adds an item that changed.
-func (q queue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
+func (q queue) Add(item owner.Key) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
 // GetWithPriority implements priorityqueue.PriorityQueue. It always returns priority 0, so an item
 // that is added again after its pass counts as changed.
-func (q queue) GetWithPriority() (reconcile.Request, int, bool) {
+func (q queue) GetWithPriority() (owner.Key, int, bool) {
 	item, shutdown := q.Get()
 	return item, 0, shutdown
 }
@@ -69,17 +70,17 @@ type turns struct {
 	order []string
 	lines map[string]*line
 	// low is whether an item was added with low priority only, since it was last popped.
-	low    map[reconcile.Request]bool
+	low    map[owner.Key]bool
 	length int
 }
 
 // line has the items of a namespace by priority.
-type line struct{ normal, low []reconcile.Request }
+type line struct{ normal, low []owner.Key }
 
-func newTurns() *turns { return &turns{lines: map[string]*line{}, low: map[reconcile.Request]bool{}} }
+func newTurns() *turns { return &turns{lines: map[string]*line{}, low: map[owner.Key]bool{}} }
 
 // note notes the priority of an item that is about to be added. The highest one counts.
-func (t *turns) note(item reconcile.Request, low bool) {
+func (t *turns) note(item owner.Key, low bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, noted := t.low[item]
@@ -87,7 +88,7 @@ func (t *turns) note(item reconcile.Request, low bool) {
 }
 
 // Push adds an item at the end of its line.
-func (t *turns) Push(item reconcile.Request) {
+func (t *turns) Push(item owner.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lines[item.Namespace]
@@ -105,7 +106,7 @@ func (t *turns) Push(item reconcile.Request) {
 }
 
 // Touch raises the priority of an item that was added again while it waits.
-func (t *turns) Touch(item reconcile.Request) {
+func (t *turns) Touch(item owner.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lines[item.Namespace]
@@ -126,7 +127,7 @@ func (t *turns) Len() int {
 }
 
 // Pop returns the first item of the namespace whose turn it is.
-func (t *turns) Pop() reconcile.Request {
+func (t *turns) Pop() owner.Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	namespace := t.order[0]

@@ -12,17 +12,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
-func of(text string) reconcile.Request {
+func of(text string) owner.Key {
 	namespace, name, _ := strings.Cut(text, "/")
-	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+	return owner.ServiceKey(namespace, name)
 }
 
 func TestNamespacesTakeTurns(t *testing.T) {
@@ -61,8 +61,8 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	}
 }
 
-func noLimit() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Nanosecond, time.Nanosecond)
+func noLimit() workqueue.TypedRateLimiter[owner.Key] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[owner.Key](time.Nanosecond, time.Nanosecond)
 }
 
 // Whatever is added at any time: between two turns of a namespace each other one has at most one
@@ -71,7 +71,7 @@ func noLimit() workqueue.TypedRateLimiter[reconcile.Request] {
 func TestNamespaceWaitsForAtMostOneTurnOfEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		queue := newTurns()
-		waiting := map[reconcile.Request]bool{}
+		waiting := map[owner.Key]bool{}
 		since := map[string]map[string]int{} // namespace -> turns of each other one since it began to wait
 		for step := range rapid.IntRange(1, 200).Draw(t, "steps") {
 			if queue.Len() == 0 || rapid.IntRange(0, 2).Draw(t, "add") > 0 {
@@ -99,7 +99,7 @@ func TestNamespaceWaitsForAtMostOneTurnOfEachOther(t *testing.T) {
 				}
 			}
 			delete(since, item.Namespace)
-			if slices.ContainsFunc(slices.Collect(maps.Keys(waiting)), func(r reconcile.Request) bool { return r.Namespace == item.Namespace }) {
+			if slices.ContainsFunc(slices.Collect(maps.Keys(waiting)), func(k owner.Key) bool { return k.Namespace == item.Namespace }) {
 				since[item.Namespace] = map[string]int{}
 			}
 		}

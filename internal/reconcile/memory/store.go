@@ -13,18 +13,19 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // Store holds the records of all Services. It is safe for concurrent use. Records are passed
 // in and out as copies.
 type Store struct {
 	mu      sync.Mutex
-	records map[types.NamespacedName]Record
-	users   map[string][]types.NamespacedName // load balancer id -> the Services that use it
+	records map[owner.Key]Record
+	users   map[string][]owner.Key // load balancer id -> the Services that use it
 	// busy are the Services with a pass in progress: their records lack what the pass does.
-	busy map[types.NamespacedName]bool
+	busy map[owner.Key]bool
 	// stale are the Services for which the next pass reads the cloud.
-	stale map[types.NamespacedName]bool
+	stale map[owner.Key]bool
 	// health holds the operating statuses of pools, as last listed. The map is never changed.
 	health map[string]string
 }
@@ -32,17 +33,17 @@ type Store struct {
 // NewStore returns an empty Store.
 func NewStore() *Store {
 	return &Store{
-		records: map[types.NamespacedName]Record{}, users: map[string][]types.NamespacedName{}, busy: map[types.NamespacedName]bool{},
-		stale: map[types.NamespacedName]bool{},
+		records: map[owner.Key]Record{}, users: map[string][]owner.Key{}, busy: map[owner.Key]bool{},
+		stale: map[owner.Key]bool{},
 	}
 }
 
 // Take marks the Services as busy until done is called. If one of them is busy already, it
 // marks none and returns false.
-func (m *Store) Take(keys ...types.NamespacedName) (done func(), ok bool) {
+func (m *Store) Take(keys ...owner.Key) (done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if slices.ContainsFunc(keys, func(key types.NamespacedName) bool { return m.busy[key] }) {
+	if slices.ContainsFunc(keys, func(key owner.Key) bool { return m.busy[key] }) {
 		return nil, false
 	}
 	for _, key := range keys {
@@ -59,7 +60,7 @@ func (m *Store) Take(keys ...types.NamespacedName) (done func(), ok bool) {
 
 // Get returns the record of the Service. It is empty if there is none, or if the record is
 // that of an earlier Service with the same name.
-func (m *Store) Get(key types.NamespacedName, uid types.UID) Record {
+func (m *Store) Get(key owner.Key, uid types.UID) Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, found := m.records[key]
@@ -76,7 +77,7 @@ func (m *Store) Get(key types.NamespacedName, uid types.UID) Record {
 
 // MarkStale makes the next pass over the Service read the cloud, because another client wrote
 // to the Service: it may be the previous leader, whose calls arrived late.
-func (m *Store) MarkStale(key types.NamespacedName) {
+func (m *Store) MarkStale(key owner.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stale[key] = true
@@ -84,7 +85,7 @@ func (m *Store) MarkStale(key types.NamespacedName) {
 
 // Has reports whether there is a record of the Service, that is, whether this controller made
 // a pass over it.
-func (m *Store) Has(key types.NamespacedName, uid types.UID) bool {
+func (m *Store) Has(key owner.Key, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, found := m.records[key]
@@ -93,7 +94,7 @@ func (m *Store) Has(key types.NamespacedName, uid types.UID) bool {
 
 // Put stores the record. If Octavia is changing the load balancer, the other Services that use
 // it read it again.
-func (m *Store) Put(key types.NamespacedName, r Record) {
+func (m *Store) Put(key owner.Key, r Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(key)
@@ -123,7 +124,7 @@ func (m *Store) shareAddressed(id string, at time.Time) {
 
 // distrustOthers makes the other Services that use the load balancer read it after the writer
 // has changed it.
-func (m *Store) distrustOthers(writer types.NamespacedName, l lb.LoadBalancer) {
+func (m *Store) distrustOthers(writer owner.Key, l lb.LoadBalancer) {
 	for _, key := range m.users[l.ID] {
 		if r := m.records[key]; key != writer {
 			r.distrust()
@@ -149,7 +150,7 @@ func used(o lb.Observed) (ids []string) {
 }
 
 // HasPredecessor reports whether another load balancer replaces the Service's: then members of both kinds may be in use.
-func (m *Store) HasPredecessor(key types.NamespacedName, uid types.UID) bool {
+func (m *Store) HasPredecessor(key owner.Key, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, found := m.records[key]
@@ -158,7 +159,7 @@ func (m *Store) HasPredecessor(key types.NamespacedName, uid types.UID) bool {
 
 // LoadBalancerOf returns the id of the load balancer that was created for the Service, or "". One that the Service shares, or
 // asked to share and was refused, is not its own.
-func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
+func (m *Store) LoadBalancerOf(key owner.Key) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if o := m.records[key].Cloud.Observed; o.LoadBalancer != nil && !o.Sharer {
@@ -169,7 +170,7 @@ func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
 
 // LoadBalancersOf returns the ids of the load balancers that the Service uses: two while one
 // of them replaces the other.
-func (m *Store) LoadBalancersOf(key types.NamespacedName) []string {
+func (m *Store) LoadBalancersOf(key owner.Key) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return used(m.records[key].Cloud.Observed)
@@ -177,7 +178,7 @@ func (m *Store) LoadBalancersOf(key types.NamespacedName) []string {
 
 // MayAppear reports whether the answer to the create of a load balancer for the Service was
 // lost, so that it may still appear.
-func (m *Store) MayAppear(key types.NamespacedName) bool {
+func (m *Store) MayAppear(key owner.Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !m.records[key].Cloud.Unanswered.IsZero()
@@ -185,14 +186,14 @@ func (m *Store) MayAppear(key types.NamespacedName) bool {
 
 // CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next attempt
 // is not due yet.
-func (m *Store) CreateRejected(key types.NamespacedName, now time.Time) bool {
+func (m *Store) CreateRejected(key owner.Key, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.records[key].Recovery.RejectedCreates.Wait(now) > 0
 }
 
 // Users returns the Services that use the load balancer.
-func (m *Store) Users(id string) []types.NamespacedName {
+func (m *Store) Users(id string) []owner.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.users[id])
@@ -200,7 +201,7 @@ func (m *Store) Users(id string) []types.NamespacedName {
 
 // Forget removes the record. It returns the id of its load balancer, or "" if there is none or
 // another Service uses it.
-func (m *Store) Forget(key types.NamespacedName) string {
+func (m *Store) Forget(key owner.Key) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.stale, key)
@@ -212,9 +213,9 @@ func (m *Store) Forget(key types.NamespacedName) string {
 	return l.ID
 }
 
-func (m *Store) drop(key types.NamespacedName) {
+func (m *Store) drop(key owner.Key) {
 	for _, id := range used(m.records[key].Cloud.Observed) {
-		m.users[id] = slices.DeleteFunc(slices.Clone(m.users[id]), func(k types.NamespacedName) bool { return k == key })
+		m.users[id] = slices.DeleteFunc(slices.Clone(m.users[id]), func(k owner.Key) bool { return k == key })
 		if len(m.users[id]) == 0 {
 			delete(m.users, id)
 		}
@@ -223,7 +224,7 @@ func (m *Store) drop(key types.NamespacedName) {
 }
 
 // DualStack reports whether the Service has a load balancer of both IP families.
-func (m *Store) DualStack(key types.NamespacedName) bool {
+func (m *Store) DualStack(key owner.Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.records[key].Cloud.Observed.LoadBalancer
@@ -233,7 +234,7 @@ func (m *Store) DualStack(key types.NamespacedName) bool {
 // MemberAddresses returns the addresses of all members of all pools, sorted. Unsure is whether
 // there may be more: one of the served Services was not read yet, or Octavia is changing a load
 // balancer, which may still have members that were removed from memory.
-func (m *Store) MemberAddresses(served []types.NamespacedName) (addresses []netip.Addr, unsure bool) {
+func (m *Store) MemberAddresses(served []owner.Key) (addresses []netip.Addr, unsure bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, key := range served {
@@ -254,14 +255,14 @@ func (m *Store) MemberAddresses(served []types.NamespacedName) (addresses []neti
 }
 
 // Shares reports whether the Service uses a load balancer that was created for another owner.
-func (m *Store) Shares(key types.NamespacedName) bool {
+func (m *Store) Shares(key owner.Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.records[key].Cloud.Observed.Sharer
 }
 
 // PoolsOf returns the pools of the Service's listeners for which is holds. They must not be changed.
-func (m *Store) PoolsOf(key types.NamespacedName, is func(lb.Listener) bool) (pools []lb.Pool) {
+func (m *Store) PoolsOf(key owner.Key, is func(lb.Listener) bool) (pools []lb.Pool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	observed := m.records[key].Cloud.Observed

@@ -10,15 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 var (
-	web  = types.NamespacedName{Namespace: "default", Name: "web"}
+	web  = owner.ServiceKey("default", "web")
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
@@ -39,7 +39,7 @@ func remembering(r Record) *Store {
 }
 
 func TestAllThatUseALoadBalancerKnowWhenItsFloatingIPsWereChanged(t *testing.T) {
-	m, api, other := remembering(converged()), types.NamespacedName{Namespace: "default", Name: "api"}, types.NamespacedName{Namespace: "default", Name: "other"}
+	m, api, other := remembering(converged()), owner.ServiceKey("default", "api"), owner.ServiceKey("default", "other")
 	sharer, stranger := converged(), converged()
 	stranger.Cloud.Observed.LoadBalancer = &lb.LoadBalancer{ID: "lb-2"}
 	m.Put(api, sharer)
@@ -47,7 +47,7 @@ func TestAllThatUseALoadBalancerKnowWhenItsFloatingIPsWereChanged(t *testing.T) 
 	changed := m.Get(web, "uid-1")
 	changed.Cloud.Addressed = noon
 	m.Put(web, changed)
-	for key, want := range map[types.NamespacedName]time.Time{web: noon, api: noon, other: {}} {
+	for key, want := range map[owner.Key]time.Time{web: noon, api: noon, other: {}} {
 		if got := m.Get(key, "uid-1").Cloud.Addressed; got != want {
 			t.Errorf("%s: %v, want %v", key, got, want)
 		}
@@ -55,7 +55,7 @@ func TestAllThatUseALoadBalancerKnowWhenItsFloatingIPsWereChanged(t *testing.T) 
 }
 
 func TestStaleRecordIsReadOnce(t *testing.T) {
-	m, key := NewStore(), types.NamespacedName{Namespace: "shop", Name: "web"}
+	m, key := NewStore(), owner.ServiceKey("shop", "web")
 	m.Put(key, Record{ServiceUID: "uid-1", Cloud: Cloud{Known: true}})
 	m.MarkStale(key)
 	if m.Get(key, "uid-1").Cloud.Known {
@@ -147,7 +147,7 @@ func TestChangeOfASharedLoadBalancerMakesItsOtherServicesReadIt(t *testing.T) {
 	guest.ServiceUID, guest.OwnerUID, guest.Cloud.Observed.Sharer = "uid-2", "owner-2", true
 	guest.Cloud.Observed = diff.Clone(guest.Cloud.Observed)
 	guest.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
-	other := types.NamespacedName{Namespace: "default", Name: "other"}
+	other := owner.ServiceKey("default", "other")
 	m.Put(other, guest)
 	if own, shared := m.LoadBalancerOf(web), m.LoadBalancerOf(other); own != "lb-1" || shared != "" {
 		t.Errorf("the load balancers that were created for them are %q and %q", own, shared)
@@ -270,7 +270,7 @@ func TestUnlistedLoadBalancersAreThoseThatTheListCannotShow(t *testing.T) {
 				r.Cloud.Written = test.written
 			}
 			m := remembering(r)
-			m.Put(types.NamespacedName{Name: "sharer"}, r)
+			m.Put(owner.ServiceKey("", "sharer"), r)
 			ours := func(l lb.LoadBalancer) bool { return len(l.Tags) > 0 }
 			if d := cmp.Diff(test.want, m.UnlistedLoadBalancers(test.heads, ours, noon.Add(time.Minute))); d != "" {
 				t.Errorf("unlisted (-want +got):\n%s", d)
@@ -393,9 +393,9 @@ func TestWrittenLoadBalancersAreReadOnceTheOldestWriteFirst(t *testing.T) {
 		r := converged()
 		r.Cloud.Stale, r.Cloud.Written = true, noon.Add(-time.Duration((i*2)%3)*time.Minute)
 		r.Cloud.Observed.LoadBalancer.ID = name
-		m.Put(types.NamespacedName{Name: name}, r)
+		m.Put(owner.ServiceKey("", name), r)
 	}
-	want := []types.NamespacedName{{Name: "old"}, {Name: "middle"}}
+	want := []owner.Key{owner.ServiceKey("", "old"), owner.ServiceKey("", "middle")}
 	if diff := cmp.Diff(want, m.DueForReading(2, noon.Add(time.Minute))); diff != "" {
 		t.Errorf("due (-want +got):\n%s", diff)
 	}
@@ -425,21 +425,21 @@ func TestUnknownLoadBalancerIsReadOnce(t *testing.T) {
 func TestUnusedCertificates(t *testing.T) {
 	r := converged()
 	m := remembering(r)
-	owner := lb.Owner{ClusterUID: "c", ServiceUID: "owner-1"}
+	ours := lb.Owner{ClusterUID: "c", ServiceUID: "owner-1"}
 	hash := strings.Repeat("0", 64)
-	used := lb.Certificate{Name: owner.CertificateName(hash), Ref: "https://barbican.example.com/v1/secrets/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}
-	old := lb.Certificate{Name: owner.CertificateName(strings.Repeat("1", 64)), Ref: "https://barbican.example.com/v1/secrets/4f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}
+	used := lb.Certificate{Name: ours.CertificateName(hash), Ref: "https://barbican.example.com/v1/secrets/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}
+	old := lb.Certificate{Name: ours.CertificateName(strings.Repeat("1", 64)), Ref: "https://barbican.example.com/v1/secrets/4f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}
 	others := lb.Certificate{Name: lb.Owner{ClusterUID: "c", ServiceUID: "uid-2"}.CertificateName(hash), Ref: old.Ref}
 	foreign := lb.Certificate{Name: lb.Owner{ClusterUID: "d", ServiceUID: "uid-1"}.CertificateName(hash), Ref: old.Ref}
 	m.records[web].Cloud.Observed.LoadBalancer.Listeners = []lb.Listener{{TLS: &lb.TLS{Certificate: used.Ref}}}
 	for name, c := range map[string]struct {
 		all  []lb.Certificate
-		want []types.NamespacedName
+		want []owner.Key
 	}{
 		"the one that is used": {[]lb.Certificate{used}, nil},
 		"another Service's":    {[]lb.Certificate{used, others}, nil},
 		"another cluster's":    {[]lb.Certificate{foreign}, nil},
-		"an old one":           {[]lb.Certificate{used, old}, []types.NamespacedName{web}},
+		"an old one":           {[]lb.Certificate{used, old}, []owner.Key{web}},
 	} {
 		if d := cmp.Diff(c.want, m.UnusedCertificates(c.all, "c", noon), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)

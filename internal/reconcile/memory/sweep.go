@@ -8,23 +8,22 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // update calls change for each record, the one written longest ago first. It returns the
 // Services for which change returned true. It skips records that cannot be compared with a list
 // of the cloud that began at the given time: those written since, and those of busy Services.
-func (m *Store) update(began time.Time, change func(*Record) bool) []types.NamespacedName {
+func (m *Store) update(began time.Time, change func(*Record) bool) []owner.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	keys := slices.SortedFunc(maps.Keys(m.records), func(a, b types.NamespacedName) int {
+	keys := slices.SortedFunc(maps.Keys(m.records), func(a, b owner.Key) int {
 		return m.records[a].Cloud.Written.Compare(m.records[b].Cloud.Written)
 	})
-	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool {
+	return slices.DeleteFunc(keys, func(key owner.Key) bool {
 		r := m.records[key]
 		if r.Cloud.Written.After(began) || m.busy[key] {
 			return true
@@ -58,7 +57,7 @@ func (m *Store) UnlistedLoadBalancers(heads []octavia.Head, listed func(lb.LoadB
 // StaleLoadBalancers compares the records with the heads of load balancers that were read since the given time. It
 // returns the Services whose load balancer another client changed or deleted, or that failed; these are read again.
 // Listed reports whether the heads contain the load balancer if it exists.
-func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []types.NamespacedName {
+func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []owner.Key {
 	byID := make(map[string]octavia.Head, len(heads))
 	for _, h := range heads {
 		byID[h.ID] = h
@@ -101,7 +100,7 @@ func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBala
 // UnknownLoadBalancers returns the Services with a load balancer in the list that is not in
 // memory; these are read again. The previous leader created it with a call that outlived it, or
 // another client renamed it.
-func (m *Store) UnknownLoadBalancers(heads []octavia.Head, began time.Time) []types.NamespacedName {
+func (m *Store) UnknownLoadBalancers(heads []octavia.Head, began time.Time) []owner.Key {
 	byService := map[string][]string{}
 	for _, h := range heads {
 		if uid := lb.ServiceUIDOf(h.Tags); uid != "" {
@@ -136,7 +135,7 @@ const SecondOver = 2 * time.Second
 // DueForReading returns the Services whose load balancer another client may have changed
 // unnoticed, at most so many, those written longest ago first; these are read again. It waits
 // until the second of the last known change is over: later changes show in updated_at.
-func (m *Store) DueForReading(most int, began time.Time) []types.NamespacedName {
+func (m *Store) DueForReading(most int, began time.Time) []owner.Key {
 	return m.update(began.Add(-SecondOver), func(r *Record) bool {
 		l := r.Cloud.Observed.LoadBalancer
 		if most == 0 || !r.Cloud.Stale || !r.Cloud.Known || !r.Cloud.Confirmed || r.Drift.Detected || l == nil || l.ProvisioningStatus != lb.Active {
@@ -153,7 +152,7 @@ func (m *Store) DueForReading(most int, began time.Time) []types.NamespacedName 
 // began at the given time. It returns the Services whose floating IPs another client attached,
 // detached, deleted, tagged or described differently. The list replaces memory, so nothing is
 // read again.
-func (m *Store) StaleFloatingIPs(all []lb.FloatingIP, clusterUID string, began time.Time) []types.NamespacedName {
+func (m *Store) StaleFloatingIPs(all []lb.FloatingIP, clusterUID string, began time.Time) []owner.Key {
 	list := newFloatingIPs(all)
 	return m.update(began, func(r *Record) bool {
 		if !r.Cloud.Known {
@@ -172,7 +171,7 @@ func (m *Store) StaleFloatingIPs(all []lb.FloatingIP, clusterUID string, began t
 
 // UnusedCertificates returns the Services with stored certificates in the list that their load
 // balancers, as far as is known, do not use.
-func (m *Store) UnusedCertificates(all []lb.Certificate, clusterUID string, began time.Time) []types.NamespacedName {
+func (m *Store) UnusedCertificates(all []lb.Certificate, clusterUID string, began time.Time) []owner.Key {
 	stored := map[string][]lb.Certificate{}
 	for _, one := range all {
 		if mark, ok := one.Mark(); ok && mark.ClusterUID == clusterUID {

@@ -7,16 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // Settle stores what the watcher saw of a load balancer that is no longer PENDING. It returns
 // the Services that need a pass.
-func (m *Store) Settle(id string, head octavia.Head, now time.Time) []types.NamespacedName {
+func (m *Store) Settle(id string, head octavia.Head, now time.Time) []owner.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	users := slices.Clone(m.users[id])

@@ -6,7 +6,7 @@ package metrics
 import (
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // ObservedServices counts the Services that are only observed, by the reason of their condition Programmed. It is safe for
@@ -15,17 +15,17 @@ type ObservedServices struct {
 	metrics *Metrics
 
 	mu      sync.Mutex
-	reasons map[types.NamespacedName]string
+	reasons map[owner.Key]string
 }
 
 // NewObservedServices returns one that counts nothing yet.
 func NewObservedServices(metrics *Metrics) *ObservedServices {
 	metrics.Observed.Reset()
-	return &ObservedServices{metrics: metrics, reasons: map[types.NamespacedName]string{}}
+	return &ObservedServices{metrics: metrics, reasons: map[owner.Key]string{}}
 }
 
 // Note counts the Service by the reason; it stops counting it if that is "".
-func (o *ObservedServices) Note(key types.NamespacedName, reason string) {
+func (o *ObservedServices) Note(key owner.Key, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before := o.reasons[key]

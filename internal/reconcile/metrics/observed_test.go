@@ -8,7 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 func TestObservedServicesAreCountedByTheReasonOfTheirCondition(t *testing.T) {
@@ -17,7 +18,7 @@ func TestObservedServicesAreCountedByTheReasonOfTheirCondition(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ready, changes = "ReadyForAdoption", "ChangesOnAdoption"
-	o, key := NewObservedServices(metrics), types.NamespacedName{Namespace: "ns", Name: "web"}
+	o, key := NewObservedServices(metrics), owner.ServiceKey("ns", "web")
 	counted := func(reason string) float64 { return testutil.ToFloat64(metrics.Observed.WithLabelValues(reason)) }
 	for i, step := range []struct {
 		reason         string

@@ -6,10 +6,10 @@ package nodegroup
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 var (
-	web  = types.NamespacedName{Namespace: "default", Name: "web"}
+	web  = owner.ServiceKey("default", "web")
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )

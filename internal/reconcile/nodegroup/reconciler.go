@@ -16,13 +16,13 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
@@ -55,7 +55,7 @@ type Options struct {
 	// Interval is the time between two full reads of the cloud.
 	Interval time.Duration
 	// Enqueue requests a pass over a Service.
-	Enqueue func(types.NamespacedName)
+	Enqueue func(owner.Key)
 	// Now returns the time.
 	Now func() time.Time
 	// First has to be started before the first pass.
@@ -108,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 func (r *Reconciler) gather(ctx context.Context) (f facts, failure, err error) {
 	f = facts{
 		now: r.Now(), policy: r.Policy, perService: r.Config.SecurityGroupMode == config.ServiceSecurityGroups,
-		services: map[types.NamespacedName]service{}, subnets: r.subnets, needs: r.requirements.all(),
+		services: map[owner.Key]service{}, subnets: r.subnets, needs: r.requirements.all(),
 	}
 	var services corev1.ServiceList
 	if err := r.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
@@ -124,9 +124,9 @@ func (r *Reconciler) gather(ctx context.Context) (f facts, failure, err error) {
 		if !r.Policy.Serves(s) && !r.Policy.Leaves(s) {
 			continue
 		}
-		key := client.ObjectKeyFromObject(s)
+		key := owner.ServiceKey(s.Namespace, s.Name)
 		one := serviceOf(s, f.needs[key], nodes.Items, r.Policy, r.Config)
-		one.held, one.unsure = r.Memory.MemberAddresses([]types.NamespacedName{key})
+		one.held, one.unsure = r.Memory.MemberAddresses([]owner.Key{key})
 		f.services[key] = one
 	}
 	f.unread, failure = r.readSubnets(ctx, f)

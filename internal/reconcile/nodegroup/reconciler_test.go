@@ -24,6 +24,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
@@ -137,7 +138,7 @@ type stage struct {
 	neutron  *fakeNeutron
 	events   *events.FakeRecorder
 	clock    time.Time
-	enqueued []types.NamespacedName
+	enqueued []owner.Key
 }
 
 // newStage returns a stage with the nodes "a" and "b", and two Services.
@@ -153,7 +154,7 @@ func newStage(t *testing.T) *stage {
 	s.memory = memory.NewStore()
 	s.Reconciler = New(Options{
 		Reader: s.cluster, Cloud: s.neutron, Memory: s.memory, Recorder: s.events, Metrics: counted, Timing: timing.Default(),
-		Now: func() time.Time { return s.clock }, Interval: time.Minute, Enqueue: func(key types.NamespacedName) { s.enqueued = append(s.enqueued, key) },
+		Now: func() time.Time { return s.clock }, Interval: time.Minute, Enqueue: func(key owner.Key) { s.enqueued = append(s.enqueued, key) },
 		Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true},
 	}, NewRequirements(func() {}))
 	s.addNode("a")
@@ -193,7 +194,7 @@ func (s *stage) removeNode(name string) {
 }
 
 // addService adds a Service and its need.
-func (s *stage) addService(name string, nodePort int32) types.NamespacedName {
+func (s *stage) addService(name string, nodePort int32) owner.Key {
 	v := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: uidOf(name)}}
 	v.Spec.Type, v.Spec.Ports = corev1.ServiceTypeLoadBalancer, []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: 80, NodePort: nodePort}}
 	s.cluster.services = append(s.cluster.services, v)
@@ -201,8 +202,8 @@ func (s *stage) addService(name string, nodePort int32) types.NamespacedName {
 }
 
 // setNeed publishes the Service's need, and remembers a load balancer without members.
-func (s *stage) setNeed(name string) types.NamespacedName {
-	key := types.NamespacedName{Namespace: "default", Name: name}
+func (s *stage) setNeed(name string) owner.Key {
+	key := owner.ServiceKey("default", name)
 	for _, v := range s.cluster.services {
 		if v.Name == name {
 			s.requirements.Set(key, v.UID, securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: int(v.Spec.Ports[0].NodePort)}}, FromSubnets: true,
@@ -213,7 +214,7 @@ func (s *stage) setNeed(name string) types.NamespacedName {
 	return key
 }
 
-func (s *stage) remember(key types.NamespacedName, uid types.UID, members ...string) {
+func (s *stage) remember(key owner.Key, uid types.UID, members ...string) {
 	pool := &lb.Pool{}
 	for _, m := range members {
 		pool.Members = append(pool.Members, lb.Member{Address: m})
@@ -505,7 +506,7 @@ func TestServiceWaitsForItsRulesAndReportsWhyTheyAreMissing(t *testing.T) {
 	}
 	// A failure that takes nothing away from it is not its own.
 	s.neutron.fails["RemoveSecurityGroupRule"] = &openstack.Error{Op: "remove", Class: openstack.Transient}
-	s.requirements.Forget(types.NamespacedName{Namespace: "default", Name: "shop"})
+	s.requirements.Forget(owner.ServiceKey("default", "shop"))
 	s.cluster.services = s.cluster.services[:1]
 	if _, err := s.tryPass(); err == nil {
 		t.Error("the pass says nothing of it")
@@ -521,7 +522,7 @@ func TestRuleIsNotRemovedWhileItsReplacementCannotBeAdded(t *testing.T) {
 		t.Run(string(class), func(t *testing.T) {
 			s := newStage(t)
 			s.pass()
-			s.requirements.Forget(types.NamespacedName{Namespace: "default", Name: "shop"})
+			s.requirements.Forget(owner.ServiceKey("default", "shop"))
 			s.cluster.services = s.cluster.services[:1]
 			s.requirements.Set(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}},
 				Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, false)

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 )
 
@@ -18,7 +19,7 @@ import (
 // use.
 type Requirements struct {
 	mu sync.Mutex
-	of map[types.NamespacedName]need
+	of map[owner.Key]need
 	// changed requests a pass over the groups.
 	changed func()
 	// leaving is whether a group stays on a node only until pools drop the node, or until it is
@@ -47,12 +48,12 @@ type need struct {
 // NewRequirements returns empty Requirements, which call changed when they change. With nil
 // no security groups are managed: all needs are met, and nothing is stored.
 func NewRequirements(changed func()) *Requirements {
-	return &Requirements{of: map[types.NamespacedName]need{}, changed: changed}
+	return &Requirements{of: map[owner.Key]need{}, changed: changed}
 }
 
 // Set notes what a Service needs. It does nothing if that has not changed. While Octavia carries out an update, traffic also
 // flows to the members that it replaces: what they needed stays allowed.
-func (n *Requirements) Set(key types.NamespacedName, uid types.UID, what securitygroup.Need, updating bool) {
+func (n *Requirements) Set(key owner.Key, uid types.UID, what securitygroup.Need, updating bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, there := n.of[key]
@@ -68,7 +69,7 @@ func (n *Requirements) Set(key types.NamespacedName, uid types.UID, what securit
 }
 
 // Forget removes a Service that has nothing in the cloud.
-func (n *Requirements) Forget(key types.NamespacedName) {
+func (n *Requirements) Forget(key owner.Key) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, there := n.of[key]; there {
@@ -80,7 +81,7 @@ func (n *Requirements) Forget(key types.NamespacedName) {
 // Release notes that a Service has nothing in the cloud but, perhaps, its own security group.
 // It reports whether that is deleted as well, or why it cannot be deleted. A change of the
 // result enqueues the Service.
-func (n *Requirements) Release(key types.NamespacedName, uid types.UID) (gone bool, why string) {
+func (n *Requirements) Release(key owner.Key, uid types.UID) (gone bool, why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.changed == nil {
@@ -137,7 +138,7 @@ func (n *Requirements) waitForPools(leaving bool) {
 
 // Unmet says why the Service's need is not met yet, or "", and whether an attempt failed. A
 // change of the result enqueues the Service.
-func (n *Requirements) Unmet(key types.NamespacedName, uid types.UID) (why string, failed bool) {
+func (n *Requirements) Unmet(key owner.Key, uid types.UID) (why string, failed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	it, there := n.of[key]
@@ -153,7 +154,7 @@ func (n *Requirements) Unmet(key types.NamespacedName, uid types.UID) (why strin
 }
 
 // all returns the needs of all Services.
-func (n *Requirements) all() map[types.NamespacedName]need {
+func (n *Requirements) all() map[owner.Key]need {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return maps.Clone(n.of)
@@ -161,7 +162,7 @@ func (n *Requirements) all() map[types.NamespacedName]need {
 
 // judge notes whether the need is met, or why not, unless the Service needs something else by
 // now. It reports whether that is news for the Service.
-func (n *Requirements) judge(key types.NamespacedName, was need, met bool, failed string, sure bool) (news bool) {
+func (n *Requirements) judge(key owner.Key, was need, met bool, failed string, sure bool) (news bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	is, there := n.of[key]

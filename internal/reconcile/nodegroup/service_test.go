@@ -17,6 +17,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -117,7 +118,7 @@ func (s *stage) on(purpose string) string {
 
 // newRefusedStage returns a stage that has just changed to one group for each Service. Service shop does not tell which nodes
 // it selects, and it is not known which members its load balancer has.
-func newRefusedStage(t *testing.T) (s *stage, shop types.NamespacedName) {
+func newRefusedStage(t *testing.T) (s *stage, shop owner.Key) {
 	t.Helper()
 	s = newStage(t)
 	s.pass()
@@ -447,11 +448,11 @@ func TestAServiceThatIsRefusedAndHasNothingDoesNotKeepTheGroupOfTheCluster(t *te
 func TestTheGroupOfDefaultKubernetesIsThatOfItsUIDInTheCloud(t *testing.T) {
 	policy := claim.Policy{ClusterUID: "c"}
 	api := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kubernetes", UID: "uid-2"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.1"}}
-	owner := policy.Owner(api)
-	if s := serviceOf(api, need{uid: types.UID(owner.ServiceUID)}, nil, policy, config.LoadBalancer{}); s.Need == nil {
+	of := policy.Owner(api)
+	if s := serviceOf(api, need{uid: types.UID(of.ServiceUID)}, nil, policy, config.LoadBalancer{}); s.Need == nil {
 		t.Error("its need is unknown")
 	}
-	if uid := lb.SecurityGroupOfService("", owner.SecurityGroupName(), ""); uid != owner.ServiceUID {
-		t.Errorf("group %s is that of %q", owner.SecurityGroupName(), uid)
+	if uid := lb.SecurityGroupOfService("", of.SecurityGroupName(), ""); uid != of.ServiceUID {
+		t.Errorf("group %s is that of %q", of.SecurityGroupName(), uid)
 	}
 }

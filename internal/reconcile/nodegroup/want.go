@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
@@ -28,9 +29,9 @@ type facts struct {
 	policy claim.Policy
 	// perService is whether each Service has a security group of its own.
 	perService bool
-	services   map[types.NamespacedName]service
+	services   map[owner.Key]service
 	// needs are published by passes over Services, which may be deleted by now.
-	needs map[types.NamespacedName]need
+	needs map[owner.Key]need
 	nodes []corev1.Node
 	// subnets are those that were read, by id; unread is why others were not.
 	subnets map[string]securitygroup.Subnet
@@ -96,7 +97,7 @@ func want(f facts) securitygroup.Wanted {
 }
 
 // wantOfNodes returns the desired group of the cluster.
-func wantOfNodes(f facts, keys []types.NamespacedName) securitygroup.WantedGroup {
+func wantOfNodes(f facts, keys []owner.Key) securitygroup.WantedGroup {
 	group := identity(f.policy)
 	w := securitygroup.WantedGroup{For: securitygroup.OfNodes, Name: group.Name(), Description: group.Description()}
 	claims, unsure := make([]securitygroup.Claim, 0, len(keys)), []service{}
@@ -258,4 +259,4 @@ func identity(p claim.Policy) lb.NodesGroup {
 	return lb.NodesGroup{ClusterName: p.ClusterName, ClusterUID: p.ClusterUID, Class: p.LoadBalancerClass}
 }
 
-func compareKeys(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }
+func compareKeys(a, b owner.Key) int { return strings.Compare(a.String(), b.String()) }

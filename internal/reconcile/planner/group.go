@@ -14,10 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
@@ -69,7 +69,7 @@ func (p *Planner) knownLoadBalancer(s *corev1.Service) string {
 		id = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
 	}
 	if id == "" && p.Remembered != nil {
-		id = p.Remembered.LoadBalancerOf(client.ObjectKeyFromObject(s))
+		id = p.Remembered.LoadBalancerOf(owner.ServiceKey(s.Namespace, s.Name))
 	}
 	return id
 }
@@ -153,7 +153,7 @@ func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, obser
 // cloud has just rejected, unless all are; preferably one that may have started; the oldest.
 func (p *Planner) creatorOf(group []corev1.Service) corev1.Service {
 	rejected := func(s corev1.Service) bool {
-		return p.Remembered != nil && p.Remembered.CreateRejected(client.ObjectKeyFromObject(&s), time.Now())
+		return p.Remembered != nil && p.Remembered.CreateRejected(owner.ServiceKey(s.Namespace, s.Name), time.Now())
 	}
 	for _, out := range []func(corev1.Service) bool{Refused, rejected} {
 		if others := slices.DeleteFunc(slices.Clone(group), out); len(others) > 0 {
@@ -161,7 +161,7 @@ func (p *Planner) creatorOf(group []corev1.Service) corev1.Service {
 		}
 	}
 	started := slices.IndexFunc(group, func(s corev1.Service) bool {
-		return p.Claimed(&s) || p.Remembered != nil && p.Remembered.MayAppear(client.ObjectKeyFromObject(&s))
+		return p.Claimed(&s) || p.Remembered != nil && p.Remembered.MayAppear(owner.ServiceKey(s.Namespace, s.Name))
 	})
 	return group[max(started, 0)]
 }

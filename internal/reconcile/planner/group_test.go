@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
@@ -175,20 +176,20 @@ func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) 
 // unanswered is the memory of a controller whose creates for these Services had no answer.
 type unanswered []string
 
-func (unanswered) LoadBalancerOf(types.NamespacedName) string { return "" }
-func (unanswered) Users(string) []types.NamespacedName        { return nil }
-func (u unanswered) MayAppear(key types.NamespacedName) bool  { return slices.Contains(u, key.Name) }
+func (unanswered) LoadBalancerOf(owner.Key) string { return "" }
+func (unanswered) Users(string) []owner.Key        { return nil }
+func (u unanswered) MayAppear(key owner.Key) bool  { return slices.Contains(u, key.Name) }
 
-func (unanswered) CreateRejected(types.NamespacedName, time.Time) bool { return false }
+func (unanswered) CreateRejected(owner.Key, time.Time) bool { return false }
 
 // rejected is the memory of a controller to which the cloud has rejected the creates for these Services.
 type rejected struct{ unanswered }
 
-func (r rejected) CreateRejected(key types.NamespacedName, _ time.Time) bool {
+func (r rejected) CreateRejected(key owner.Key, _ time.Time) bool {
 	return slices.Contains(r.unanswered, key.Name)
 }
 
-func (rejected) MayAppear(types.NamespacedName) bool { return false }
+func (rejected) MayAppear(owner.Key) bool { return false }
 
 func TestAServiceThatWasRefusedALoadBalancerLooksForAnotherWhenItDoesNotRequestThatOneAnyMore(t *testing.T) {
 	const refusing, other = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"

@@ -8,12 +8,12 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
@@ -29,7 +29,7 @@ func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func())
 	if p.Survey == nil || !firstPass(f) || f.Service.Annotations[annotation.LoadBalancerID] == "" || p.GroupOf(f.Service) != "" {
 		return func() {}
 	}
-	return p.Survey.Admit(client.ObjectKeyFromObject(f.Service), func() bool {
+	return p.Survey.Admit(owner.ServiceKey(f.Service.Namespace, f.Service.Name), func() bool {
 		in, err := p.followInput(ctx, f.Service, lb.Observed{})
 		return err != nil || decide.Digest(in) != noteOn(f.Service).Digest
 	})
@@ -51,7 +51,7 @@ func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Fac
 	if p.Survey == nil {
 		return f, false, nil
 	}
-	lists := p.Survey.Take(client.ObjectKeyFromObject(f.Service))
+	lists := p.Survey.Take(owner.ServiceKey(f.Service.Namespace, f.Service.Name))
 	if lists == nil {
 		return f, false, nil
 	}
@@ -109,10 +109,10 @@ func (p *Planner) withMembers(ctx context.Context, reading survey.Reading, l oct
 }
 
 // plain reports whether the lists are enough to know what the Service has, except members.
-func (p *Planner) plain(o lb.Observed, owner lb.Owner) bool {
+func (p *Planner) plain(o lb.Observed, of lb.Owner) bool {
 	l := o.LoadBalancer
 	return l != nil && l.ProvisioningStatus == lb.Active && !o.Sharer && o.Predecessor == nil && len(o.Duplicates)+len(o.Unsettled) == 0 &&
-		!diff.Shared(*l, owner) && (p.Remembered == nil || len(p.Remembered.Users(l.ID)) == 0)
+		!diff.Shared(*l, of) && (p.Remembered == nil || len(p.Remembered.Users(l.ID)) == 0)
 }
 
 // wantedMembers returns what the Service wants, with the right members. The rest may differ from what

@@ -7,21 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // usedBy is the memory of a controller in which the Services use all load balancers.
-type usedBy []types.NamespacedName
+type usedBy []owner.Key
 
-func (usedBy) LoadBalancerOf(types.NamespacedName) string          { return "" }
-func (usedBy) MayAppear(types.NamespacedName) bool                 { return false }
-func (usedBy) CreateRejected(types.NamespacedName, time.Time) bool { return false }
-func (u usedBy) Users(string) []types.NamespacedName               { return u }
+func (usedBy) LoadBalancerOf(owner.Key) string          { return "" }
+func (usedBy) MayAppear(owner.Key) bool                 { return false }
+func (usedBy) CreateRejected(owner.Key, time.Time) bool { return false }
+func (u usedBy) Users(string) []owner.Key               { return u }
 
 func TestOnlyThePlainCaseIsTakenFromTheLists(t *testing.T) {
-	owner := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
+	ours := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
 	another := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "other", ServiceUID: "uid-2"}
 	for name, c := range map[string]struct {
 		edit func(*lb.Observed)
@@ -36,7 +35,7 @@ func TestOnlyThePlainCaseIsTakenFromTheLists(t *testing.T) {
 		"two":                         {func(o *lb.Observed) { o.Duplicates = []string{"lb-2"} }, nil, false},
 		"two, one of them PENDING":    {func(o *lb.Observed) { o.Unsettled = []string{"lb-2"} }, nil, false},
 		"a replacement":               {func(o *lb.Observed) { o.Predecessor = &lb.LoadBalancer{ID: "lb-2"} }, nil, false},
-		"another Service has written": {func(*lb.Observed) {}, usedBy{{Namespace: "default", Name: "other"}}, false},
+		"another Service has written": {func(*lb.Observed) {}, usedBy{owner.ServiceKey("default", "other")}, false},
 		"a port of another Service": {func(o *lb.Observed) {
 			o.LoadBalancer.Listeners = []lb.Listener{{Tags: another.Tags()}}
 		}, nil, false},
@@ -45,10 +44,10 @@ func TestOnlyThePlainCaseIsTakenFromTheLists(t *testing.T) {
 		}, nil, false},
 	} {
 		o := lb.Observed{LoadBalancer: &lb.LoadBalancer{
-			ID: "lb-1", Name: owner.LoadBalancerName(), Tags: owner.Tags(), ProvisioningStatus: lb.Active,
+			ID: "lb-1", Name: ours.LoadBalancerName(), Tags: ours.Tags(), ProvisioningStatus: lb.Active,
 		}}
 		c.edit(&o)
-		if got := (&Planner{Remembered: c.used}).plain(o, owner); got != c.want {
+		if got := (&Planner{Remembered: c.used}).plain(o, ours); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

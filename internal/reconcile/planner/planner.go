@@ -17,13 +17,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
@@ -69,14 +69,14 @@ type Planner struct {
 // Remembered is what a controller remembers of Services that the cache may not show yet.
 type Remembered interface {
 	// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "".
-	LoadBalancerOf(types.NamespacedName) string
+	LoadBalancerOf(owner.Key) string
 	// MayAppear reports whether a create without an answer may still produce a load balancer.
-	MayAppear(types.NamespacedName) bool
+	MayAppear(owner.Key) bool
 	// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next
 	// attempt is not due at the time.
-	CreateRejected(types.NamespacedName, time.Time) bool
+	CreateRejected(owner.Key, time.Time) bool
 	// Users returns the Services that use the load balancer.
-	Users(id string) []types.NamespacedName
+	Users(id string) []owner.Key
 }
 
 // Gates knows the readiness gates of Pods.
@@ -112,8 +112,8 @@ func (p *Planner) PodTargets(service *corev1.Service) bool {
 
 // Facts returns what is known about a Service before anything is read.
 func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
-	owner := p.Owner(service)
-	record.OwnerUID = owner.ServiceUID
+	of := p.Owner(service)
+	record.OwnerUID = of.ServiceUID
 	f := decide.Facts{
 		Now: now, Timing: t, Config: p.Settings(service), Capabilities: p.Capabilities,
 		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
@@ -121,7 +121,7 @@ func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.
 	if p.Login != nil && namesCertificate(service, f.Config) {
 		f.Login = p.Login()
 	}
-	return f.ForOwner(owner)
+	return f.ForOwner(of)
 }
 
 // Provider provides what a decision needs.

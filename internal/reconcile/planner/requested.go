@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -69,10 +69,10 @@ func (p *Planner) abandoned(ctx context.Context, found []lb.FloatingIP) ([]strin
 }
 
 // WaitingFor returns the Services that request the floating IP with the address and id.
-func (p *Planner) WaitingFor(ctx context.Context, address, id string) (waiting []types.NamespacedName, err error) {
+func (p *Planner) WaitingFor(ctx context.Context, address, id string) (waiting []owner.Key, err error) {
 	err = p.eachRequest(ctx, func(s *corev1.Service, requested string) {
 		if requested == address || requested == id {
-			waiting = append(waiting, client.ObjectKeyFromObject(s))
+			waiting = append(waiting, owner.ServiceKey(s.Namespace, s.Name))
 		}
 	})
 	return waiting, err

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota lets Services wait in line for quota, and wakes them after a deletion. It may
-// import openstack and timing.
+// Package quota lets Services wait in line for quota, and wakes them after a deletion.
 package quota
 
 import (
@@ -13,9 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
@@ -28,16 +26,16 @@ const Freed = 8
 // are safe for concurrent use.
 type Waiters struct {
 	mu    sync.Mutex
-	order []types.NamespacedName
-	woken map[types.NamespacedName]bool
+	order []owner.Key
+	woken map[owner.Key]bool
 }
 
 // NewWaiters returns empty Waiters.
-func NewWaiters() *Waiters { return &Waiters{woken: map[types.NamespacedName]bool{}} }
+func NewWaiters() *Waiters { return &Waiters{woken: map[owner.Key]bool{}} }
 
 // Wait notes that the Service was rejected, and reports whether it had been woken. If so, it goes
 // to the end of the line.
-func (w *Waiters) Wait(key types.NamespacedName) (woken bool) {
+func (w *Waiters) Wait(key owner.Key) (woken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	woken = w.woken[key]
@@ -50,25 +48,25 @@ func (w *Waiters) Wait(key types.NamespacedName) (woken bool) {
 }
 
 // Leave notes that the Service no longer waits, and reports whether it did.
-func (w *Waiters) Leave(key types.NamespacedName) bool {
+func (w *Waiters) Leave(key owner.Key) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.woken, key)
 	return w.remove(key)
 }
 
-func (w *Waiters) remove(key types.NamespacedName) bool {
+func (w *Waiters) remove(key owner.Key) bool {
 	before := len(w.order)
-	w.order = slices.DeleteFunc(w.order, func(k types.NamespacedName) bool { return k == key })
+	w.order = slices.DeleteFunc(w.order, func(k owner.Key) bool { return k == key })
 	return len(w.order) < before
 }
 
 // Wake returns up to n Services to try again, those that have waited longest first. It leaves out
 // those that were woken and have not tried yet.
-func (w *Waiters) Wake(n int) []types.NamespacedName {
+func (w *Waiters) Wake(n int) []owner.Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var keys []types.NamespacedName
+	var keys []owner.Key
 	for _, key := range w.order {
 		if len(keys) < n && !w.woken[key] {
 			w.woken[key] = true

@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/quota"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-func keysOf(names ...string) []types.NamespacedName {
-	var keys []types.NamespacedName
+func keysOf(names ...string) []owner.Key {
+	var keys []owner.Key
 	for _, name := range names {
-		keys = append(keys, types.NamespacedName{Namespace: "default", Name: name})
+		keys = append(keys, owner.ServiceKey("default", name))
 	}
 	return keys
 }

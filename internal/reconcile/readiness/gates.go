@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
@@ -38,7 +39,7 @@ type Options struct {
 	// PodTargets reports whether the members of the Service's load balancer are Pods.
 	PodTargets func(*corev1.Service) bool
 	// Enqueue requests a pass over a Service.
-	Enqueue func(types.NamespacedName)
+	Enqueue func(owner.Key)
 	Timing  timing.Delays
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
@@ -184,14 +185,15 @@ func (g *Gates) Reconcile(ctx context.Context, request reconcile.Request) (recon
 // settle sets a gate that this controller can decide about without the cloud, and else requests a pass over its
 // Service. It reports whether the gate still waits.
 func (g *Gates) settle(ctx context.Context, pod *corev1.Pod, service string, left time.Duration) (waits bool, _ error) {
-	t, err := g.target(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: service})
+	key := owner.ServiceKey(pod.Namespace, service)
+	t, err := g.target(ctx, key)
 	if err != nil {
 		return true, err
 	}
 	o := judge(t, left)
 	if o.reason == "" {
 		if addresses, _ := Gated(pod, service); len(addresses) > 0 && t.serves {
-			g.Enqueue(types.NamespacedName{Namespace: pod.Namespace, Name: service})
+			g.Enqueue(key)
 		}
 		return true, nil
 	}
@@ -208,10 +210,10 @@ func (g *Gates) settle(ctx context.Context, pod *corev1.Pod, service string, lef
 
 // target reads the Service that a gate names. If the cache does not have it, the API server is asked: a Pod may
 // be seen before the Service that was created before it.
-func (g *Gates) target(ctx context.Context, key types.NamespacedName) (target, error) {
+func (g *Gates) target(ctx context.Context, key owner.Key) (target, error) {
 	t := target{name: key.Name}
 	var service corev1.Service
-	err := g.Client.Get(ctx, key, &service)
+	err := g.Client.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, &service)
 	switch {
 	case err == nil:
 		t.service = &service

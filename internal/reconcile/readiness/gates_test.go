@@ -32,6 +32,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
@@ -84,7 +85,7 @@ type stage struct {
 	*kubernetes.Clientset
 	namespace string
 	gates     *readiness.Gates
-	enqueued  chan types.NamespacedName
+	enqueued  chan owner.Key
 	// later is how far the clock is ahead.
 	later atomic.Int64
 }
@@ -92,7 +93,7 @@ type stage struct {
 // newStage returns a stage whose namespace has opted in, if it should.
 func newStage(t *testing.T, optedIn bool) *stage {
 	t.Helper()
-	s := &stage{T: t, Clientset: kubetest.Client(t), namespace: kubetest.Namespace(t), enqueued: make(chan types.NamespacedName, 100)}
+	s := &stage{T: t, Clientset: kubetest.Client(t), namespace: kubetest.Namespace(t), enqueued: make(chan owner.Key, 100)}
 	if optedIn {
 		s.optIn()
 	}
@@ -106,7 +107,7 @@ func newStage(t *testing.T, optedIn bool) *stage {
 	s.gates, err = readiness.SetUp(m, readiness.Options{
 		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: m.GetEventRecorder("kube-octavia"), Policy: claim.Policy{DefaultClass: true},
 		PodTargets: func(s *corev1.Service) bool { return s.Annotations["members"] == "pods" },
-		Enqueue:    func(key types.NamespacedName) { s.enqueued <- key },
+		Enqueue:    func(key owner.Key) { s.enqueued <- key },
 		Timing:     timing.Default(), Now: func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) },
 	})
 	if err != nil {

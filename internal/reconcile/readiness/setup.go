@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
@@ -60,13 +61,14 @@ func SetUp(m manager.Manager, o Options) (*Gates, error) {
 
 // Sources returns what a controller of Services has to wait for: before the Pods are known, a pass would remove the
 // members for which they wait. There is nothing to wait for without Gates (nil).
-func (g *Gates) Sources(informers cache.Cache) []source.Source {
+func (g *Gates) Sources(informers cache.Cache) []source.TypedSource[owner.Key] {
 	if g == nil {
 		return nil
 	}
-	return []source.Source{
-		source.Kind(informers, client.Object(&corev1.Pod{}), handler.Funcs{}),
-		source.Kind(informers, client.Object(&corev1.Namespace{}), handler.Funcs{}),
+	nothing := handler.TypedFuncs[client.Object, owner.Key]{}
+	return []source.TypedSource[owner.Key]{
+		source.TypedKind(informers, client.Object(&corev1.Pod{}), nothing),
+		source.TypedKind(informers, client.Object(&corev1.Namespace{}), nothing),
 	}
 }
 
@@ -102,10 +104,9 @@ func (g *Gates) podEvents() handler.Funcs {
 		}
 		is, _ := after.(*corev1.Pod)
 		for _, name := range changed(was, is) {
-			key := types.NamespacedName{Namespace: was.Namespace, Name: name}
 			var service corev1.Service
-			if g.Client.Get(ctx, key, &service) == nil && g.Serves(&service) {
-				g.Enqueue(key)
+			if g.Client.Get(ctx, types.NamespacedName{Namespace: was.Namespace, Name: name}, &service) == nil && g.Serves(&service) {
+				g.Enqueue(owner.ServiceKey(service.Namespace, service.Name))
 			}
 		}
 	}

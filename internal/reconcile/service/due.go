@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // due holds the time of the next pass over each Service. So a change of one Service does not
@@ -16,17 +16,17 @@ import (
 // and its zero value is empty.
 type due struct {
 	mu    sync.Mutex
-	times map[types.NamespacedName]time.Time
+	times map[owner.Key]time.Time
 	// waiting are the Services that wait for a pass under a queue key.
-	waiting map[types.NamespacedName][]types.NamespacedName
+	waiting map[owner.Key][]owner.Key
 }
 
 // at requests a pass at the time, unless an earlier one is due; the zero time means at once.
-func (d *due) at(key types.NamespacedName, when time.Time) {
+func (d *due) at(key owner.Key, when time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.times == nil {
-		d.times = map[types.NamespacedName]time.Time{}
+		d.times = map[owner.Key]time.Time{}
 	}
 	if before, there := d.times[key]; !there || when.Before(before) {
 		d.times[key] = when
@@ -35,7 +35,7 @@ func (d *due) at(key types.NamespacedName, when time.Time) {
 
 // take reports, once, whether the Service is due. If it is not, take returns the time that is
 // left, or 0 if no pass was requested.
-func (d *due) take(key types.NamespacedName, now time.Time) (is bool, left time.Duration) {
+func (d *due) take(key owner.Key, now time.Time) (is bool, left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	when, there := d.times[key]
@@ -47,11 +47,11 @@ func (d *due) take(key types.NamespacedName, now time.Time) (is bool, left time.
 }
 
 // noteWaiting notes that the Service waits for a pass under the queue key.
-func (d *due) noteWaiting(queueKey, key types.NamespacedName) {
+func (d *due) noteWaiting(queueKey, key owner.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waiting == nil {
-		d.waiting = map[types.NamespacedName][]types.NamespacedName{}
+		d.waiting = map[owner.Key][]owner.Key{}
 	}
 	if !slices.Contains(d.waiting[queueKey], key) {
 		d.waiting[queueKey] = append(d.waiting[queueKey], key)
@@ -59,17 +59,17 @@ func (d *due) noteWaiting(queueKey, key types.NamespacedName) {
 }
 
 // movedAway returns, once, the Services that waited under the queue key and are not among its members any more.
-func (d *due) movedAway(queueKey types.NamespacedName, members []types.NamespacedName) []types.NamespacedName {
+func (d *due) movedAway(queueKey owner.Key, members []owner.Key) []owner.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	moved := slices.DeleteFunc(d.waiting[queueKey], func(key types.NamespacedName) bool { return slices.Contains(members, key) })
+	moved := slices.DeleteFunc(d.waiting[queueKey], func(key owner.Key) bool { return slices.Contains(members, key) })
 	delete(d.waiting, queueKey)
 	return moved
 }
 
 // forget removes the time of a later pass over a Service that was deleted. A request for a pass at once stays: it may be for a new
 // Service of this name, which was created while the pass over the deleted one ended. Nothing else would ever request that pass.
-func (d *due) forget(key types.NamespacedName) {
+func (d *due) forget(key owner.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.times[key].IsZero() {

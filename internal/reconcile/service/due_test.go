@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 func TestAServiceIsDueOncePerRequestedTime(t *testing.T) {
 	var d due
-	web := types.NamespacedName{Namespace: "default", Name: "web"}
+	web := owner.ServiceKey("default", "web")
 	expect := func(at time.Duration, want bool, left time.Duration) {
 		t.Helper()
 		if is, wait := d.take(web, noon.Add(at)); is != want || wait != left {
@@ -39,20 +39,20 @@ func TestAServiceIsDueOncePerRequestedTime(t *testing.T) {
 
 func TestAServiceThatWaitsUnderAQueueKeyIsNotLostWhenItGetsAnother(t *testing.T) {
 	var d due
-	name := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "default", Name: name} }
-	owner, guest, other := name("owner"), name("guest"), name("other")
-	expect := func(want []types.NamespacedName, members ...types.NamespacedName) {
+	name := func(name string) owner.Key { return owner.ServiceKey("default", name) }
+	first, guest, other := name("owner"), name("guest"), name("other")
+	expect := func(want []owner.Key, members ...owner.Key) {
 		t.Helper()
-		if have := d.movedAway(owner, members); !slices.Equal(have, want) {
+		if have := d.movedAway(first, members); !slices.Equal(have, want) {
 			t.Errorf("with %v, the others that wait are %v, want %v", members, have, want)
 		}
 	}
-	expect(nil, owner)
-	d.noteWaiting(owner, guest)
+	expect(nil, first)
+	d.noteWaiting(first, guest)
 	d.noteWaiting(other, other)
-	expect(nil, owner, guest)
-	d.noteWaiting(owner, owner)
-	d.noteWaiting(owner, guest)
-	expect([]types.NamespacedName{guest}, owner)
-	expect(nil, owner)
+	expect(nil, first, guest)
+	d.noteWaiting(first, first)
+	d.noteWaiting(first, guest)
+	expect([]owner.Key{guest}, first)
+	expect(nil, first)
 }

@@ -17,7 +17,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/fairqueue"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -46,24 +46,23 @@ const (
 
 // SetUp adds the controller to the manager. A pass follows each change of a Service, of its
 // nodes or of its endpoints, and each event on wake.
-func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[types.NamespacedName]) error {
-	woken := handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
-		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[types.NamespacedName],
-			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[owner.Key]) error {
+	woken := handler.TypedFuncs[owner.Key, owner.Key]{
+		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[owner.Key], queue workqueue.TypedRateLimitingInterface[owner.Key]) {
 			queue.Add(r.askFor(ctx, e.Object))
 		},
 	}
 	if err := r.addIndexes(context.Background(), m); err != nil {
 		return err
 	}
-	options := crcontroller.Options{
+	options := crcontroller.TypedOptions[owner.Key]{
 		Reconciler: r, MaxConcurrentReconciles: concurrency, NewQueue: fairqueue.New,
-		RateLimiter:      workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.Timing.FirstBackoff, r.Timing.LastBackoff),
+		RateLimiter:      workqueue.NewTypedItemExponentialFailureRateLimiter[owner.Key](r.Timing.FirstBackoff, r.Timing.LastBackoff),
 		LogConstructor:   logOf(m.GetLogger()),
 		CacheSyncTimeout: timing.CacheLimit,
 	}
 	options.DefaultFromConfig(m.GetControllerOptions())
-	c, err := crcontroller.NewUnmanaged("service", options)
+	c, err := crcontroller.NewTypedUnmanaged("service", options)
 	if err != nil {
 		return fmt.Errorf("create the Service controller: %w", err)
 	}
@@ -71,10 +70,10 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 	// the caches of all sources are synced.
 	informers := m.GetCache()
 	for _, watched := range append(slices.Concat(r.First, r.Readiness.Sources(informers)),
-		source.Kind[client.Object](informers, &corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
-		source.Kind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
-		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
-		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), r.sliceEvents(), notSeenYet),
+		source.TypedKind[client.Object](informers, &corev1.Service{}, handler.TypedEnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
+		source.TypedKind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
+		source.TypedKind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
+		source.TypedKind(informers, client.Object(&discoveryv1.EndpointSlice{}), r.sliceEvents(), notSeenYet),
 		source.TypedChannel(wake, woken),
 	) {
 		if err := c.Watch(watched); err != nil {
@@ -106,38 +105,38 @@ func notedID(s *corev1.Service) string {
 }
 
 // asked is ask for the Service of an event.
-func (r *Reconciler) asked(ctx context.Context, o client.Object) []reconcile.Request {
-	return []reconcile.Request{r.askFor(ctx, client.ObjectKeyFromObject(o))}
+func (r *Reconciler) asked(ctx context.Context, o client.Object) []owner.Key {
+	return []owner.Key{r.askFor(ctx, owner.ServiceKey(o.GetNamespace(), o.GetName()))}
 }
 
 // askFor is ask by name. A Service that is gone is its own queue key, so that it is forgotten.
-func (r *Reconciler) askFor(ctx context.Context, key types.NamespacedName) reconcile.Request {
+func (r *Reconciler) askFor(ctx context.Context, key owner.Key) owner.Key {
 	var now corev1.Service
-	if r.Reader.Get(ctx, key, &now) == nil {
+	if r.Reader.Get(ctx, nameOf(key), &now) == nil {
 		return r.ask(ctx, &now)
 	}
 	r.due.at(key, time.Time{})
-	return reconcile.Request{NamespacedName: key}
+	return key
 }
 
 // ask marks the Service as due and returns its queue key.
-func (r *Reconciler) ask(ctx context.Context, service *corev1.Service) reconcile.Request {
+func (r *Reconciler) ask(ctx context.Context, service *corev1.Service) owner.Key {
 	r.due.at(keyOf(service), time.Time{})
 	all, err := r.sharing(ctx, service)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
-		all = []types.NamespacedName{keyOf(service)}
+		all = []owner.Key{keyOf(service)}
 	}
 	// It may get another key before that pass, such as a Service that is created again while the one of its name, which shared a
 	// load balancer, is still remembered.
 	r.due.noteWaiting(all[0], keyOf(service))
-	return reconcile.Request{NamespacedName: all[0]}
+	return all[0]
 }
 
 // sharing returns the Services that share a load balancer with this one or will share one,
 // according to the cache and the memory. The list includes this one; the oldest comes first.
-func (r *Reconciler) sharing(ctx context.Context, service *corev1.Service) ([]types.NamespacedName, error) {
-	found := map[types.NamespacedName]metav1.Time{}
+func (r *Reconciler) sharing(ctx context.Context, service *corev1.Service) ([]owner.Key, error) {
+	found := map[owner.Key]metav1.Time{}
 	for next := []corev1.Service{*service}; len(next) > 0; next = next[1:] {
 		s := &next[0]
 		if _, known := found[keyOf(s)]; known {
@@ -150,7 +149,7 @@ func (r *Reconciler) sharing(ctx context.Context, service *corev1.Service) ([]ty
 		}
 		next = append(next, others...)
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b types.NamespacedName) int {
+	return slices.SortedFunc(maps.Keys(found), func(a, b owner.Key) int {
 		was, is := found[a], found[b]
 		return cmp.Or(was.Compare(is.Time), strings.Compare(a.String(), b.String()))
 	}), nil
@@ -178,7 +177,7 @@ func (r *Reconciler) sharingWith(ctx context.Context, s *corev1.Service) ([]core
 		}
 		for _, key := range r.Memory.Users(id) {
 			var one corev1.Service
-			if err := r.Reader.Get(ctx, key, &one); err == nil {
+			if err := r.Reader.Get(ctx, nameOf(key), &one); err == nil {
 				all = append(all, one)
 			} else if !apierrors.IsNotFound(err) {
 				return nil, err
@@ -189,8 +188,8 @@ func (r *Reconciler) sharingWith(ctx context.Context, s *corev1.Service) ([]core
 }
 
 // Reconcile makes a pass over each due Service of the queue key, one after the other.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
-	members, err := r.members(ctx, request)
+func (r *Reconciler) Reconcile(ctx context.Context, queueKey owner.Key) (result reconcile.Result, err error) {
+	members, err := r.members(ctx, queueKey)
 	if err != nil {
 		return result, err
 	}
@@ -202,19 +201,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	defer done()
 	// A Service may have got another key while it waits, such as a copy whose annotation with the id of the
 	// original's load balancer was removed. It gets a pass at once, under its new key.
-	for _, key := range r.due.movedAway(request.NamespacedName, members) {
+	for _, key := range r.due.movedAway(queueKey, members) {
 		r.Enqueue(key)
 	}
 	alone := len(members) == 1
 	for _, key := range members {
 		is, left := r.due.take(key, r.Now())
 		if is || alone {
-			if left, err = r.passOver(r.forService(ctx, request, key), key, alone); err != nil {
+			if left, err = r.passOver(r.forService(ctx, queueKey, key), key, alone); err != nil {
 				return reconcile.Result{}, err
 			}
 		}
 		if left > 0 && !alone {
-			r.due.noteWaiting(request.NamespacedName, key)
+			r.due.noteWaiting(queueKey, key)
 		}
 		if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
 			result.RequeueAfter = left
@@ -226,7 +225,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // passOver makes a pass over one Service of a queue key and returns the time to the next one, or 0.
 // The queue delays a Service that failed alone. One that shares its key has a backoff of its own,
 // so that it does not delay the others.
-func (r *Reconciler) passOver(ctx context.Context, key types.NamespacedName, alone bool) (time.Duration, error) {
+func (r *Reconciler) passOver(ctx context.Context, key owner.Key, alone bool) (time.Duration, error) {
 	result, err := r.pass(ctx, key)
 	switch {
 	case err == nil:
@@ -246,15 +245,15 @@ func (r *Reconciler) passOver(ctx context.Context, key types.NamespacedName, alo
 
 // members returns the Services of the queue key. If they have another key by now, it enqueues
 // that one and returns none.
-func (r *Reconciler) members(ctx context.Context, request reconcile.Request) ([]types.NamespacedName, error) {
+func (r *Reconciler) members(ctx context.Context, queueKey owner.Key) ([]owner.Key, error) {
 	var service corev1.Service
-	if err := r.Reader.Get(ctx, request.NamespacedName, &service); apierrors.IsNotFound(err) {
-		return []types.NamespacedName{request.NamespacedName}, nil
+	if err := r.Reader.Get(ctx, nameOf(queueKey), &service); apierrors.IsNotFound(err) {
+		return []owner.Key{queueKey}, nil
 	} else if err != nil {
 		return nil, err
 	}
 	all, err := r.sharing(ctx, &service)
-	if err == nil && all[0] != request.NamespacedName {
+	if err == nil && all[0] != queueKey {
 		r.Enqueue(all[0])
 		return nil, nil
 	}
@@ -262,20 +261,20 @@ func (r *Reconciler) members(ctx context.Context, request reconcile.Request) ([]
 }
 
 // forService makes log lines name the Service where the queue key is another one.
-func (r *Reconciler) forService(ctx context.Context, request reconcile.Request, key types.NamespacedName) context.Context {
-	if key == request.NamespacedName {
+func (r *Reconciler) forService(ctx context.Context, queueKey, key owner.Key) context.Context {
+	if key == queueKey {
 		return ctx
 	}
-	return ctrl.LoggerInto(ctx, logOf(r.Logger)(&reconcile.Request{NamespacedName: key}))
+	return ctrl.LoggerInto(ctx, logOf(r.Logger)(&key))
 }
 
-// logOf returns loggers that name the Service of the request.
-func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
+// logOf returns loggers that name the Service of the key.
+func logOf(log logr.Logger) func(*owner.Key) logr.Logger {
 	log = log.WithValues("controller", "service")
-	return func(request *reconcile.Request) logr.Logger {
-		if request == nil {
+	return func(key *owner.Key) logr.Logger {
+		if key == nil {
 			return log
 		}
-		return log.WithValues("Service", klog.KRef(request.Namespace, request.Name))
+		return log.WithValues(key.Kind, klog.KRef(key.Namespace, key.Name))
 	}
 }

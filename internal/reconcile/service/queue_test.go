@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
@@ -41,7 +42,7 @@ func (c *cached) Get(_ context.Context, key client.ObjectKey, o client.Object, _
 		return errors.New("broken")
 	}
 	for _, s := range c.services {
-		if into, ok := o.(*corev1.Service); ok && keyOf(s) == key {
+		if into, ok := o.(*corev1.Service); ok && nameOf(keyOf(s)) == key {
 			s.DeepCopyInto(into)
 			return nil
 		}
@@ -95,7 +96,7 @@ func TestServicesThatShareALoadBalancerHaveOneQueueKey(t *testing.T) {
 	policy.Reader = &cached{services: all, group: policy.GroupOf}
 	r := &Reconciler{Options: Options{Planner: policy, Memory: memory.NewStore()}}
 	remember := func(name string, record memory.Record) {
-		r.Memory.Put(types.NamespacedName{Namespace: "default", Name: name}, record)
+		r.Memory.Put(owner.ServiceKey("default", name), record)
 	}
 	remember("alone", uses("lb-1"))
 	remember("lost-its-note", uses("lb-2"))
@@ -135,9 +136,9 @@ func TestAServiceThatFailsDelaysNoOtherOfItsLoadBalancer(t *testing.T) {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-age)),
 			Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
-	owner, second, broken := service("owner", 3*time.Hour), service("second", 2*time.Hour), service("broken", time.Hour)
+	first, second, broken := service("owner", 3*time.Hour), service("second", 2*time.Hour), service("broken", time.Hour)
 	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
-	policy.Reader = &cached{services: []*corev1.Service{owner, second, broken}, group: policy.GroupOf, broken: "broken"}
+	policy.Reader = &cached{services: []*corev1.Service{first, second, broken}, group: policy.GroupOf, broken: "broken"}
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -146,20 +147,20 @@ func TestAServiceThatFailsDelaysNoOtherOfItsLoadBalancer(t *testing.T) {
 	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock }})
 	next := func(want time.Duration) {
 		t.Helper()
-		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(owner)})
+		result, err := r.Reconcile(t.Context(), keyOf(first))
 		if err != nil || result.RequeueAfter != want {
 			t.Errorf("the next pass is after %v (error %v), want %v", result.RequeueAfter, err, want)
 		}
 	}
 	r.due.at(keyOf(second), noon.Add(time.Minute))
 	r.due.at(keyOf(broken), time.Time{})
-	first := r.Timing.FirstBackoff
-	next(first)
-	next(first) // it is not tried again before
-	clock = noon.Add(first)
-	next(2 * first)
+	wait := r.Timing.FirstBackoff
+	next(wait)
+	next(wait) // it is not tried again before
+	clock = noon.Add(wait)
+	next(2 * wait)
 	for range 20 { // its backoff grows to the longest
-		result, _ := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(owner)})
+		result, _ := r.Reconcile(t.Context(), keyOf(first))
 		if clock.Add(result.RequeueAfter).After(noon.Add(time.Minute)) {
 			t.Fatalf("the other Service has to wait until %v", clock.Add(result.RequeueAfter))
 		}
@@ -187,10 +188,10 @@ func TestAServiceThatFailsIsTriedAgainUnderItsNewQueueKey(t *testing.T) {
 	clock := noon
 	var enqueued []string
 	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock },
-		Enqueue: func(key types.NamespacedName) { enqueued = append(enqueued, key.Name) }})
+		Enqueue: func(key owner.Key) { enqueued = append(enqueued, key.Name) }})
 	r.due.at(keyOf(copied), time.Time{})
 	for range 2 {
-		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(original)})
+		result, err := r.Reconcile(t.Context(), keyOf(original))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,26 +211,41 @@ func TestAServiceThatIsCreatedAgainIsNotLostUnderTheQueueKeyOfTheDeletedOne(t *t
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-age)),
 			Annotations: map[string]string{annotation.LoadBalancerID: balancer}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
-	owner, again := service("owner", "lb-1", time.Hour), service("again", "", time.Second)
+	first, again := service("owner", "lb-1", time.Hour), service("again", "", time.Second)
 	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
-	policy.Reader = &cached{services: []*corev1.Service{owner, service("third", "lb-1", time.Minute), again}, group: policy.GroupOf}
+	policy.Reader = &cached{services: []*corev1.Service{first, service("third", "lb-1", time.Minute), again}, group: policy.GroupOf}
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var enqueued []string
 	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon },
-		Enqueue: func(key types.NamespacedName) { enqueued = append(enqueued, key.Name) }})
+		Enqueue: func(key owner.Key) { enqueued = append(enqueued, key.Name) }})
 	deleted := memory.Record{Cloud: memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}}}
 	r.Memory.Put(keyOf(again), deleted)
-	request := r.ask(t.Context(), again)
+	key := r.ask(t.Context(), again)
 	r.Memory.Forget(keyOf(again)) // at the end of the pass over the deleted one
 	for range 2 {
-		if _, err := r.Reconcile(t.Context(), request); err != nil {
+		if _, err := r.Reconcile(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if d := cmp.Diff([]string{"again"}, enqueued); d != "" {
 		t.Errorf("the queue gets (-want +got):\n%s", d)
+	}
+}
+
+func TestLogLinesNameTheServiceOfAQueueKey(t *testing.T) {
+	var lines []string
+	log := logOf(funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{}))
+	key := owner.ServiceKey("default", "web")
+	log(&key).Info("pass")
+	log(nil).Info("start")
+	want := []string{
+		`{"logger":"","level":0,"msg":"pass","controller":"service","Service":{"name":"web","namespace":"default"}}`,
+		`{"logger":"","level":0,"msg":"start","controller":"service"}`,
+	}
+	if d := cmp.Diff(want, lines); d != "" {
+		t.Errorf("lines (-want +got):\n%s", d)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
@@ -56,11 +57,11 @@ type Options struct {
 	Requirements *nodegroup.Requirements
 	Readiness    *readiness.Gates // nil if readiness gates are not set
 	// First has to be started before the first pass.
-	First []source.Source
+	First []source.TypedSource[owner.Key]
 	// Others names other controllers that serve Services now, "" for none; nil means none.
 	Others func() string
 	// Enqueue requests a pass over a Service.
-	Enqueue func(types.NamespacedName)
+	Enqueue func(owner.Key)
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
@@ -77,7 +78,7 @@ type Reconciler struct {
 	// refusedNodes are the nodes and addresses of which an event says that Octavia refuses them as members.
 	refusedNodes sync.Map
 	due          due
-	backoff      workqueue.TypedRateLimiter[types.NamespacedName]
+	backoff      workqueue.TypedRateLimiter[owner.Key]
 }
 
 // New returns a Reconciler.
@@ -95,7 +96,7 @@ func New(o Options) *Reconciler {
 	o.Client = patching{o.Client, o.Timing.KubernetesLimit, conflicts.Track}
 	return &Reconciler{
 		Options: o, conflicts: conflicts, waiters: quota.NewWaiters(), observers: metrics.NewObservedServices(o.Metrics),
-		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.Timing.FirstBackoff, o.Timing.LastBackoff),
+		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[owner.Key](o.Timing.FirstBackoff, o.Timing.LastBackoff),
 	}
 }
 
@@ -112,7 +113,7 @@ func (r *Reconciler) Settled(id string, head octavia.Head) {
 
 // pass makes one pass over the Service. It carries out at most one Octavia operation and never
 // waits: while Octavia works, the watcher polls the load balancer and enqueues the Service.
-func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+func (r *Reconciler) pass(ctx context.Context, key owner.Key) (reconcile.Result, error) {
 	id := openstack.NewRequestID()
 	ctx = ctrl.LoggerInto(openstack.WithRequestID(ctx, id), ctrl.LoggerFrom(ctx).WithValues("requestID", id))
 	f, err := r.begin(ctx, key)
@@ -137,9 +138,9 @@ func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconc
 
 // begin reads the Service and its record from memory. It returns no Service if there is
 // nothing to do.
-func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decide.Facts, error) {
+func (r *Reconciler) begin(ctx context.Context, key owner.Key) (decide.Facts, error) {
 	service := &corev1.Service{}
-	if err := r.Reader.Get(ctx, key, service); err != nil {
+	if err := r.Reader.Get(ctx, nameOf(key), service); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(key)
 		}
@@ -253,7 +254,7 @@ func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 	}
 }
 
-func (r *Reconciler) forget(key types.NamespacedName) {
+func (r *Reconciler) forget(key owner.Key) {
 	r.Requirements.Forget(key)
 	r.waiters.Leave(key)
 	r.conflicts.Forget(key)
@@ -265,4 +266,11 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	}
 }
 
-func keyOf(service *corev1.Service) types.NamespacedName { return client.ObjectKeyFromObject(service) }
+func keyOf(service *corev1.Service) owner.Key {
+	return owner.ServiceKey(service.Namespace, service.Name)
+}
+
+// nameOf returns the name by which the API server and the caches know the owner.
+func nameOf(key owner.Key) types.NamespacedName {
+	return types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+}

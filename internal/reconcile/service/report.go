@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
@@ -121,7 +120,7 @@ func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.D
 	}
 	err := r.publish(ctx, f.Service, r.passOf(ctx, f, d, o))
 	if f.Preview {
-		r.observers.Note(client.ObjectKeyFromObject(f.Service), status.ProgrammedReason(f.Service))
+		r.observers.Note(keyOf(f.Service), status.ProgrammedReason(f.Service))
 	}
 	return errors.Join(err, r.Readiness.Report(ctx, f.Service, d.Taking))
 }

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
@@ -45,12 +44,12 @@ func (r *Reconciler) serviceMatters() predicate.Funcs {
 				return true
 			}
 			fields := conflict.ChangedFields(before, after)
-			others := len(fields) > 0 && !r.conflicts.Made(after) && r.Memory.Has(client.ObjectKeyFromObject(after), after.UID)
+			others := len(fields) > 0 && !r.conflicts.Made(after) && r.Memory.Has(keyOf(after), after.UID)
 			if others && r.Serves(before) && r.Serves(after) {
 				if !r.OnlyObserves(before, lb.Observed{}) {
 					r.conflicts.Wrote(after, conflict.Write{Kind: conflict.OnService, Texts: fields})
 				}
-				r.Memory.MarkStale(client.ObjectKeyFromObject(after))
+				r.Memory.MarkStale(keyOf(after))
 			}
 			if !sameRequest(before, after) {
 				r.conflicts.Changed(after)
@@ -59,7 +58,7 @@ func (r *Reconciler) serviceMatters() predicate.Funcs {
 			return others || selects || !sameService(before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			r.conflicts.Forget(client.ObjectKeyFromObject(e.Object))
+			r.conflicts.Forget(owner.ServiceKey(e.Object.GetNamespace(), e.Object.GetName()))
 			return true
 		},
 	}
@@ -85,9 +84,9 @@ func ofUsers(annotations map[string]string) map[string]string {
 }
 
 // nodeEvents requests passes over the Services whose members change with a node.
-func (r *Reconciler) nodeEvents() handler.Funcs {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	return handler.Funcs{
+func (r *Reconciler) nodeEvents() handler.TypedFuncs[client.Object, owner.Key] {
+	type queue = workqueue.TypedRateLimitingInterface[owner.Key]
+	return handler.TypedFuncs[client.Object, owner.Key]{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.enqueueMembers(ctx, q, nil, e.Object) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueMembers(ctx, q, e.Object, nil) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
@@ -98,7 +97,7 @@ func (r *Reconciler) nodeEvents() handler.Funcs {
 
 // enqueueMembers enqueues the Services whose members change with a node. Before is nil for a new
 // node, after for a deleted one.
-func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterface[reconcile.Request], before, after client.Object) {
+func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterface[owner.Key], before, after client.Object) {
 	was, _ := before.(*corev1.Node)
 	is, _ := after.(*corev1.Node)
 	same := was != nil && is != nil && member.SameNode(was, is)
@@ -113,7 +112,7 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 	for i := range services.Items {
 		service := &services.Items[i]
-		if !r.Serves(service) || !planner.Refused(*service) && r.PodTargets(service) && !r.Memory.HasPredecessor(client.ObjectKeyFromObject(service), service.UID) {
+		if !r.Serves(service) || !planner.Refused(*service) && r.PodTargets(service) && !r.Memory.HasPredecessor(keyOf(service), service.UID) {
 			continue // the EndpointSlices show where Pods are
 		}
 		// A Service with an invalid selector keeps its members.
@@ -129,9 +128,9 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 
 // sliceEvents requests a pass over the slice's Service if its members depend on its endpoints, and otherwise only if the slice
 // got its first endpoint that takes traffic, or lost the last one: condition Serving depends on that.
-func (r *Reconciler) sliceEvents() handler.Funcs {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	return handler.Funcs{
+func (r *Reconciler) sliceEvents() handler.TypedFuncs[client.Object, owner.Key] {
+	type queue = workqueue.TypedRateLimitingInterface[owner.Key]
+	return handler.TypedFuncs[client.Object, owner.Key]{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.enqueueServiceOf(ctx, q, nil, e.Object) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueServiceOf(ctx, q, e.Object, nil) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
@@ -141,23 +140,23 @@ func (r *Reconciler) sliceEvents() handler.Funcs {
 }
 
 // enqueueServiceOf requests a pass over the Service of a slice that has changed. Either state may be nil.
-func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInterface[reconcile.Request], before, after client.Object) {
+func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInterface[owner.Key], before, after client.Object) {
 	was, _ := before.(*discoveryv1.EndpointSlice)
 	is, _ := after.(*discoveryv1.EndpointSlice)
 	served := endpointsServe(was) != endpointsServe(is) || was != nil && is != nil && !equality.Semantic.DeepEqual(was.Ports, is.Ports)
-	names := map[types.NamespacedName]bool{}
+	keys := map[owner.Key]bool{}
 	for _, slice := range []*discoveryv1.EndpointSlice{was, is} {
 		if slice != nil {
-			names[types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}] = true
+			keys[owner.ServiceKey(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName])] = true
 		}
 	}
-	for key := range names {
+	for key := range keys {
 		var service corev1.Service
-		if key.Name == "" || r.Reader.Get(ctx, key, &service) != nil || !r.Serves(&service) {
+		if key.Name == "" || r.Reader.Get(ctx, nameOf(key), &service) != nil || !r.Serves(&service) {
 			// The first pass over a Service that does not exist yet reads its slices.
 			continue
 		}
-		if r.followsEndpoints(&service) || (served || len(names) > 1) && !r.awaitsCreate(key) {
+		if r.followsEndpoints(&service) || (served || len(keys) > 1) && !r.awaitsCreate(key) {
 			q.Add(r.ask(ctx, &service))
 		}
 	}
@@ -165,7 +164,7 @@ func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInte
 
 // awaitsCreate reports whether the cloud rejected the create of the Service's load balancer, and the next attempt is not due
 // yet. Condition Serving does not depend on endpoints then, and each attempt that they start may leave a VIP port behind.
-func (r *Reconciler) awaitsCreate(key types.NamespacedName) bool {
+func (r *Reconciler) awaitsCreate(key owner.Key) bool {
 	return r.Memory.CreateRejected(key, r.Now()) && len(r.Memory.LoadBalancersOf(key)) == 0
 }
 
@@ -181,9 +180,9 @@ func (r *Reconciler) followsEndpoints(service *corev1.Service) bool {
 
 // sharingEvents requests passes over the other Services that share a load balancer, or will
 // share one, when a change of one Service affects them. Own writes count too.
-func (r *Reconciler) sharingEvents() handler.Funcs {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	return handler.Funcs{
+func (r *Reconciler) sharingEvents() handler.TypedFuncs[client.Object, owner.Key] {
+	type queue = workqueue.TypedRateLimitingInterface[owner.Key]
+	return handler.TypedFuncs[client.Object, owner.Key]{
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, ok := e.ObjectOld.(*corev1.Service)
 			after, also := e.ObjectNew.(*corev1.Service)
@@ -232,10 +231,10 @@ func (r *Reconciler) sharingStateOf(s *corev1.Service) sharingState {
 }
 
 // others returns the other Services that share a load balancer with this one.
-func (r *Reconciler) others(ctx context.Context, s *corev1.Service) []types.NamespacedName {
+func (r *Reconciler) others(ctx context.Context, s *corev1.Service) []owner.Key {
 	all, err := r.sharing(ctx, s)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
 	}
-	return slices.DeleteFunc(all, func(key types.NamespacedName) bool { return key == keyOf(s) })
+	return slices.DeleteFunc(all, func(key owner.Key) bool { return key == keyOf(s) })
 }

@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
@@ -29,11 +29,11 @@ import (
 
 // asked is a queue that notes what is added.
 type asked struct {
-	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	workqueue.TypedRateLimitingInterface[owner.Key]
 	names []string
 }
 
-func (q *asked) Add(request reconcile.Request) { q.names = append(q.names, request.Name) }
+func (q *asked) Add(key owner.Key) { q.names = append(q.names, key.Name) }
 
 func TestAnEventOfANodeRequestsOnePassOfEachServiceWhoseMembersChange(t *testing.T) {
 	node := func(edits ...func(*corev1.Node)) *corev1.Node {

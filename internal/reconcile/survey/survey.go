@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // Options configure a Survey.
@@ -23,7 +23,7 @@ type Options struct {
 	LoadBalancers func(context.Context) ([]octavia.Listed, error)
 	FloatingIPs   func(context.Context) ([]lb.FloatingIP, error)
 	// Enqueue requests a pass over a Service.
-	Enqueue func(types.NamespacedName)
+	Enqueue func(owner.Key)
 	Logger  logr.Logger
 }
 
@@ -47,9 +47,9 @@ type Survey struct {
 	snapshot  *Snapshot
 	alone     int
 	dropped   bool // whether the next Drop frees the snapshot anyway
-	waiting   map[types.NamespacedName]waiter
+	waiting   map[owner.Key]waiter
 	// taken are the Services that have used the snapshot, while there is one.
-	taken map[types.NamespacedName]bool
+	taken map[owner.Key]bool
 }
 
 // waiter is a Service that waits: whether it has changed, and whether a pass over it was requested.
@@ -58,7 +58,7 @@ type waiter struct{ changed, woken bool }
 // New returns a Survey that begins when Start is called.
 func New(o Options) *Survey {
 	o.Logger = o.Logger.WithName("survey")
-	return &Survey{Options: o, waiting: map[types.NamespacedName]waiter{}, taken: map[types.NamespacedName]bool{}}
+	return &Survey{Options: o, waiting: map[owner.Key]waiter{}, taken: map[owner.Key]bool{}}
 }
 
 // Start reads the lists and requests passes over the Services that wait. If a list fails, all
@@ -94,11 +94,11 @@ func (s *Survey) read(ctx context.Context) (*Snapshot, error) {
 }
 
 // end ends the survey and returns the Services that waited, the changed ones first.
-func (s *Survey) end(snapshot *Snapshot) []types.NamespacedName {
+func (s *Survey) end(snapshot *Snapshot) []owner.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.snapshot = true, snapshot
-	var changed, others []types.NamespacedName
+	var changed, others []owner.Key
 	for key, w := range s.waiting {
 		if w.changed {
 			changed = append(changed, key)
@@ -112,7 +112,7 @@ func (s *Survey) end(snapshot *Snapshot) []types.NamespacedName {
 // Admit reports whether the first pass over a Service may read it now. If so, done must be called
 // after it was read. If not, done is nil, and another pass is requested later. Changed reports whether
 // the Service wants something else than its load balancer had when it was last confirmed.
-func (s *Survey) Admit(key types.NamespacedName, changed func() bool) (done func()) {
+func (s *Survey) Admit(key owner.Key, changed func() bool) (done func()) {
 	if s.hasEnded() {
 		return func() { s.leave(key) }
 	}
@@ -146,7 +146,7 @@ func (s *Survey) losePatience() {
 func (s *Survey) wakeAnother() {
 	s.mu.Lock()
 	s.alone--
-	var next *types.NamespacedName
+	var next *owner.Key
 	for key, w := range s.waiting {
 		if !s.ended && w.changed && !w.woken {
 			s.waiting[key] = waiter{changed: true, woken: true}
@@ -167,7 +167,7 @@ func (s *Survey) hasEnded() bool {
 }
 
 // leave notes that a Service that may have waited was read.
-func (s *Survey) leave(key types.NamespacedName) {
+func (s *Survey) leave(key owner.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.waiting, key)
@@ -175,7 +175,7 @@ func (s *Survey) leave(key types.NamespacedName) {
 
 // Take returns what the lists show, once for each Service, or nil if that is not known, or not any
 // more: whatever is read for the Service later has to be newer.
-func (s *Survey) Take(key types.NamespacedName) *Snapshot {
+func (s *Survey) Take(key owner.Key) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.snapshot == nil || s.taken[key] {

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 )
 
 // surveyor is a Survey whose lists are answered when the test says so.
@@ -40,7 +40,7 @@ func newSurveyor() *surveyor {
 	return s
 }
 
-func (s *surveyor) wake(key types.NamespacedName) {
+func (s *surveyor) wake(key owner.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.woken = append(s.woken, key.Name)
@@ -58,7 +58,7 @@ func (s *surveyor) takeWoken() []string {
 }
 
 func (s *surveyor) admit(name string, changed bool) (done func()) {
-	return s.Admit(types.NamespacedName{Name: name}, func() bool { return changed })
+	return s.Admit(owner.ServiceKey("", name), func() bool { return changed })
 }
 
 // wantWoken checks for which Services a pass was requested since the last check.
@@ -104,10 +104,10 @@ func TestUnchangedServicesWaitForTheListsAndChangedOnesForAMoment(t *testing.T) 
 		s.wantWoken(t, map[string]string{"c": "d", "d": "c"}[next], "unchanged")
 		b()
 		s.wantWoken(t)
-		if _, err := s.Take(types.NamespacedName{Name: "reader"}).Get(t.Context(), "lb"); err != nil {
+		if _, err := s.Take(owner.ServiceKey("", "reader")).Get(t.Context(), "lb"); err != nil {
 			t.Errorf("the snapshot: %v", err)
 		}
-		if s.Take(types.NamespacedName{Name: "reader"}) != nil {
+		if s.Take(owner.ServiceKey("", "reader")) != nil {
 			t.Error("a Service uses the lists a second time")
 		}
 	})
@@ -137,7 +137,7 @@ func TestTheListsAreFreedWhenNobodyWaitsForThem(t *testing.T) {
 		s.answer <- nil
 		synctest.Wait()
 		s.Drop()
-		if s.Take(types.NamespacedName{Name: "waits"}) == nil {
+		if s.Take(owner.ServiceKey("", "waits")) == nil {
 			t.Fatal("two Services wait for the lists that were freed")
 		}
 		s.admit("a", false)()

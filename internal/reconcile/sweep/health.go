@@ -9,10 +9,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
@@ -53,13 +53,13 @@ func (h *Health) check(ctx context.Context) error {
 	if err := h.Finder.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}
-	monitored := map[types.NamespacedName][]lb.Pool{}
+	monitored := map[owner.Key][]lb.Pool{}
 	for i := range services.Items {
 		service := &services.Items[i]
 		if !h.Finder.Serves(service) {
 			continue
 		}
-		key := client.ObjectKeyFromObject(service)
+		key := owner.ServiceKey(service.Namespace, service.Name)
 		if pools := h.monitored(service, key); len(pools) > 0 {
 			monitored[key] = pools
 		}
@@ -71,8 +71,9 @@ func (h *Health) check(ctx context.Context) error {
 		}
 		h.Memory.SetPoolHealth(health)
 		for i := range services.Items {
-			key := client.ObjectKeyFromObject(&services.Items[i])
-			if pools := monitored[key]; len(pools) > 0 && status.HealthDiffers(services.Items[i].Status.Conditions, pools, health) {
+			service := &services.Items[i]
+			key := owner.ServiceKey(service.Namespace, service.Name)
+			if pools := monitored[key]; len(pools) > 0 && status.HealthDiffers(service.Status.Conditions, pools, health) {
 				h.Logger.V(1).Info("the health of the members has changed", "service", key.String())
 				h.Enqueue(key)
 			}
@@ -83,8 +84,8 @@ func (h *Health) check(ctx context.Context) error {
 }
 
 // monitored returns the pools of the Service whose members the cloud checks.
-func (h *Health) monitored(service *corev1.Service, key types.NamespacedName) []lb.Pool {
-	owner := h.Finder.Owner(service)
-	owner.Sharer = h.Memory.Shares(key)
-	return h.Memory.PoolsOf(key, func(l lb.Listener) bool { return owner.OwnsListener(l) && status.Monitored(*l.Pool) })
+func (h *Health) monitored(service *corev1.Service, key owner.Key) []lb.Pool {
+	of := h.Finder.Owner(service)
+	of.Sharer = h.Memory.Shares(key)
+	return h.Memory.PoolsOf(key, func(l lb.Listener) bool { return of.OwnsListener(l) && status.Monitored(*l.Pool) })
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
@@ -30,9 +30,9 @@ func TestHealthOfMembersIsOneListAndAPassOnlyWhereItIsNews(t *testing.T) {
 		health    map[string]string
 		failure   error
 		lists     int
-		passes    []types.NamespacedName
+		passes    []owner.Key
 	}{
-		"the members fail":                            {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, health: map[string]string{"pool": "ERROR"}, lists: 1, passes: []types.NamespacedName{web}},
+		"the members fail":                            {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, health: map[string]string{"pool": "ERROR"}, lists: 1, passes: []owner.Key{web}},
 		"they are as they were":                       {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, health: map[string]string{"pool": "ONLINE"}, lists: 1},
 		"the pool is not in the list":                 {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, health: map[string]string{}, lists: 1},
 		"nobody has a monitor":                        {listeners: []lb.Listener{plain}, reason: status.ReasonNotMonitored},
@@ -46,8 +46,8 @@ func TestHealthOfMembersIsOneListAndAPassOnlyWhereItIsNews(t *testing.T) {
 			if c.listeners != nil {
 				n.Memory.Put(web, memory.Record{Cloud: memory.Cloud{Observed: lb.Observed{Sharer: c.sharer, LoadBalancer: &lb.LoadBalancer{Listeners: c.listeners}}}})
 			}
-			var passes []types.NamespacedName
-			n.Enqueue = func(key types.NamespacedName) { passes = append(passes, key) }
+			var passes []owner.Key
+			n.Enqueue = func(key owner.Key) { passes = append(passes, key) }
 			lists := 0
 			h := &Health{Options: n.Options, list: func(context.Context) (map[string]string, error) {
 				lists++

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
@@ -98,7 +99,7 @@ func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string
 			continue
 		}
 		families := desired.Input{Service: s}.Families()
-		if !n.Memory.DualStack(client.ObjectKeyFromObject(s)) {
+		if !n.Memory.DualStack(owner.ServiceKey(s.Namespace, s.Name)) {
 			families = families[:1]
 		}
 		for _, node := range all {

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
@@ -39,7 +39,7 @@ type Options struct {
 	// OrphanGrace is how long orphans stay, or orphan.Never.
 	OrphanGrace time.Duration
 	// Enqueue requests a pass over a Service.
-	Enqueue func(types.NamespacedName)
+	Enqueue func(owner.Key)
 	// Look looks for other controllers of the same Services before each sweep. Swept is called after it.
 	Look     func(context.Context)
 	Swept    func()
@@ -159,7 +159,7 @@ func (s *Sweeper) listed(l lb.LoadBalancer) bool {
 
 // drifted counts and enqueues the Services with an object that another client changed or that
 // failed. Object is the op that creates such an object.
-func (s *Sweeper) drifted(object diff.Op, services []types.NamespacedName) {
+func (s *Sweeper) drifted(object diff.Op, services []owner.Key) {
 	kind := diff.Object(object)
 	for range services {
 		s.Metrics.Drift.WithLabelValues(kind).Inc()
@@ -168,7 +168,7 @@ func (s *Sweeper) drifted(object diff.Op, services []types.NamespacedName) {
 }
 
 // enqueue requests a pass over each of the Services.
-func (s *Sweeper) enqueue(log logr.Logger, why string, services []types.NamespacedName) {
+func (s *Sweeper) enqueue(log logr.Logger, why string, services []owner.Key) {
 	for _, key := range services {
 		log.Info(why, "service", key.String())
 		s.Enqueue(key)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
@@ -29,14 +30,14 @@ const (
 	changed, unknown, moved, unused, due = "changed-load-balancer", "unknown-load-balancer", "moved-floating-ip", "unused-certificate", "due-for-reading"
 )
 
-func owner(service string) lb.Owner { return lb.Owner{ClusterUID: "cluster", ServiceUID: service} }
+func ownerOf(service string) lb.Owner { return lb.Owner{ClusterUID: "cluster", ServiceUID: service} }
 
 // driftedStore has a Service for each thing that a sweep finds.
 func driftedStore() *memory.Store {
 	store := memory.NewStore()
 	put := func(service string, c memory.Cloud) {
 		c.Known, c.Confirmed, c.Written = true, true, time.Now().Add(-time.Hour)
-		store.Put(types.NamespacedName{Name: service}, memory.Record{ServiceUID: types.UID(service), OwnerUID: service, Cloud: c})
+		store.Put(owner.ServiceKey("", service), memory.Record{ServiceUID: types.UID(service), OwnerUID: service, Cloud: c})
 	}
 	put(changed, memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: changed, ProvisioningStatus: lb.Active, UpdatedAt: "before"}}})
 	put(unknown, memory.Cloud{})
@@ -50,7 +51,7 @@ func driftedStore() *memory.Store {
 func TestASweepLooksAtLoadBalancersWithoutOurTag(t *testing.T) {
 	store := memory.NewStore()
 	for _, name := range []string{"repaired", "unreadable", "as-it-was"} {
-		store.Put(types.NamespacedName{Name: name}, memory.Record{ServiceUID: types.UID(name), Cloud: memory.Cloud{
+		store.Put(owner.ServiceKey("", name), memory.Record{ServiceUID: types.UID(name), Cloud: memory.Cloud{
 			Known: true, Written: time.Now().Add(-time.Hour), Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: name, ProvisioningStatus: lb.Error}}}})
 	}
 	var asked, got []string
@@ -62,7 +63,7 @@ func TestASweepLooksAtLoadBalancersWithoutOurTag(t *testing.T) {
 		Options: Options{
 			Finder: &orphan.Finder{Policy: claim.Policy{ClusterUID: "cluster"}}, Memory: store, Metrics: counted, Logger: logr.Discard(),
 			Capabilities: lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 27}},
-			Enqueue:      func(key types.NamespacedName) { got = append(got, key.Name) },
+			Enqueue:      func(key owner.Key) { got = append(got, key.Name) },
 		},
 		heads: func(context.Context) ([]octavia.Head, error) { return nil, nil },
 		headsOf: func(_ context.Context, ids []string) ([]octavia.Head, error) {
@@ -108,19 +109,19 @@ func TestSweepUsesOnlyTheListsThatDidNotFail(t *testing.T) {
 			s := &Sweeper{
 				Options: Options{
 					Finder: &orphan.Finder{Policy: claim.Policy{ClusterUID: "cluster"}}, Memory: driftedStore(), Metrics: counted, Logger: logr.Discard(),
-					Enqueue: func(key types.NamespacedName) { got = append(got, key.Name) },
+					Enqueue: func(key owner.Key) { got = append(got, key.Name) },
 				},
 				heads: func(context.Context) ([]octavia.Head, error) {
 					return []octavia.Head{
 						{ID: changed, ProvisioningStatus: lb.Active, UpdatedAt: "now"}, {ID: due, ProvisioningStatus: lb.Active},
-						{ID: unknown, ProvisioningStatus: lb.Active, Tags: owner(unknown).Tags()},
+						{ID: unknown, ProvisioningStatus: lb.Active, Tags: ownerOf(unknown).Tags()},
 					}, test.heads
 				},
 				floatingIPs: func(context.Context) ([]lb.FloatingIP, error) {
 					return []lb.FloatingIP{{ID: moved, PortID: "now"}}, test.floatingIPs
 				},
 				certificates: func(context.Context) ([]lb.Certificate, error) {
-					return []lb.Certificate{{Name: owner(unused).CertificateName(strings.Repeat("0", 64)), Ref: "secrets/1"}}, test.certificates
+					return []lb.Certificate{{Name: ownerOf(unused).CertificateName(strings.Repeat("0", 64)), Ref: "secrets/1"}}, test.certificates
 				},
 				nodes: func(context.Context) error { return test.nodes },
 				orphans: func(context.Context, orphan.Inventory) error {
