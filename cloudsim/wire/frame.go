@@ -111,8 +111,7 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if id := r.Header.Get(requestIDHeader); globalRequestID.MatchString(id) {
 		call.GlobalRequestID = id
 	}
-	_, pattern := f.Mux.Handler(r)
-	call.Route = routeOf(pattern)
+	call.Route = f.routeOf(r)
 	if !f.Unnumbered(call.Route, false) {
 		w.Header().Set(requestIDHeader, call.RequestID)
 	}
@@ -286,8 +285,13 @@ func (f *frame) record(call *Call, a *answer) {
 	f.Recorder.record(*call)
 }
 
-// routeOf makes a route template of a mux pattern.
-func routeOf(pattern string) string {
+// routeOf returns the route template of a request, from the pattern of the mux. A path with an empty segment, where an id is
+// missing, has none: the mux would take it for another path.
+func (f *frame) routeOf(r *http.Request) string {
+	if strings.Contains(r.URL.Path, "//") {
+		return ""
+	}
+	_, pattern := f.Mux.Handler(r)
 	if _, path, ok := strings.Cut(pattern, " "); ok {
 		pattern = path
 	}

@@ -148,6 +148,7 @@ func TestListenerTLS(t *testing.T) {
 			listeners["all"] = a.text("listener.id")
 			c.must(same(texts(a.list("listener.tls_versions")), []string{"TLSv1.3"}), "it is %s", a.Text)
 			c.active(id)
+			c.listenerActive(listeners["all"])
 			a = c.as(k8s).lb("GET", "/listeners/"+listeners["all"], nil).is(200)
 			c.must(same(texts(a.list("listener.sni_container_refs")), []string{web, second}) && a.text("listener.default_tls_container_ref") == container, "it is %s", a.Text)
 		}},

@@ -48,21 +48,56 @@ func Deletes(op Op) bool {
 	return false
 }
 
-// Without returns the ops without those for which is is true, and without those that create what a deletion that is left
-// out would make room for.
+// Without returns the ops without those for which is is true, and without those that depend on them: what a deletion that is
+// left out would make room for, and what needs a pool whose creation is left out.
 func Without(ops []Op, is func(Op) bool) []Op {
 	var ports []int
+	var pools []string
 	left := slices.DeleteFunc(slices.Clone(ops), func(op Op) bool {
-		out := is(op)
-		if deletion, ok := op.(DeleteListener); ok && out {
-			ports = append(ports, deletion.Key.Port)
+		if !is(op) {
+			return false
 		}
-		return out
+		switch op := op.(type) {
+		case DeleteListener:
+			ports = append(ports, op.Key.Port)
+		case CreatePool:
+			pools = append(pools, op.Pool.Name)
+		}
+		return true
 	})
 	return slices.DeleteFunc(left, func(op Op) bool {
-		creation, ok := op.(CreateListener)
-		return ok && slices.Contains(ports, creation.Listener.Port)
+		if creation, creates := op.(CreateListener); creates && slices.Contains(ports, creation.Listener.Port) {
+			return true
+		}
+		return AwaitsPool(op) && slices.Contains(pools, nameOfPool(op))
 	})
+}
+
+// AwaitsPool reports whether the op is about a pool that does not exist yet: the creation of the pool, which comes earlier in the
+// plan, gives its id, and Octavia rejects the op without that.
+func AwaitsPool(op Op) bool {
+	switch op := op.(type) {
+	case SetMembers:
+		return op.PoolID == ""
+	case CreateMonitor:
+		return op.PoolID == ""
+	case CreateListener:
+		return op.PoolID == "" && op.Listener.Protocol != lb.ListenerPrometheus
+	case UpdateListener:
+		return op.PoolID != nil && *op.PoolID == ""
+	}
+	return false
+}
+
+// nameOfPool returns the name of the pool that gets members or a health monitor.
+func nameOfPool(op Op) string {
+	switch op := op.(type) {
+	case SetMembers:
+		return op.PoolName
+	case CreateMonitor:
+		return op.PoolName
+	}
+	return ""
 }
 
 func inError(s lb.ProvisioningStatus) bool { return s == lb.Error }

@@ -102,8 +102,6 @@ func TestAListenerInErrorIsWrittenWithAllThatMayNotBeInForce(t *testing.T) {
 	}
 }
 
-// TestAPortOpensOnlyWhenItsPoolWorks has a new pool that Octavia could not create. The port that the listener of another
-// protocol has stays open meanwhile.
 func TestAListenerInErrorBesideSecurityGroupsIsWrittenWithoutRanges(t *testing.T) {
 	o := Clone(observedComplete(t))
 	listener := &o.LoadBalancer.Listeners[0]
@@ -118,6 +116,7 @@ func TestAListenerInErrorBesideSecurityGroupsIsWrittenWithoutRanges(t *testing.T
 	}
 }
 
+// A new pool that Octavia could not create. The port that the listener of another protocol has stays open meanwhile.
 func TestAPortOpensOnlyWhenItsPoolWorks(t *testing.T) {
 	o := observedComplete(t)
 	l := &o.LoadBalancer.Listeners[0]
@@ -139,6 +138,37 @@ func TestAPortOpensOnlyWhenItsPoolWorks(t *testing.T) {
 	}
 	if len(got) == 0 || got[0] != "UpdatePool" {
 		t.Errorf("planned %v", got)
+	}
+}
+
+func TestWithoutTheCreationOfAPoolNothingNeedsIt(t *testing.T) {
+	ops := []Op{
+		CreatePool{Pool: lb.Pool{Name: "udp"}}, SetMembers{PoolName: "udp"}, CreateMonitor{PoolName: "udp"},
+		CreatePool{Pool: lb.Pool{Name: "tcp"}}, SetMembers{PoolName: "tcp"}, SetMembers{PoolID: "p", PoolName: "udp"},
+	}
+	left := Without(ops, func(op Op) bool {
+		creation, creates := op.(CreatePool)
+		return creates && creation.Pool.Name == "udp"
+	})
+	if d := cmp.Diff(ops[3:], left, cmp.AllowUnexported(CreatePool{}, SetMembers{})); d != "" {
+		t.Errorf("left (-want +got):\n%s", d)
+	}
+}
+
+func TestOnlyWhatNeedsAPoolThatIsNotThereAwaitsIt(t *testing.T) {
+	none, pool := "", "p"
+	for _, op := range []Op{SetMembers{}, CreateMonitor{}, CreateListener{}, UpdateListener{ID: "l", PoolID: &none}} {
+		if !AwaitsPool(op) {
+			t.Errorf("%T without a pool is sent to Octavia", op)
+		}
+	}
+	for _, op := range []Op{
+		SetMembers{PoolID: pool}, CreateMonitor{PoolID: pool}, CreateListener{PoolID: pool}, UpdateListener{ID: "l", PoolID: &pool},
+		UpdateListener{ID: "l"}, CreateListener{Listener: lb.Listener{Protocol: lb.ListenerPrometheus}}, CreatePool{}, DeletePool{ID: pool},
+	} {
+		if AwaitsPool(op) {
+			t.Errorf("%T awaits a pool: %+v", op, op)
+		}
 	}
 }
 

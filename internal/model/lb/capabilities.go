@@ -146,7 +146,7 @@ const ProviderAmphora = "amphora"
 
 // FinishesLate reports whether load balancers of the provider may be ACTIVE before its work is done. Provider ovn 8 of 2025.1
 // takes 1 to 8 s more for the children, which stay PENDING, and shows for seconds a load balancer that it deletes as ACTIVE; so
-// does ovn 11. That of 2022.2 does not, and provider amphora has done everything by then. The version of a provider cannot be
+// does ovn 11. That of 2022.2 does not, and provider amphora lacks at most the statuses of listeners, for milliseconds. The version of a provider cannot be
 // read, so that of Octavia decides: 2.26 is 2022.2. Nothing is known of other providers.
 func (c Capabilities) FinishesLate(provider string) bool {
 	return provider != "" && provider != ProviderAmphora && c.APIVersion.AtLeast(Version{2, 27})

@@ -258,7 +258,7 @@ func (s Sequence) Ready(op diff.Op, observed lb.Observed) (diff.Op, bool) {
 	op, ready := onPort(op, observed)
 	_, deletes := op.(diff.DeleteLoadBalancer)
 	switch {
-	case !ready, deletes && s.failed, s.awaitsProvider(op, observed):
+	case !ready, deletes && s.failed, s.awaitsProvider(op, observed), diff.AwaitsPool(op):
 		return op, false
 	case op.Octavia():
 		return op, !s.locked && (!s.rejected || independent(op, observed))

@@ -34,15 +34,15 @@ func (s Sequence) awaitsProvider(op diff.Op, observed lb.Observed) bool {
 	return s.addressed && bringsProtocol(op, *l)
 }
 
-// awaitAddress removes from the plan what brings a new protocol to a load balancer of provider ovn, until the provider has
-// handled a change of its floating IPs. It reports whether it removed anything.
+// awaitAddress removes from the plan what brings a new protocol to a load balancer of provider ovn, and what needs that, until the
+// provider has handled a change of its floating IPs. It reports whether it removed anything.
 func awaitAddress(f Facts, d Decision) (_ Decision, waits bool) {
 	l, left := f.loadBalancer(), addressSettles-f.Now.Sub(f.Record.Cloud.Addressed)
 	if f.Preview || l == nil || l.Provider != lb.ProviderOVN || left <= 0 || f.leavesDrift(d.Goal) {
 		return d, false
 	}
 	all := len(d.Plan.Ops)
-	d.Plan.Ops = slices.DeleteFunc(slices.Clone(d.Plan.Ops), func(op diff.Op) bool { return bringsProtocol(op, *l) })
+	d.Plan.Ops = diff.Without(d.Plan.Ops, func(op diff.Op) bool { return bringsProtocol(op, *l) })
 	if len(d.Plan.Ops) == all {
 		return d, false
 	}

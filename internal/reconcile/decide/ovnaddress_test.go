@@ -5,6 +5,7 @@ package decide
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestWithProviderOVNAFloatingIPAndANewProtocolAreNotWrittenTogether(t *testi
 	attach, room := diff.AssociateFloatingIP{ID: "b"}, diff.DisassociateFloatingIP{ID: "a", For: "203.0.113.8"}
 	release := diff.DeleteFloatingIP{ID: "a"}
 	udp, tcp := diff.CreatePool{Pool: lb.Pool{Protocol: lb.PoolUDP}}, diff.CreatePool{Pool: lb.Pool{Protocol: lb.PoolTCP}}
-	members := diff.SetMembers{PoolID: "p-1"}
+	members, waiting := diff.SetMembers{PoolID: "p-1"}, diff.SetMembers{}
 	for name, c := range map[string]struct {
 		provider string
 		status   lb.ProvisioningStatus
@@ -43,6 +44,7 @@ func TestWithProviderOVNAFloatingIPAndANewProtocolAreNotWrittenTogether(t *testi
 		"a floating IP after members":                        {lb.ProviderOVN, lb.Active, []diff.Op{members, attach}, nil, []int{0, 1}},
 		"a floating IP while another client changes it":      {lb.ProviderOVN, lb.PendingUpdate, []diff.Op{attach}, nil, []int{0}},
 		"a new protocol after a released floating IP":        {lb.ProviderOVN, lb.Active, []diff.Op{release, udp, members}, nil, []int{0, 2}},
+		"members of a pool that has to wait":                 {lb.ProviderOVN, lb.Active, []diff.Op{release, udp, waiting}, nil, []int{0}},
 		"another port of a protocol after a released one":    {lb.ProviderOVN, lb.Active, []diff.Op{release, tcp}, nil, []int{0, 1}},
 		"amphora: a floating IP during the create":           {lb.ProviderAmphora, lb.PendingCreate, []diff.Op{diff.CreateFloatingIP{}}, nil, []int{0}},
 		"amphora: a floating IP after a port":                {lb.ProviderAmphora, lb.Active, []diff.Op{udp, attach}, nil, []int{0, 1}},
@@ -69,8 +71,9 @@ func TestWithProviderOVNAFloatingIPAndANewProtocolAreNotWrittenTogether(t *testi
 }
 
 func TestANewProtocolWaitsUntilProviderOVNHasHandledAFloatingIP(t *testing.T) {
-	udp := []diff.Op{diff.CreatePool{Pool: lb.Pool{Protocol: lb.PoolUDP}}, diff.CreateListener{Listener: lb.Listener{Protocol: lb.ListenerUDP}}}
-	tcp := diff.CreatePool{Pool: lb.Pool{Protocol: lb.PoolTCP}}
+	udp := []diff.Op{diff.CreatePool{Pool: lb.Pool{Name: "udp", Protocol: lb.PoolUDP}}, diff.SetMembers{PoolName: "udp"}, diff.CreateMonitor{PoolName: "udp"},
+		diff.CreateListener{Listener: lb.Listener{Protocol: lb.ListenerUDP}}}
+	tcp := []diff.Op{diff.CreatePool{Pool: lb.Pool{Name: "tcp", Protocol: lb.PoolTCP}}, diff.SetMembers{PoolName: "tcp"}}
 	for name, c := range map[string]struct {
 		provider string
 		ago      time.Duration // of the change of a floating IP; 0 is never
@@ -78,11 +81,11 @@ func TestANewProtocolWaitsUntilProviderOVNHasHandledAFloatingIP(t *testing.T) {
 		left     int
 		delay    time.Duration
 	}{
-		"two seconds after it":       {lb.ProviderOVN, 2 * time.Second, append([]diff.Op{tcp}, udp...), 1, 3 * time.Second},
-		"a protocol that is there":   {lb.ProviderOVN, 2 * time.Second, []diff.Op{tcp}, 1, 0},
-		"five seconds after it":      {lb.ProviderOVN, 5 * time.Second, udp, 2, 0},
-		"no floating IP was changed": {lb.ProviderOVN, 0, udp, 2, 0},
-		"amphora":                    {lb.ProviderAmphora, 2 * time.Second, udp, 2, 0},
+		"two seconds after it":       {lb.ProviderOVN, 2 * time.Second, slices.Concat(tcp, udp), 2, 3 * time.Second},
+		"a protocol that is there":   {lb.ProviderOVN, 2 * time.Second, tcp, 2, 0},
+		"five seconds after it":      {lb.ProviderOVN, 5 * time.Second, udp, 4, 0},
+		"no floating IP was changed": {lb.ProviderOVN, 0, udp, 4, 0},
+		"amphora":                    {lb.ProviderAmphora, 2 * time.Second, udp, 4, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := memory.Record{Cloud: memory.Cloud{Known: true, Observed: onOVN(c.provider, lb.Active)}}

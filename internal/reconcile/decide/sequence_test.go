@@ -18,7 +18,7 @@ func TestOnePassCarriesOutAllNeutronOperationsAndOneOctaviaOperation(t *testing.
 	invalid, lost := &openstack.Error{Class: openstack.Invalid}, errors.New("connection reset")
 	pool := "p-2"
 	detached := lb.Observed{LoadBalancer: &lb.LoadBalancer{VIP: lb.VIP{PortID: "port-1"}, DetachedPools: []lb.Pool{{ID: "detached"}}}}
-	members, port, ip := diff.SetMembers{PoolID: "p-1"}, diff.CreateListener{}, diff.CreateFloatingIP{}
+	members, port, ip := diff.SetMembers{PoolID: "p-1"}, diff.CreateListener{PoolID: "p-2"}, diff.CreateFloatingIP{}
 	for name, c := range map[string]struct {
 		ops      []diff.Op
 		fails    map[int]error // by the index of the operation
