@@ -29,8 +29,8 @@ func removedBy(f Facts, before memory.Cloud, after lb.Observed) memory.Removed {
 	return removed
 }
 
-// stillShown returns what our own writes have removed and the load balancer may still show, or did when its status tree was read
-// in this pass.
+// stillShown returns the parts that our own writes have removed but that the load balancer may still show. If its
+// status tree was read in this pass, it returns those that the tree showed.
 func (f Facts) stillShown() []string { return f.Record.Cloud.Removed.Shown(f.Now, f.Timing.Late) }
 
 // removedDelay returns how long to wait before the tree is read again.
@@ -48,8 +48,9 @@ func (f Facts) unfinishedRemoval() string {
 	return text
 }
 
-// awaitRemoved leaves the members of a pool alone while the provider may still be removing some of them. If such a member is added
-// again meanwhile, Octavia takes that for a change of the member, and the provider carries out its removal after that change.
+// awaitRemoved does not change the members of a pool while the provider may still be removing some of them. If such a
+// member is added again meanwhile, Octavia treats this as a change of the member, and the provider removes the member
+// after the change.
 func awaitRemoved(f Facts, d Decision) (_ Decision, waits bool) {
 	l, i := f.loadBalancer(), slices.IndexFunc(d.Plan.Ops, diff.Op.Octavia)
 	if f.Preview || i < 0 || l == nil || l.ProvisioningStatus != lb.Active || !diff.Within(d.Plan.Ops[i], *l) {
