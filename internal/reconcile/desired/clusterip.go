@@ -56,7 +56,7 @@ func (in Input) atClusterIPs(l *lb.LoadBalancer) {
 	l.AdditionalVIPs[0].Address = ClusterIPs(in.Service)[in.Families()[1]].String()
 }
 
-// otherVIPs says which VIPs of the existing load balancer should be at a ClusterIP and are not.
+// otherVIPs says which VIPs of the existing load balancer should be at a ClusterIP, but are not.
 func (in Input) otherVIPs() []string {
 	if in.Config.AtClusterIP == nil {
 		return nil

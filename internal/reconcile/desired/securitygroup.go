@@ -59,7 +59,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		}
 		if old := observed.Predecessor; old != nil {
 			for _, l := range old.Listeners {
-				need.Ports = append(need.Ports, in.openedPorts(l)...) // and until the load balancer is
+				need.Ports = append(need.Ports, in.openedPorts(l)...) // and until the load balancer is replaced
 			}
 		}
 		need.MemberSubnetIDs = append(need.MemberSubnetIDs, predecessorSubnets(*have, observed.Predecessor)...)
