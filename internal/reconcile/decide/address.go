@@ -131,8 +131,8 @@ func Instead(op diff.Op, observed lb.Observed, err error) (diff.Op, bool) {
 	return nil, false
 }
 
-// OwnAddresses returns the addresses of the floating IPs that are attached to the Service's load balancers, or that will
-// be attached again.
+// OwnAddresses returns the addresses of the floating IPs that are attached to the Service's load balancers, or that
+// will be attached again.
 func (d Decision) OwnAddresses(f Facts) []string {
 	o, want := d.Record.Cloud.Observed, d.Goal.Wanted.FloatingIP
 	owner, published := f.Owner(), status.Published(f.Service)

@@ -244,8 +244,8 @@ type Sequence struct {
 	locked, rejected, failed bool
 	// detached is whether a floating IP was detached to make room for another one.
 	detached bool
-	// opens is whether Octavia may have begun to make a pool or a listener, and addressed whether a floating IP was attached or
-	// taken away: see awaitsProvider.
+	// opens is whether Octavia may have begun to make a pool or a listener, and addressed whether a floating IP was
+	// attached or taken away: see awaitsProvider.
 	opens, addressed bool
 }
 

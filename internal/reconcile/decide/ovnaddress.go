@@ -18,7 +18,8 @@ import (
 // floating IP for ever, or keep one that was detached: on Octavia 16, UDP was never answered at a floating IP that was
 // attached while the load balancer was created. So the two are kept apart.
 
-// addressSettles is how long provider ovn may need to handle the event of a floating IP: it takes two calls to other services.
+// addressSettles is how long provider ovn may need to handle the event of a floating IP: it takes two calls to other
+// services.
 const addressSettles = 5 * time.Second
 
 // awaitsProvider reports whether the operation has to wait for a later pass because of provider ovn. A floating IP
@@ -65,8 +66,8 @@ func movesAddress(op diff.Op) bool {
 // opens reports whether the operation makes a pool or a listener.
 func opens(op diff.Op) bool { return is[diff.CreatePool](op) || is[diff.CreateListener](op) }
 
-// bringsProtocol reports whether the operation makes a pool or a listener of a transport protocol that no listener of the load
-// balancer has.
+// bringsProtocol reports whether the operation makes a pool or a listener of a transport protocol that no listener of
+// the load balancer has.
 func bringsProtocol(op diff.Op, l lb.LoadBalancer) bool {
 	var transport lb.Transport
 	switch op := op.(type) {

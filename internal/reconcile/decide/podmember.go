@@ -49,8 +49,8 @@ func (f Facts) awaitsMembers(d Decision) bool {
 	return !f.Preview && f.waitingMember(d.Goal, d.Record.Cloud.Observed, func(takes bool) bool { return !takes })
 }
 
-// waitingMember reports whether there is a member of a Pod that waits for its readiness gate, such that is returns true
-// for it.
+// waitingMember reports whether there is a member of a Pod that waits for its readiness gate and for which is(takes) is
+// true. Takes is whether the member takes traffic.
 func (f Facts) waitingMember(g Goal, o lb.Observed, is func(takes bool) bool) (found bool) {
 	if len(g.Input.Waiting) == 0 || !oneActive(o) {
 		return false

@@ -148,8 +148,8 @@ func failedOver(f Facts, r memory.Recovery, id string) memory.Recovery {
 	return r
 }
 
-// losesGroups reports whether the existing load balancer has security groups of another client, and the desired one has none, so that
-// it would be open to more clients.
+// losesGroups reports whether the existing load balancer has security groups of another client, and the desired one has
+// none, so that it would be open to more clients.
 func losesGroups(w lb.Wanted, l lb.LoadBalancer) bool {
 	return w.LoadBalancer != nil && l.VIPGroupsAreOthers() && len(w.LoadBalancer.VIPSecurityGroups) == 0
 }

@@ -72,8 +72,8 @@ func refusedCertificates(f Facts, r memory.Record, op diff.Op, err error) memory
 	return out
 }
 
-// RefusedInPart reports whether Octavia refused members or certificates, so that the pass should be decided once more without
-// them.
+// RefusedInPart reports whether Octavia refused members or certificates, so that the pass should be decided once more
+// without them.
 func RefusedInPart(r memory.Record) bool { return r.Refused.Again || r.Certificates.Again }
 
 // refusals returns, by reference, the wanted certificates that are not to be tried yet, with what Octavia said about

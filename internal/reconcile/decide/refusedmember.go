@@ -16,7 +16,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// mostGuesses is how many single members Octavia may refuse, one after the other, before the reason is looked for elsewhere.
+// mostGuesses is how many single members Octavia may refuse, one after the other, before the reason is looked for
+// elsewhere.
 const mostGuesses = 3
 
 // refusedMembers finds out which new member made Octavia refuse an operation, so that the others are not refused with

@@ -15,7 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 )
 
-// removedBy returns what an operation has removed from the load balancer, if its provider may still show it for a while.
+// removedBy returns what an operation has removed from the load balancer, if its provider may still show it for a
+// while.
 func removedBy(f Facts, before memory.Cloud, after lb.Observed) memory.Removed {
 	was, is := before.Observed.LoadBalancer, after.LoadBalancer
 	if was == nil || is == nil || was.ID != is.ID || !f.Capabilities.FinishesLate(is.Provider) {

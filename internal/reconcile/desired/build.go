@@ -152,7 +152,8 @@ func invalid(reason, format string, args ...any) *Invalid {
 // The reasons to refuse a Service.
 const (
 	ReasonInvalidAnnotation = "InvalidAnnotation"
-	// ReasonMisspeltAnnotation: an unknown key was probably meant for an annotation that restricts access or keeps something.
+	// ReasonMisspeltAnnotation: an unknown key was probably meant for an annotation that restricts access or keeps
+	// something.
 	ReasonMisspeltAnnotation  = "MisspeltAnnotation"
 	ReasonInvalidAddress      = "InvalidAddress"
 	ReasonInvalidSourceRanges = "InvalidSourceRanges"

@@ -131,8 +131,9 @@ func (in Input) nodePorts(l lb.Listener) (opened []securitygroup.PortKey) {
 	return opened
 }
 
-// openedPorts returns the ports of the members of an own listener and of their monitors. Packets to Pods may enter through
-// the ports of their nodes, but only the operator may decide that: the author of a Service chooses the ports of Pods.
+// openedPorts returns the ports of the members of an own listener and of their monitors. Packets to Pods may enter
+// through the ports of their nodes, but only the operator may decide that: the author of a Service chooses the ports of
+// Pods.
 func (in Input) openedPorts(l lb.Listener) (opened []securitygroup.PortKey) {
 	if l.Pool == nil || !in.Owner.OwnsListener(l) {
 		return nil

@@ -28,7 +28,8 @@ type Record struct {
 	Recovery   Recovery
 	Unfinished Unfinished
 	Failed     Failed
-	// Rejected are the floating IPs that the cloud did not attach, by their ids. The map is replaced, never changed in place.
+	// Rejected are the floating IPs that the cloud did not attach, by their ids. The map is replaced, never changed in
+	// place.
 	Rejected map[string]Rejected
 	// QuotaRefusals counts consecutive rejections because of a quota.
 	QuotaRefusals int
@@ -54,8 +55,8 @@ type Cloud struct {
 	Stale bool
 	// Written is when Observed was last changed.
 	Written time.Time
-	// Addressed is when a floating IP of the load balancer was last attached or taken away, for this Service or another one that
-	// uses the load balancer, or zero.
+	// Addressed is when a floating IP of the load balancer was last attached or taken away, for this Service or another
+	// one that uses the load balancer, or zero.
 	Addressed time.Time
 	// Others are the ids of load balancers with the tags of the Service whose id is not in its annotation, and which do
 	// not have its name.
@@ -171,8 +172,8 @@ type Recovery struct {
 	// existing one into what ChangeTo identifies.
 	Changes  timing.Tries
 	ChangeTo lb.Fingerprint
-	// RejectedCreates counts the creates that the cloud rejected in a row because of the request. Until the next try is due,
-	// another Service of the group creates the load balancer.
+	// RejectedCreates counts the creates that the cloud rejected in a row because of the request. Until the next try is
+	// due, another Service of the group creates the load balancer.
 	RejectedCreates timing.Tries
 	// HandedOver is when the load balancer took over the address of the one that it replaces,
 	// or zero. The old one stays for a while.

@@ -185,8 +185,8 @@ func (m *Store) MayAppear(key types.NamespacedName) bool {
 	return !m.records[key].Cloud.Unanswered.IsZero()
 }
 
-// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next attempt
-// is not due yet.
+// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next
+// attempt is not due yet.
 func (m *Store) CreateRejected(key types.NamespacedName, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -262,7 +262,7 @@ func (m *Store) Shares(key types.NamespacedName) bool {
 	return m.records[key].Cloud.Observed.Sharer
 }
 
-// PoolsOf returns the pools of the Service's listeners for which is returns true. The caller must not change them.
+// PoolsOf returns the pools of the Service's listeners for which is(listener) is true. The caller must not change them.
 func (m *Store) PoolsOf(key types.NamespacedName, is func(lb.Listener) bool) (pools []lb.Pool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

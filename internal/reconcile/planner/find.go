@@ -228,8 +228,8 @@ func hasAddressWithoutID(service *corev1.Service) bool {
 	return published && strings.TrimSpace(service.Annotations[annotation.LoadBalancerID]) == ""
 }
 
-// tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one, and
-// removed the id from the Service.
+// tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one,
+// and removed the id from the Service.
 func (s search) tagged(ctx context.Context) ([]lb.LoadBalancer, error) {
 	if s.byTag == nil {
 		return nil, nil

@@ -120,8 +120,8 @@ func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer,
 	if why == "" {
 		return &l, nil
 	}
-	// Another client may have removed the tags of the load balancer while its owner is refused and does not repair them. The
-	// Service's own ports there prove that it joined.
+	// Another client may have removed the tags of the load balancer while its owner is refused and does not repair
+	// them. The Service's own ports there prove that it joined.
 	tree, err := s.balancers.Observe(ctx, l)
 	switch {
 	case err != nil && openstack.Classify(err) != openstack.Gone: // a child may go while it is read; the load balancer is there

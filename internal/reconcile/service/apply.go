@@ -185,8 +185,8 @@ func (r *Reconciler) withoutRefused(ctx context.Context, f decide.Facts, d decid
 	return f, d, wrote, err
 }
 
-// noteRefused writes an event on each node whose member Octavia has refused, once for all Services: the controller has no
-// right to count events that repeat.
+// noteRefused writes an event on each node whose member Octavia has refused, once for all Services: the controller has
+// no right to count events that repeat.
 func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers) {
 	for key, m := range d.Record.Refused.Single {
 		nodes := d.Goal.Input.Nodes

@@ -127,8 +127,8 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 }
 
-// sliceEvents requests a pass over the slice's Service if its members depend on its endpoints, and otherwise only if the slice
-// got its first endpoint that takes traffic, or lost the last one: condition Serving depends on that.
+// sliceEvents requests a pass over the slice's Service if its members depend on its endpoints, and otherwise only if
+// the slice got its first endpoint that takes traffic, or lost the last one: condition Serving depends on that.
 func (r *Reconciler) sliceEvents() handler.Funcs {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
