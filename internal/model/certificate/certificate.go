@@ -30,7 +30,8 @@ type Certificate struct {
 	key   crypto.Signer
 }
 
-// Read reads a Secret of type kubernetes.io/tls. Its errors read on after "Secret NAME ".
+// Read reads a Secret of type kubernetes.io/tls. The texts of its errors continue a sentence that begins with "Secret
+// NAME ".
 func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) {
 	if kind != corev1.SecretTypeTLS {
 		return nil, fmt.Errorf("is of type %q, not %s", kind, corev1.SecretTypeTLS)
@@ -55,11 +56,13 @@ func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) 
 	return &Certificate{chain, key}, nil
 }
 
-// HasCommonName reports whether the subject of the certificate has a common name. Not every Octavia takes one without.
+// HasCommonName reports whether the subject of the certificate has a common name. Not every release of Octavia accepts
+// a certificate without a common name.
 func (c *Certificate) HasCommonName() bool { return c.chain[0].Subject.CommonName != "" }
 
-// HasName reports whether the certificate has a common name or a DNS name. No Octavia takes one that has neither, such as one for
-// addresses only (cert_parser.py of Octavia 16 and 19: "No CN or DNSName(s) found in certificate").
+// HasName reports whether the certificate has a common name or a DNS name. No release of Octavia accepts a certificate
+// that has neither, such as one for addresses only (cert_parser.py of Octavia 16 and 19: "No CN or DNSName(s) found in
+// certificate").
 func (c *Certificate) HasName() bool { return c.HasCommonName() || len(c.chain[0].DNSNames) > 0 }
 
 func readChain(text []byte) ([]*x509.Certificate, error) {
@@ -100,7 +103,8 @@ func readKey(text []byte) (crypto.Signer, error) {
 	return nil, fmt.Errorf("has no private key in %s; it must be PEM", corev1.TLSPrivateKeyKey)
 }
 
-// parseKey tries all forms, because some tools use the PEM header of another form. It returns nil for others.
+// parseKey tries all forms, because some tools use the PEM header of another form. It returns nil if der has none of
+// these forms.
 func parseKey(der []byte) any {
 	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		return key

@@ -28,10 +28,10 @@ type Created struct {
 	Missing bool
 }
 
-// After returns what will be observed once the cloud has carried out the op: observed, which does not change, with
-// the op's change. So the next op can be planned without another read. It sets no statuses, except that a new load
-// balancer is PENDING_CREATE, and that what is written becomes ACTIVE: a listener that was PENDING, and whatever was in
-// ERROR. The ids of a new load balancer's children are empty.
+// After returns what will be observed once the cloud has carried out the op. The argument observed is not changed. So
+// the next op can be planned without another read. After sets only these statuses: a new load balancer is
+// PENDING_CREATE; a listener that was PENDING, and any object that was in ERROR, becomes ACTIVE when it is written. The
+// ids of a new load balancer's children are empty.
 func After(observed lb.Observed, op Op, made Created) lb.Observed {
 	next := Clone(observed)
 	switch op := op.(type) {
@@ -229,7 +229,8 @@ func detach(l *lb.LoadBalancer, p *lb.Pool) {
 	}
 }
 
-// afterMembers returns the members after a batch write: existing ones keep what it cannot change.
+// afterMembers returns the members after a batch write: existing members keep the properties that such a write cannot
+// change.
 func afterMembers(old, set []lb.Member) []lb.Member {
 	members := slices.Clone(set)
 	for i := range members {

@@ -16,8 +16,8 @@ import (
 
 // Plan is the result for one Service.
 type Plan struct {
-	// Ops are in the order of their execution. After one that creates an object, they may lack its id: they are
-	// planned again once it is known.
+	// Ops are in the order of their execution. Ops after one that creates an object may lack the id of this object:
+	// they are planned again once it is known.
 	Ops []Op
 	// Refused are wanted changes that will not be made. The rest of the plan does not depend on them.
 	Refused []Refusal
@@ -37,8 +37,8 @@ const (
 	ReasonFloatingIPInUse = "FloatingIPInUse"
 	// ReasonFloatingIPNotAttachable: the cloud cannot attach the requested address to the VIP.
 	ReasonFloatingIPNotAttachable = "FloatingIPNotAttachable"
-	// ReasonFloatingIPNotFound: the requested address does not exist, and another one serves, which would have to be
-	// released first.
+	// ReasonFloatingIPNotFound: the requested address does not exist. The Service has another address, which would have
+	// to be released first.
 	ReasonFloatingIPNotFound = "FloatingIPNotFound"
 	// ReasonAddressImmutable: the VIP has another address than the requested one, and Octavia cannot change it.
 	ReasonAddressImmutable = "AddressImmutable"
@@ -46,14 +46,16 @@ const (
 	ReasonPortInUse = "PortInUse"
 	// ReasonLoadBalancerInUse: the Service's load balancer has sharers, so it stays.
 	ReasonLoadBalancerInUse = "LoadBalancerInUse"
-	// ReasonBlockedByHealthMonitor: with an existing health monitor, a new port would leave the load balancer PENDING for ever.
+	// ReasonBlockedByHealthMonitor: with an existing health monitor, a new port would leave the load balancer PENDING
+	// for ever.
 	ReasonBlockedByHealthMonitor = "BlockedByHealthMonitor"
 )
 
-// New plans the changes from observed to wanted for the owner's Service. It plans Octavia ops only for a load
-// balancer that is ACTIVE, because Octavia rejects them otherwise, and its deletion also in ERROR.
+// New plans the changes from observed to wanted for the owner's Service. It plans Octavia ops only for a load balancer
+// that is ACTIVE, because Octavia rejects them otherwise, and its deletion also in ERROR.
 //
-// Planning again after the first Octavia op gives the rest of the plan, and repeating that ends with an empty one.
+// A new plan after the first Octavia op contains the rest of the old plan. If this is repeated, it ends with an empty
+// plan.
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	var t *changes
 	owner.Sharer = observed.Sharer || observed.LoadBalancer != nil && !owner.Owns(*observed.LoadBalancer)
@@ -83,7 +85,7 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		plan.Ops = append(plan.Ops, t.ops()...)
 		plan.Refused = append(plan.Refused, t.refused...)
 	}
-	// Duplicates come after the load balancer: one that is still PENDING would delay everything else.
+	// Duplicates come after the load balancer: a duplicate that is still PENDING would delay everything else.
 	plan.Ops = slices.Concat(plan.Ops, deleteDuplicates(observed), addresses.attach, deletePredecessor(wanted, observed, addresses, ready))
 	return plan
 }
@@ -116,9 +118,9 @@ func create(wanted lb.Wanted) CreateLoadBalancer {
 	return op
 }
 
-// losesAddress reports whether a create with one call could lose a requested VIP address. Octavia creates the VIP
-// port before it checks the certificates, and leaves the port behind if it rejects one, which can happen at any
-// time. Then the address would be in use.
+// losesAddress reports whether a create with one call could lose a requested VIP address. Octavia creates the VIP port
+// before it checks the certificates. If it rejects a certificate, which can happen at any time, it leaves the port
+// behind, and the address is in use.
 func losesAddress(l lb.LoadBalancer) bool {
 	requested := func(vip lb.VIP) bool { return vip.Address != "" && vip.PortID == "" }
 	return (requested(l.VIP) || slices.ContainsFunc(l.AdditionalVIPs, requested)) &&
@@ -136,10 +138,10 @@ type changes struct {
 	members                                                                    []memberChange
 	// restricting sets the security groups of the VIP, admitting removes them.
 	restricting, admitting []Op
-	// detached are pools that no listener uses, also not after the plan so far.
+	// detached are pools that no listener uses now, and that none will use after the plan so far.
 	detached []lb.Pool
-	// uses counts, by pool id, the listeners that will have the pool; kept counts those of ours that stay. Listeners can
-	// share a pool, and somebody may have set that by hand.
+	// uses counts, by pool id, the listeners that will have the pool. kept counts those among them that are ours and
+	// stay. Listeners can share a pool, and a user may have set that by hand.
 	uses, kept map[string]int
 	wanted     lb.Wanted
 	refused    []Refusal
@@ -165,7 +167,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 		case access == accessByGroups && (opens || t.grouped):
 			l.AllowedCIDRs = nil
 		case access != accessBySources && i >= 0:
-			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs // in force until the groups are there
+			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs // they are in force until the security groups are set
 		}
 		switch {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
@@ -187,7 +189,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 	return t
 }
 
-// userOf says whose a listener of somebody else is.
+// userOf says to whom a listener that is not the owner's belongs.
 func userOf(owner lb.Owner, l lb.Listener) string {
 	if service := owner.ServiceNamed(l.Tags); service != "" {
 		return "Service " + service
@@ -249,8 +251,8 @@ func (t *changes) tags(want, have []string) []string {
 	return tags
 }
 
-// retag changes the tags of a listener or pool that stays. Ours have had theirs since their creation; those of
-// openstack-cloud-controller-manager keep theirs until custom tags change.
+// retag changes the tags of a listener or pool that stays. Our listeners and pools have our tags since their creation.
+// Those of openstack-cloud-controller-manager keep their tags until custom tags change.
 func (t *changes) retag(op SetTags, want, have []string) {
 	if lb.CustomDiffer(have, want) {
 		op.Tags = lb.Retag(have, want)
@@ -267,8 +269,8 @@ func (t *changes) checkAddress(want, have lb.VIP) {
 	}
 }
 
-// update plans the changes of a listener that stays, and of its pool. Without a wanted pool the listener keeps the
-// one that it has, or has none.
+// update plans the changes of a listener that stays, and of its pool. Without a wanted pool, the listener keeps its
+// pool, if it has one.
 func (t *changes) update(want, have lb.Listener) {
 	op := UpdateListener{ID: have.ID, Key: have.Key(), LeftBehind: have.ProvisioningStatus.Pending()}
 	if want.ConnectionLimit != have.ConnectionLimit {
@@ -329,8 +331,8 @@ func (t *changes) inOtherSubnet(want, have lb.Pool) bool {
 	})
 }
 
-// replace gives a listener a new, complete pool, and then deletes the old one, which is missing, or shared by
-// another listener of ours, or was left PENDING by Octavia, or whose protocol or member subnet cannot be changed.
+// replace gives a listener a new, complete pool, and then deletes the old one. It is for a pool that is missing, that
+// another listener of ours shares, that Octavia left PENDING, or whose protocol or member subnet cannot be changed.
 func (t *changes) replace(want, have lb.Listener) {
 	id, ready := t.createPool(*want.Pool)
 	if !ready {
@@ -358,9 +360,9 @@ func (t *changes) drop(p *lb.Pool) []Op {
 
 // open plans a new listener, after its complete pool, so that the port opens with members behind it. Listeners of
 // unwanted on the same port are deleted just before and removed from the result: Octavia cannot change a listener's
-// protocol, and accepts no second listener for a port. If the pool is already complete and nothing is in the way,
-// the listener comes first, after restrictions: it may have been deleted to be opened again. A metrics listener,
-// without a pool, can wait.
+// protocol, and accepts no second listener for a port. If the pool is already complete and the port is free, the new
+// listener comes first of all, directly after restrictions: an earlier pass may have deleted the old listener in order
+// to open this one. A metrics listener, which has no pool, can wait.
 func (t *changes) open(want lb.Listener, unwanted []lb.Listener) []lb.Listener {
 	before, id, ready := len(t.opening), "", true
 	if want.Pool != nil {
@@ -368,7 +370,7 @@ func (t *changes) open(want lb.Listener, unwanted []lb.Listener) []lb.Listener {
 	}
 	rest := unwanted[:0:0]
 	if !ready {
-		// What is on the port stays until the pool works.
+		// The listeners on the port stay until the pool works.
 		return append(rest, slices.DeleteFunc(slices.Clone(unwanted), func(l lb.Listener) bool { return l.Port == want.Port })...)
 	}
 	for _, l := range unwanted {

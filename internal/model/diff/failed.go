@@ -9,9 +9,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Octavia stores what a request says before its provider carries it out. If the provider fails, the load balancer becomes
-// ACTIVE again and the child stays in ERROR: the API shows the wanted values, and they are not in force. So a child in
-// ERROR is written again, although nothing differs:
+// Octavia stores what a request says before its provider carries it out. If the provider fails, the load balancer
+// becomes ACTIVE again and the child stays in ERROR: the API shows the wanted values, but they are not in force. So a
+// child in ERROR is written again, although nothing differs. What Octavia does:
 //   - Octavia accepts changes and deletions of a child in ERROR.
 //   - It rejects changes of members and health monitors while their pool is in ERROR. The pool is written first.
 //   - A failed change of a listener puts all listeners of the load balancer into ERROR. Each has to be written.
@@ -48,8 +48,8 @@ func Deletes(op Op) bool {
 	return false
 }
 
-// Without returns the ops without those for which is is true, and without those that depend on them: what a deletion that is
-// left out would make room for, and what needs a pool whose creation is left out.
+// Without returns the ops without those for which is(op) is true, and without those that depend on them: what a
+// deletion that is left out would make room for, and what needs a pool whose creation is left out.
 func Without(ops []Op, is func(Op) bool) []Op {
 	var ports []int
 	var pools []string
@@ -102,8 +102,8 @@ func nameOfPool(op Op) string {
 
 func inError(s lb.ProvisioningStatus) bool { return s == lb.Error }
 
-// repeated sets what a listener in ERROR has again: all that could be what Octavia did not carry out, as far as this cloud
-// and its provider know it.
+// repeated sets the values of a listener in ERROR again: every setting that Octavia may have failed to carry out, as
+// far as this cloud and its provider support it.
 func (t *changes) repeated(op UpdateListener, want, have lb.Listener) UpdateListener {
 	op.Failed, op.ConnectionLimit, op.AdminDown = true, &want.ConnectionLimit, &want.AdminDown
 	op.Timeouts, op.TLS = want.Timeouts, want.TLS

@@ -19,7 +19,8 @@ type addresses struct {
 	waits bool
 }
 
-// found are the observed floating IPs, by what the Service may do with them. Others are not its own.
+// found are the observed floating IPs, by what the Service may do with them. Floating IPs that are in none of the lists
+// do not belong to the Service.
 type found struct {
 	attached  []lb.FloatingIP // to the VIP port
 	detached  []lb.FloatingIP // ours, detached when their load balancer was deleted, or for another address
@@ -44,10 +45,10 @@ func sortOut(all []lb.FloatingIP, port string, owner lb.Owner) (s found) {
 }
 
 // planFloatingIPs plans in an order in which the Service always has an address:
-//   - One of another network is attached beside the present one, which is released in a later plan.
-//   - Neutron attaches only one of each network to an address of a port. So the present one is detached, not released,
-//     and attached again if the cloud does not attach the other one.
-//   - What was detached is released in a later plan, when the other one is attached.
+//   - A floating IP of another network is attached beside the present one. The present one is released in a later plan.
+//   - Neutron attaches only one floating IP of each network to an address of a port. So the present one is detached,
+//     but not released. It is attached again if the cloud does not attach the new one.
+//   - A detached floating IP is released in a later plan, when the new one is attached.
 func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) addresses {
 	var port string
 	if observed.LoadBalancer != nil {
@@ -63,7 +64,7 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 	}
 	for i, f := range have.attached {
 		if want.Address == "" {
-			// Any address is fine, so a person's is not detached.
+			// Any address is fine, so a floating IP that a user provided is not detached.
 			return addresses{release: releaseDetached(have.detached, wanted, owner), attach: retagged(f, want.Tags)}
 		}
 		if want.Address == f.Address {
@@ -91,12 +92,12 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 	return addresses{attach: inPlaceOf(have.attached, attach, observed.FloatingIPs)}
 }
 
-// formerAddresses is the plan for the floating IPs of a sharer whose own load balancer is gone. One that it published stays,
-// because people may have written it down: it is left to the project before another address is published. Others are released
-// when the sharer is served.
+// formerAddresses is the plan for the floating IPs of a sharer whose own load balancer is gone. If the sharer published
+// such a floating IP, users may have noted its address. So it stays: it is left to the project before another address
+// is published. Others are released when the sharer is served.
 func formerAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready bool) (a addresses) {
 	if wanted.KeepFloatingIP {
-		return a // it keeps what it has, or is refused
+		return a // the Service keeps what it has, or is refused
 	}
 	for _, f := range sortOut(observed.FloatingIPs, observed.LoadBalancer.VIP.PortID, owner).detached {
 		published := f.Address == wanted.Addresses.Published
@@ -110,7 +111,8 @@ func formerAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, rea
 	return a
 }
 
-// inherited describes, in the plan only, floating IPs as the owner's that are deleted with the load balancer.
+// inherited returns the attached floating IPs with changed descriptions, for the plan only: those that are deleted with
+// the load balancer are described as the owner's.
 func inherited(l lb.LoadBalancer, attached []lb.FloatingIP, owner lb.Owner) []lb.FloatingIP {
 	attached = slices.Clone(attached)
 	for i, f := range attached {
@@ -122,8 +124,8 @@ func inherited(l lb.LoadBalancer, attached []lb.FloatingIP, owner lb.Owner) []lb
 }
 
 // acquire attaches the first fitting candidate, unless it is attached to something else or was rejected by the cloud,
-// or else creates a floating IP. One of the Service that another client attached elsewhere is neither taken back nor
-// replaced: either could be a mistake.
+// or else creates a floating IP. If another client attached a floating IP of the Service elsewhere, acquire neither
+// takes it back nor replaces it: either could be wrong.
 func acquire(wanted lb.Wanted, all []lb.FloatingIP, have found, port string, owner lb.Owner) (Op, *Refusal) {
 	want, facts := *wanted.FloatingIP, wanted.Addresses
 	candidates := all
@@ -142,7 +144,8 @@ func acquire(wanted lb.Wanted, all []lb.FloatingIP, have found, port string, own
 		switch {
 		case want.Address == "" && owner.KeptFloatingIP(f):
 			op.Description = owner.FloatingIPDescription()
-		case madeForAnother(f, owner): // which is gone: as any address that a person requests, it stays from now on
+		case madeForAnother(f, owner):
+			// The other Service does not exist any more: like any address that a user requests, it stays from now on.
 			op.Description = owner.KeptFloatingIPDescription()
 		}
 		return op, nil
@@ -185,7 +188,8 @@ func formerAddress(wanted lb.Wanted, all []lb.FloatingIP, have found, owner lb.O
 	return lb.FloatingIP{}, false
 }
 
-// inPlaceOf attaches a floating IP to a port that has others. One of the same network is detached before.
+// inPlaceOf attaches a floating IP to a port that has others. If one of them is of the same network, it is detached
+// first.
 func inPlaceOf(attached []lb.FloatingIP, attach Op, all []lb.FloatingIP) []Op {
 	op, ok := attach.(AssociateFloatingIP)
 	next := slices.IndexFunc(all, func(f lb.FloatingIP) bool { return f.ID == op.ID })
@@ -240,16 +244,16 @@ func Releases(op Op) string {
 	return ""
 }
 
-// madeForAnother reports whether the floating IP has the mark of another Service, of this cluster or another one.
-// It may be detached for a while, as when a load balancer is replaced. Any Service of the project may use a kept
-// one.
+// madeForAnother reports whether the floating IP has the mark of another Service, of this cluster or another one. Such
+// a floating IP may be detached for a while, for example when a load balancer is replaced. A kept floating IP does not
+// count: any Service of the project may use it.
 func madeForAnother(f lb.FloatingIP, owner lb.Owner) bool {
 	_, kept, marked := lb.MarkOfFloatingIP(f)
 	return marked && !kept && !owner.MadeFloatingIP(f)
 }
 
-// releases reports whether the floating IP is deleted when it is released. A person's is not, nor one that is to be
-// kept or that another Service requests.
+// releases reports whether the floating IP is deleted when it is released. It is not deleted if a user provided it, if
+// it is to be kept, or if another Service requests it.
 func releases(f lb.FloatingIP, wanted lb.Wanted, owner lb.Owner) bool {
 	return owner.MadeFloatingIP(f) && !wanted.KeepFloatingIP && !wanted.Addresses.RequestedElsewhere(f)
 }
@@ -280,7 +284,8 @@ func releaseDetached(detached []lb.FloatingIP, wanted lb.Wanted, owner lb.Owner)
 	return ops
 }
 
-// untagged removes our custom tags from a person's floating IPs that were detached for another one.
+// untagged removes our custom tags from floating IPs that users provided and that were detached to make room for
+// another one.
 func untagged(all []lb.FloatingIP, owner lb.Owner) []Op {
 	var ops []Op
 	for _, f := range all {
@@ -291,7 +296,7 @@ func untagged(all []lb.FloatingIP, owner lb.Owner) []Op {
 	return ops
 }
 
-// retagged sets the custom tags of a floating IP. Those of a released one are removed.
+// retagged sets the custom tags of a floating IP. When a floating IP is released, its custom tags are removed.
 func retagged(f lb.FloatingIP, want []string) []Op {
 	if !lb.CustomDiffer(f.Tags, want) {
 		return nil
@@ -299,8 +304,8 @@ func retagged(f lb.FloatingIP, want []string) []Op {
 	return []Op{SetFloatingIPTags{ID: f.ID, Address: f.Address, Tags: lb.Retag(f.Tags, want)}}
 }
 
-// keep detaches a floating IP and keeps it. If it has our mark, its description changes to kept; one of
-// openstack-cloud-controller-manager keeps its own.
+// keep detaches a floating IP and keeps it. If it has our mark, its description is changed so that it says "kept". A
+// floating IP of openstack-cloud-controller-manager keeps its description.
 func keep(f lb.FloatingIP, owner lb.Owner) DisassociateFloatingIP {
 	op := DisassociateFloatingIP{ID: f.ID, Address: f.Address}
 	if _, _, marked := lb.MarkOfFloatingIP(f); marked && owner.MadeFloatingIP(f) {

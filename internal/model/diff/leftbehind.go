@@ -13,12 +13,12 @@ import (
 //   - Octavia 11.0 with provider amphora: all children of a load balancer that was created complete
 //   - provider ovn: the health monitors of such a create, and at times the pool and listener of a deleted monitor
 //
-// The effect of a write to such a part differs: it is repaired, or the write is rejected, or, for a monitor of provider
-// ovn, the load balancer stays PENDING for ever and cannot even be deleted. But all versions let such a pool be deleted
-// and such a listener be changed. So the pool is replaced, and the listener is written again.
+// The effect of a write to such a part differs. The part is repaired, or the write is rejected. For a monitor of
+// provider ovn, the load balancer stays PENDING for ever and cannot even be deleted. But in all versions such a pool
+// can be deleted, and such a listener can be changed. So the pool is replaced, and the listener is written again.
 
-// LeftBehind reports whether the load balancer is ACTIVE but has PENDING parts of ours. Only time can tell whether
-// Octavia still works on them; New assumes that it does not.
+// LeftBehind reports whether the load balancer is ACTIVE but has PENDING parts of ours. Only later reads can show
+// whether Octavia still works on them; New assumes that it does not.
 func LeftBehind(l *lb.LoadBalancer, owner lb.Owner) bool {
 	return l != nil && l.ProvisioningStatus == lb.Active && AnyOfOurs(*l, owner, lb.ProvisioningStatus.Pending)
 }
@@ -63,7 +63,7 @@ func LeftBehindAtCreation(l lb.LoadBalancer, owner lb.Owner) bool {
 	return AnyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.PendingCreate })
 }
 
-// AnyOfOurs reports whether is holds for the status of one of our listeners or pools, or of a part of such a pool.
+// AnyOfOurs reports whether is(status) is true for one of our listeners or pools, or for a part of such a pool.
 func AnyOfOurs(l lb.LoadBalancer, owner lb.Owner, is func(lb.ProvisioningStatus) bool) bool {
 	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
 		return owner.OwnsListener(l) && (is(l.ProvisioningStatus) || l.Pool != nil && l.Pool.Any(is))
@@ -110,8 +110,8 @@ func OnlySources(ops []Op, l *lb.LoadBalancer) []Op {
 	return sources
 }
 
-// deleteLeftBehind deletes replaced pools that were left behind. It does not come last: many may have to be
-// replaced, and the quota may allow only one additional pool.
+// deleteLeftBehind deletes replaced pools that were left behind. These deletions do not come at the end of the plan:
+// many pools may have to be replaced, and the quota may allow only one additional pool.
 func (t *changes) deleteLeftBehind() {
 	t.detached = slices.DeleteFunc(t.detached, func(p lb.Pool) bool {
 		left := p.Unfinished() && t.owner.OwnsPool(p)
@@ -122,7 +122,8 @@ func (t *changes) deleteLeftBehind() {
 	})
 }
 
-// asNew returns a pool to be created without ids and statuses, which it has if it was copied from the observed one.
+// asNew returns a pool for its creation: without ids and statuses, which it has if it was copied from the observed
+// pool.
 func asNew(p lb.Pool) lb.Pool {
 	p.ID, p.ProvisioningStatus = "", ""
 	p.Members = slices.Clone(p.Members)

@@ -24,9 +24,8 @@ func hasMonitor(l lb.LoadBalancer) bool {
 		slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return has(&p) })
 }
 
-// blockedByMonitor refuses a new port on a load balancer with a health monitor that must not be touched: the load
-// balancer would stay PENDING for ever. A monitor that was left PENDING must not be deleted; its pool will be
-// replaced.
+// blockedByMonitor refuses a new port on a load balancer with a health monitor that must not be changed: the load
+// balancer would stay PENDING for ever. A monitor that was left PENDING must not be deleted; its pool will be replaced.
 func blockedByMonitor(want lb.Listener, have lb.LoadBalancer) Refusal {
 	return Refusal{ReasonBlockedByHealthMonitor, fmt.Sprintf(
 		"port %s cannot be opened while load balancer %s has a health monitor: in this cloud that would lock the load balancer permanently. "+

@@ -15,8 +15,8 @@ import (
 // plan`.
 type Op interface {
 	fmt.Stringer
-	// Octavia reports whether the op changes a load balancer, which is then immutable until Octavia is done. Others
-	// go to Neutron.
+	// Octavia reports whether the op changes a load balancer, which is then immutable until Octavia is done. All other
+	// ops go to Neutron.
 	Octavia() bool
 }
 
@@ -38,7 +38,8 @@ type UpdateLoadBalancer struct {
 type SetVIPSecurityGroups struct {
 	octaviaOp
 	ID string `json:"id"`
-	// Groups is empty to end them: then the source ranges of each listener say who may connect.
+	// If Groups is empty, the security groups are removed. Then the source ranges of each listener determine which
+	// clients may connect.
 	Groups []string `json:"groups,omitempty"`
 	Tags   []string `json:"tags"`
 }
@@ -71,7 +72,7 @@ type UpdateListener struct {
 	// Key is the listener's port, for people.
 	Key             lb.ListenerKey `json:"key"`
 	ConnectionLimit *int           `json:"connectionLimit,omitempty"`
-	// AllowedCIDRs set to an empty list opens the port to everybody.
+	// AllowedCIDRs set to an empty list opens the port to every client.
 	AllowedCIDRs *[]string    `json:"allowedCIDRs,omitempty"`
 	Timeouts     *lb.Timeouts `json:"timeouts,omitempty"`
 	// InsertHeaders set to an empty list removes all headers.
@@ -124,7 +125,7 @@ type UpdatePool struct {
 	ID        string       `json:"id"`
 	Name      string       `json:"name"`
 	Algorithm lb.Algorithm `json:"algorithm"`
-	// Persistence nil ends persistence.
+	// Persistence is nil to end session persistence.
 	Persistence *lb.Persistence `json:"persistence,omitempty"`
 	AdminDown   bool            `json:"adminDown,omitempty"`
 	// Failed is as in UpdateListener.
@@ -196,8 +197,8 @@ type AssociateFloatingIP struct {
 	Address string `json:"address"`
 	// PortID is empty as in CreateFloatingIP.
 	PortID string `json:"portID,omitempty"`
-	// Description, unless empty, makes a kept floating IP the Service's own again, or records the owner of one that stays
-	// attached.
+	// Description, unless empty, is the new description. It makes a kept floating IP the Service's own again, or
+	// records the owner of a floating IP that stays attached.
 	Description string `json:"description,omitempty"`
 	// Former is the floating IP that was detached from the port for this one, or nil. It is attached again if this one
 	// cannot be.
@@ -209,7 +210,8 @@ type DisassociateFloatingIP struct {
 	neutronOp
 	ID      string `json:"id"`
 	Address string `json:"address"`
-	// Description, unless empty, marks it as kept. Without that, a floating IP of a deleted Service counts as orphaned.
+	// Description, unless empty, is the new description, which marks the floating IP as kept. Without this mark, a
+	// floating IP of a deleted Service counts as orphaned.
 	Description string `json:"description,omitempty"`
 	// For is the address that is attached in its place next, or "" if it is released.
 	For string `json:"for,omitempty"`
@@ -277,7 +279,8 @@ func Kind(op Op) string {
 	return name
 }
 
-// CertificateRefs returns the references of certificates that the operation sends to Octavia, sorted, without duplicates.
+// CertificateRefs returns the references of certificates that the operation sends to Octavia, sorted, without
+// duplicates.
 func CertificateRefs(op Op) []string {
 	switch op := op.(type) {
 	case CreateLoadBalancer:

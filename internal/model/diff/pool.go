@@ -10,9 +10,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// createPool plans a complete pool that no listener uses yet, and returns its id, or "" if it has yet to be
-// created. A pool left by an interrupted pass is completed instead; of several, the one that lacks least. Ready is false
-// if that pool is in ERROR: then it is only repaired now, and the rest is planned when it is ACTIVE.
+// createPool plans a complete pool that no listener uses yet, and returns its id, or "" if it has yet to be created. If
+// an interrupted pass left a pool behind, createPool completes it instead. If there are several, it completes the one
+// that lacks the fewest objects. Ready is false if that pool is in ERROR: then it is only repaired now, and the rest is
+// planned when it is ACTIVE.
 func (t *changes) createPool(want lb.Pool) (id string, ready bool) {
 	want = asNew(want)
 	if t.wanted.KeepMonitors {
@@ -57,9 +58,9 @@ func (t *changes) createPool(want lb.Pool) (id string, ready bool) {
 	return "", true
 }
 
-// updatePool plans the changes of a pool that stays. If the type of its monitor changes, the monitor is deleted
-// before the members change and created again after that, because it may check another port then, and members would
-// seem to fail meanwhile.
+// updatePool plans the changes of a pool that stays. If the type of its monitor changes, the monitor is deleted before
+// the members change, and created again after that. The reason is that the new monitor may check another port:
+// otherwise members would seem to fail in between.
 func (t *changes) updatePool(want, have lb.Pool) {
 	if t.wanted.KeepMonitors {
 		want.Monitor = have.Monitor
@@ -99,8 +100,9 @@ type memberChange struct {
 	members int
 }
 
-// inTurn returns the operations of all pools, those of the pool with the most differences first. Octavia takes one at a
-// time, and Pods may change again before it is done: each pool gets its turn, because the others differ more and more.
+// inTurn returns the operations of all pools, those of the pool with the most differences first. Octavia accepts one
+// operation at a time, and Pods may change again before it is done. Each pool gets its turn, because the pools that
+// wait differ more and more.
 func inTurn(changes []memberChange) (ops []Op) {
 	slices.SortStableFunc(changes, func(a, b memberChange) int { return cmp.Compare(b.members, a.members) })
 	for _, c := range changes {
@@ -112,9 +114,9 @@ func inTurn(changes []memberChange) (ops []Op) {
 // differs counts the members that differ.
 func (op SetMembers) differs() int { return op.Added + op.Removed + op.Changed }
 
-// WithoutMore returns the operation with no more members than the pool has, for a project without quota for more: wanted
-// members that the pool has, and new ones in the place of those that leave. It is false if that would change nothing, or
-// if the operation does not need more.
+// WithoutMore returns the operation with no more members than the pool has, for a project without quota for more. It
+// contains the wanted members that the pool has, and new members in the places of those that leave. It returns false if
+// that would change nothing, or if the operation does not add members.
 func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
 	set, _ := op.(SetMembers)
 	var have *lb.Pool
@@ -143,8 +145,8 @@ func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
 	return set, set.differs() > 0
 }
 
-// NewMembers returns the members that the operation adds to the cloud: those that the pool lacks, or those of a new load
-// balancer.
+// NewMembers returns the members that the operation adds to the cloud: those that the pool lacks, or those of a new
+// load balancer.
 func NewMembers(op Op, observed lb.Observed) (added []lb.Member) {
 	switch op := op.(type) {
 	case SetMembers:
@@ -194,8 +196,9 @@ func setMembers(want, have lb.Pool) SetMembers {
 	return op
 }
 
-// EachMember calls do with each wanted member, with the pool that the load balancer has at its listener, and with the
-// member there at its address and port. What is lacking is nil. Names do not matter.
+// EachMember calls do for each wanted member. Pool is the pool that the load balancer has at the listener of this
+// member. Have is the member of this pool with the same address and port. Either is nil if it does not exist. Names do
+// not matter.
 func EachMember(wanted lb.Wanted, l lb.LoadBalancer, owner lb.Owner, do func(want lb.Member, pool *lb.Pool, have *lb.Member)) {
 	if wanted.LoadBalancer == nil {
 		return

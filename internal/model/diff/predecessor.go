@@ -9,9 +9,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Replacement plans the creation of another load balancer to replace one that failed or cannot be changed. If that
-// one may still carry traffic, replaces is its id. What New plans from then on completes the new one, moves the
-// floating IP to it, and deletes the old one, in this order.
+// Replacement plans the creation of a load balancer that replaces one that failed or cannot be changed. If the old one
+// may still carry traffic, replaces is its id. After that, the plans of New complete the new load balancer, move the
+// floating IP to it, and delete the old one, in this order.
 func Replacement(wanted lb.Wanted, replaces string) Plan {
 	op := create(wanted)
 	if replaces != "" {
@@ -41,8 +41,9 @@ func complete(l lb.LoadBalancer) bool {
 	})
 }
 
-// planAddresses is planFloatingIPs for a load balancer that may have a predecessor, which keeps the Service's
-// address until the new one is ready, that is being adopted, or that belongs to another owner.
+// planAddresses is planFloatingIPs, with three special cases: a load balancer with a predecessor, which keeps the
+// Service's address until the new load balancer is ready; a load balancer that is being adopted; and one that belongs
+// to another owner.
 func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready bool) addresses {
 	switch {
 	case wanted.KeepAddress && owner.Sharer && observed.LoadBalancer != nil:
@@ -51,7 +52,7 @@ func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready
 		return addresses{}
 	}
 	if unmarked(wanted, observed, owner) {
-		// Until it has our mark, it is found by its address.
+		// Until the load balancer has our mark, it is found by its address.
 		return addresses{waits: true}
 	}
 	held := predecessorFloatingIPs(observed)
@@ -87,7 +88,7 @@ func planAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready
 }
 
 // move attaches a floating IP of the predecessor to the new load balancer, with one call, so that it is never
-// unattached. After the cloud rejected that, the predecessor keeps it until the next attempt is due.
+// unattached. If the cloud rejects this, the predecessor keeps the floating IP until the next attempt is due.
 func move(wanted lb.Wanted, f lb.FloatingIP, observed lb.Observed, ready bool) addresses {
 	a := addresses{waits: true}
 	if !ready {
@@ -109,7 +110,8 @@ func predecessorFloatingIPs(observed lb.Observed) []lb.FloatingIP {
 	})
 }
 
-// hasFloatingIP reports whether the port has a floating IP with the address, or any if that is empty.
+// hasFloatingIP reports whether the port has a floating IP with the address or, if the address is empty, any floating
+// IP.
 func hasFloatingIP(o lb.Observed, port, address string) bool {
 	return slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool {
 		return f.PortID != "" && f.PortID == port && (address == "" || address == f.Address)

@@ -10,8 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// sameMember compares what a batch write can change. Names do not matter, and other controllers use other ones.
-// Octavia cannot change the subnet of an existing member.
+// sameMember compares the properties that a batch write can change. Names do not matter: other controllers use other
+// names. Octavia cannot change the subnet of an existing member.
 func sameMember(want, have lb.Member) bool {
 	return want.Weight == have.Weight && want.MonitorPort == have.MonitorPort &&
 		want.Backup == have.Backup && want.AdminDown == have.AdminDown
@@ -30,8 +30,7 @@ func sameAddress(want, have string) bool {
 }
 
 // samePersistence compares session persistence. Kubernetes sets a default timeout, which
-// openstack-cloud-controller-manager does not send: its pools stay as they are until somebody requests another
-// timeout.
+// openstack-cloud-controller-manager does not send: its pools stay as they are until a user requests another timeout.
 func samePersistence(want, have *lb.Persistence) bool {
 	if want == nil || have == nil {
 		return want == have
@@ -56,8 +55,8 @@ func sameTLS(want, have *lb.TLS) bool {
 	return want.Certificate == have.Certificate && slices.Equal(lb.TLS{SNI: want.SNI}.Refs(), lb.TLS{SNI: have.SNI}.Refs())
 }
 
-// sameSources compares sets of source ranges. On a load balancer of both families, everybody is an empty list or the whole address
-// space of both.
+// sameSources compares sets of source ranges. On a load balancer of both families, both an empty list and the whole
+// address space of both families mean that every client may connect.
 func sameSources(want, have []string, dualStack bool) bool {
 	return slices.Equal(sources(want, dualStack), sources(have, dualStack))
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // Shared reports whether the load balancer must not be deleted with the owner's Service, because
-//   - it, a listener or a pool has the mark of another Service: openstack-cloud-controller-manager lets Services
-//     share a load balancer that they name by its id,
-//   - or it was created for another Service, or by a person, and others still use it.
+//   - it, a listener or a pool has the mark of another Service: openstack-cloud-controller-manager lets Services share
+//     a load balancer that they name by its id,
+//   - or it was created for another Service, or by a user, and other Services still use it.
 func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 	return !owner.Owns(l) && !owner.Abandoned(l) || owner.SharedBy(l) != "" ||
 		slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool {
@@ -61,8 +61,9 @@ func leaveShared(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	tags := slices.DeleteFunc(slices.Clone(have.Tags), func(t string) bool { return t == owner.LoadBalancerName() || t == owner.ServiceTag() })
 	if !owner.Sharer {
 		tags = lb.Retag(tags, nil)
-		// The cluster's mark tells the last sharer that the load balancer was created for a Service of the cluster, and that it may
-		// delete it. One of openstack-cloud-controller-manager has none yet, nor has one whose tags another client removed.
+		// The cluster's mark shows the last sharer that the load balancer was created for a Service of the cluster, so
+		// that the sharer may delete it. A load balancer of openstack-cloud-controller-manager does not have this mark
+		// yet. Neither does one whose tags another client removed.
 		if cluster := lb.ClusterTag(owner.ClusterUID); !slices.Contains(tags, cluster) {
 			tags = append(tags, cluster)
 		}
@@ -73,9 +74,9 @@ func leaveShared(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	return plan
 }
 
-// handOver describes the owner's floating IPs, which stay with the sharers, as its own or as kept for a person, so
-// that they are recognized when the last sharer has left. openstack-cloud-controller-manager's descriptions only
-// have a name. The owner's custom tags are removed.
+// handOver writes descriptions of the owner's floating IPs, which stay with the sharers: they say that a floating IP
+// belongs to the owner, or that it is kept for a user. So they are recognized when the last sharer has left. The
+// descriptions of openstack-cloud-controller-manager have only a name. The owner's custom tags are removed.
 func handOver(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) []Op {
 	description := owner.FloatingIPDescription()
 	if wanted.KeepFloatingIP {

@@ -120,7 +120,7 @@ func (op SetFloatingIPTags) String() string {
 	return fmt.Sprintf("set the tags of floating IP %s: %q", op.Address, op.Tags)
 }
 
-// unfinished explains a write of something that is already as wanted.
+// unfinished explains a write that changes no value, because Octavia left the object PENDING.
 func unfinished(left bool) string {
 	if left {
 		return ", because Octavia did not finish it"

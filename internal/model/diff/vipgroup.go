@@ -9,22 +9,23 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// access is what says who may connect to a load balancer.
+// access is how the clients that may connect to a load balancer are determined.
 type access int
 
 const (
 	// accessBySources: the source ranges of each listener.
 	accessBySources access = iota
-	// accessByGroups: the security groups of the VIP. Ranges that listeners have do nothing beside them.
+	// accessByGroups: the security groups of the VIP. Source ranges of listeners have no effect beside groups.
 	accessByGroups
-	// accessAsFound: it stays as it is, and no port is opened. Octavia refuses source ranges beside groups, and without groups the
-	// ports would be open to everybody until they have ranges.
+	// accessAsFound: access stays as it is, and no port is opened. Octavia refuses source ranges beside groups. Without
+	// groups, the ports would be open to every client until they have ranges.
 	accessAsFound
 )
 
-// vipGroups plans the security groups of the VIP, unless they are those of another owner or client. Groups come before new ports,
-// and go after all that is closed. They come beside source ranges, which go afterwards. They do not come while that would open a
-// port to more clients than are to have it: one with ranges that is to be closed, or one of another owner or client.
+// vipGroups plans the security groups of the VIP, unless they are those of another owner or client. Groups are set
+// before new ports open, and removed after all ports that are closed. They are set beside source ranges, which are
+// removed afterwards. They are not set while that would open a port to more clients than intended. This can be a port
+// with ranges that is to be closed, or a port of another owner or client.
 func (t *changes) vipGroups(want, have lb.LoadBalancer) access {
 	groups, ours := have.VIPSecurityGroups, !t.owner.Sharer
 	switch {

@@ -41,13 +41,13 @@ const (
 	FeatureHTTPMonitorOnUDP
 	// FeatureHTTPMonitor: HTTP monitors. Any version, not ovn.
 	FeatureHTTPMonitor
-	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version, ovn since
-	// 2.30 (its release 8 of 2025.1). Before, ovn does not create them, and a change or deletion of one leaves the load
-	// balancer PENDING for ever; it is not known which of the releases between do.
+	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version, ovn
+	// since 2.30 (its release 8 of 2025.1). Before, ovn does not create them, and a change or deletion of one leaves
+	// the load balancer PENDING for ever. It is not known which releases between these two create them.
 	FeatureCreateWithMonitors
-	// FeatureMonitor: health monitors that do no harm. Any version, ovn since 2.27. Before, with ovn, a load
-	// balancer with a monitor stays PENDING for ever once a listener is created, and cannot even be deleted; and
-	// the deletion of one pool's monitor drops the traffic of all other pools.
+	// FeatureMonitor: health monitors that are not harmful. Any version, ovn since 2.27. Before, with ovn, a load
+	// balancer with a monitor stays PENDING for ever once a listener is created, and cannot even be deleted; and the
+	// deletion of one pool's monitor drops the traffic of all other pools.
 	FeatureMonitor
 	// FeatureSessionAffinity: session persistence by source address. Any version, ovn since 2.27. Before, ovn
 	// accepts and shows it without effect.
@@ -75,9 +75,9 @@ const (
 	FeatureSCTP
 	// FeatureSCTPMonitor: monitors of type SCTP. 2.23, not ovn.
 	FeatureSCTPMonitor
-	// FeatureAdditionalVIPs: VIPs of both families. 2.26, not ovn: its driver of Octavia 11 accepts and ignores
-	// them (create_vip_port in ovn_octavia_provider/driver.py), later ones create a port per VIP, and the API
-	// version does not tell which driver it is.
+	// FeatureAdditionalVIPs: VIPs of both families. 2.26, not ovn: its driver of Octavia 11 accepts and ignores them
+	// (create_vip_port in ovn_octavia_provider/driver.py), later ones create a port per VIP, and the API version does
+	// not show which driver it is.
 	FeatureAdditionalVIPs
 	// FeaturePrometheus: listeners that export metrics of the load balancer to Prometheus. 2.25, not ovn.
 	FeaturePrometheus
@@ -86,22 +86,23 @@ const (
 	// FeatureVIPSecurityGroups: security groups of the VIP's port in place of source ranges. 2.29, not ovn: its release 8
 	// accepts and shows them, and the port keeps the project's default group.
 	FeatureVIPSecurityGroups
-	// FeatureDualStackSourceRanges: source ranges on load balancers with VIPs of both families. 2.30, not ovn. Octavia 11
-	// creates a rule of the VIP's security group for each pair of range and family, which Neutron rejects, and the load
-	// balancer is in ERROR (_update_security_group_rules in network/drivers/neutron/allowed_address_pairs.py). Octavia 16,
-	// which has API version 2.30, was seen to take them; nothing is known of the releases between.
+	// FeatureDualStackSourceRanges: source ranges on load balancers with VIPs of both families. 2.30, not ovn. Octavia
+	// 11 creates a rule of the VIP's security group for each pair of range and family, which Neutron rejects, and the
+	// load balancer is in ERROR (_update_security_group_rules in network/drivers/neutron/allowed_address_pairs.py). A
+	// test showed that Octavia 16, which has API version 2.30, accepts them. The releases between these two were not
+	// tested.
 	FeatureDualStackSourceRanges
-	// FeatureCertificatesWithoutCommonName: certificates with names of hosts only. 2.30, not ovn. Octavia 11 reads the first
-	// common name without a check that there is one, refuses the certificate, and leaves behind what it created for the
-	// request (get_host_names in common/tls_utils/cert_parser.py). Octavia 16, which has API version 2.30, was seen to take
-	// one; it is not known which of the releases between do.
+	// FeatureCertificatesWithoutCommonName: certificates with names of hosts only. 2.30, not ovn. Octavia 11 reads the
+	// first common name without a check that there is one, refuses the certificate, and leaves behind what it created
+	// for the request (get_host_names in common/tls_utils/cert_parser.py). A test showed that Octavia 16, which has API
+	// version 2.30, accepts such a certificate. It is not known which releases between these two accept one.
 	FeatureCertificatesWithoutCommonName
 )
 
 var features = map[Feature]struct {
-	// name is its name in cloud.conf.
+	// name is the name of the feature in cloud.conf.
 	name string
-	// doc is what it is, for the documentation.
+	// doc says what the feature is, for the documentation.
 	doc    string
 	since  Version
 	notOVN bool
@@ -144,10 +145,11 @@ const ProviderOVN = "ovn"
 // ProviderAmphora is Octavia's own provider.
 const ProviderAmphora = "amphora"
 
-// FinishesLate reports whether load balancers of the provider may be ACTIVE before its work is done. Provider ovn 8 of 2025.1
-// takes 1 to 8 s more for the children, which stay PENDING, and shows for seconds a load balancer that it deletes as ACTIVE; so
-// does ovn 11. That of 2022.2 does not, and provider amphora lacks at most the statuses of listeners, for milliseconds. The version of a provider cannot be
-// read, so that of Octavia decides: 2.26 is 2022.2. Nothing is known of other providers.
+// FinishesLate reports whether load balancers of the provider may be ACTIVE before its work is done. Provider ovn 8 of
+// 2025.1 takes 1 to 8 s more for the children, which stay PENDING in that time. It also shows a load balancer that it
+// deletes as ACTIVE for some seconds. Provider ovn 11 does the same; that of 2022.2 does not. Provider amphora lacks at
+// most the statuses of listeners when the load balancer is ACTIVE, for milliseconds. The version of a provider cannot be
+// read, so the API version of Octavia is used instead: 2.26 is 2022.2. Other providers were not tested.
 func (c Capabilities) FinishesLate(provider string) bool {
 	return provider != "" && provider != ProviderAmphora && c.APIVersion.AtLeast(Version{2, 27})
 }
@@ -170,7 +172,7 @@ type Requirement struct {
 	Doc string
 	// Since is the first API version of Octavia that has it.
 	Since Version
-	// OVNSince is the first one that has it with provider ovn. It is zero if none has.
+	// OVNSince is the first API version that has it with provider ovn. It is zero if no version has it.
 	OVNSince Version
 	// NotAmphora is set if provider amphora does not support the feature.
 	NotAmphora bool
@@ -221,7 +223,7 @@ type Vendor struct {
 	Like string
 	// Lacks are features that it does not support, whatever the API version.
 	Lacks []Feature
-	// Methods are the algorithms that it supports. None means that those are not stated.
+	// Methods are the algorithms that the provider supports. If it is empty, the operator has not stated them.
 	Methods []Algorithm
 }
 
@@ -233,15 +235,15 @@ type Capabilities struct {
 	Provider string `json:"provider"`
 	// Vendors are the operator's statements, by provider.
 	Vendors map[string]Vendor `json:"vendors,omitempty"`
-	// UnlimitedChildren means that no quota of the project can refuse a part of a load balancer. It is only found out in
-	// cluster-ip mode.
+	// UnlimitedChildren means that no quota of the project can refuse a part of a load balancer. It is determined only
+	// in cluster-ip mode.
 	UnlimitedChildren bool `json:"unlimitedChildren,omitempty"`
 }
 
-// Methods returns the algorithms that the provider supports, the default first. None means any.
+// Methods returns the algorithms that the provider supports, the default first. An empty result means all algorithms.
 //
-// Provider ovn supports SourceIPPort. Its release 11 supports SourceIP too, but no API tells the release, so the operator has
-// to state that.
+// Provider ovn supports SourceIPPort. Its release 11 supports SourceIP too, but no API shows the release, so the
+// operator has to state that.
 func (c Capabilities) Methods() []Algorithm {
 	if stated := c.Vendors[c.Provider].Methods; len(stated) > 0 {
 		return stated

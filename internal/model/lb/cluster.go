@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Cluster identifies a cluster that may no longer exist, so that only the cloud objects themselves tell whether they
-// were created for its Services. Name is --cluster-name, UID is the uid of namespace kube-system. One of them may be
-// empty.
+// Cluster identifies a cluster that may no longer exist. So only the cloud objects themselves show whether they were
+// created for its Services. Name is --cluster-name, UID is the uid of namespace kube-system. One of them may be empty.
 //
-// An object with uids is recognized by UID only. Names are not unique: they decide about objects without uids, those of
-// openstack-cloud-controller-manager.
+// An object with uids is recognized by UID only. Names are not unique: they are used only for objects without uids,
+// which openstack-cloud-controller-manager created.
 type Cluster struct {
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
 }
 
-// CreatedLoadBalancer reports whether the load balancer was created for a Service of the cluster. Without a uid, its name
-// and its description must both say so; a renamed cluster has load balancers with its new name and its old description.
+// CreatedLoadBalancer reports whether the load balancer was created for a Service of the cluster. Without a uid, its
+// name and its description must both say so; a renamed cluster has load balancers with its new name and its old
+// description.
 func (c Cluster) CreatedLoadBalancer(l LoadBalancer) bool {
 	if uids := valuesOf(l.Tags, clusterTag); len(uids) > 0 {
 		return c.UID != "" && slices.Contains(uids, c.UID)
@@ -51,8 +51,8 @@ func (c Cluster) serviceNamed(name string) string {
 	return Owner{ClusterName: c.Name}.ServiceNamed([]string{name})
 }
 
-// OtherUser says who else uses a load balancer that was created for a Service of the cluster, so that it must not be
-// deleted with the cluster. It returns "" if nobody else does.
+// OtherUser names another user of a load balancer that was created for a Service of the cluster: then it must not be
+// deleted with the cluster. It returns "" if there is no other user.
 func (c Cluster) OtherUser(l LoadBalancer) string {
 	names := []string{c.Name}
 	if of, ok := DescribedService(l.Description); ok {
@@ -97,9 +97,9 @@ func childrenOf(l LoadBalancer) (all []child) {
 	return all
 }
 
-// Sharers returns the Services of the cluster that have listeners, pools or only their name on a load balancer that stays,
-// because it belongs to a person or has other users. They are in the order of their first child. One with only its name has no
-// uid.
+// Sharers returns the Services of the cluster that have listeners, pools or only their name on a load balancer that
+// stays, because it belongs to a user or has other users. They are in the order of their first child. A Service of
+// which only the name is there has no uid in the result.
 func (c Cluster) Sharers(l LoadBalancer) (owners []Owner) {
 	for _, child := range childrenOf(l) {
 		owner, ok := c.ownerOf(child.tags)
@@ -131,14 +131,14 @@ func (c Cluster) ownerOf(tags []string) (o Owner, ok bool) {
 	}
 	o.ServiceUID = mark.ServiceUID
 	if o.Namespace, o.Name, ok = strings.Cut(o.ServiceNamed(tags), "/"); !ok && marked {
-		return o, true // its name is too long or that of a cluster that was renamed; the uids are sufficient
+		return o, true // the name is too long, or has the former name of the cluster; the uids are sufficient
 	}
 	return o, ok && c.Name != ""
 }
 
 // CreatedFloatingIP reports whether the floating IP was created for a Service of the cluster, so that it may be deleted
-// with it. One that a Service left to the project is not. At is the load balancer of the cluster to which it is attached,
-// or nil.
+// with it. A floating IP that a Service left to the project may not be deleted. At is the load balancer of the cluster
+// to which it is attached, or nil.
 func (c Cluster) CreatedFloatingIP(f FloatingIP, at *LoadBalancer) bool {
 	if mark, kept, ok := MarkOfFloatingIP(f); ok {
 		return !kept && c.UID != "" && mark.ClusterUID == c.UID
@@ -159,8 +159,8 @@ func (c Cluster) CreatedFloatingIP(f FloatingIP, at *LoadBalancer) bool {
 	return c.Name != "" && cluster == c.Name
 }
 
-// ServiceOfFloatingIP returns the Service in the description of a floating IP that was created for one, as namespace/name,
-// or "". A long name is cut.
+// ServiceOfFloatingIP returns the Service in the description of a floating IP that was created for a Service, as
+// namespace/name, or "". A long name is truncated.
 func ServiceOfFloatingIP(f FloatingIP) string {
 	rest, ok := strings.CutPrefix(f.Description, floatingIPPrefix)
 	service, _, _ := strings.Cut(strings.Replace(rest, " (", floatingIPSuffix, 1), floatingIPSuffix)
@@ -170,8 +170,8 @@ func ServiceOfFloatingIP(f FloatingIP) string {
 	return service
 }
 
-// KeptDescription returns the description that a floating IP with a mark gets when it is left to the project, or "" if it
-// has no mark.
+// KeptDescription returns the description that a floating IP with a mark gets when it is left to the project, or "" if
+// it has no mark.
 func KeptDescription(f FloatingIP) string {
 	if _, kept, ok := MarkOfFloatingIP(f); !ok || kept {
 		return ""
@@ -191,8 +191,8 @@ func (c Cluster) CreatedSecurityGroup(name, description string) bool {
 	return ok && c.Name != "" && of.MadeInCluster(c.Name)
 }
 
-// FloatingIPClusterUID returns the uid of the cluster with the name for which a floating IP was created, by its description,
-// or "". One that was kept belongs to a person.
+// FloatingIPClusterUID returns the uid in the description of a floating IP, if it was created for a cluster with the
+// name; or "". A floating IP that was kept belongs to a user, so the result is "".
 func FloatingIPClusterUID(name string, f FloatingIP) string {
 	mark, kept, ok := MarkOfFloatingIP(f)
 	if !ok || kept || !strings.HasSuffix(f.Description, ")"+floatingIPSuffix+name) {
@@ -201,8 +201,8 @@ func FloatingIPClusterUID(name string, f FloatingIP) string {
 	return mark.ClusterUID
 }
 
-// ClusterUIDOfNodesGroup returns the uid of the cluster for whose nodes a security group was created, by its description, or
-// "".
+// ClusterUIDOfNodesGroup returns the uid of the cluster for whose nodes a security group was created, by its
+// description, or "".
 func ClusterUIDOfNodesGroup(description string) string {
 	if mark := nodesGroupMark.FindStringSubmatch(description); mark != nil {
 		return mark[1]
@@ -210,8 +210,8 @@ func ClusterUIDOfNodesGroup(description string) string {
 	return ""
 }
 
-// NodesGroupClusterUID returns the uid of the cluster with the name for whose nodes a security group was created, by its
-// description, or "".
+// NodesGroupClusterUID returns the uid in the description of a security group, if it was created for the nodes of a
+// cluster with the name; or "".
 func NodesGroupClusterUID(name, description string) string {
 	mark := nodesGroupMark.FindStringSubmatch(description)
 	if mark == nil || description != (NodesGroup{ClusterName: name, ClusterUID: mark[1], Class: mark[2]}).Description() {
@@ -220,8 +220,8 @@ func NodesGroupClusterUID(name, description string) string {
 	return mark[1]
 }
 
-// LoadBalancerClusterUID returns the uid of the cluster with the name for which the load balancer was created, or "". A name may
-// have several uids, as it need not be unique.
+// LoadBalancerClusterUID returns the uid in the tags of a load balancer, if it was created for a cluster with the name;
+// or "". Several clusters, with different uids, may have the same name.
 func LoadBalancerClusterUID(name string, l LoadBalancer) string {
 	of, described := DescribedService(l.Description)
 	named := described && of.Cluster == name || !described && Cluster{Name: name}.serviceNamed(l.Name) != ""

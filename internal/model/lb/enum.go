@@ -71,7 +71,8 @@ const (
 // Algorithm is Octavia's lb_algorithm of a pool.
 type Algorithm string
 
-// Octavia's algorithms. Provider ovn supports SourceIPPort, which needs API version 2.13, and since its release 11 SourceIP.
+// Octavia's algorithms. Provider ovn supports SourceIPPort, which needs API version 2.13, and since its release 11
+// SourceIP.
 const (
 	RoundRobin       Algorithm = "ROUND_ROBIN"
 	LeastConnections Algorithm = "LEAST_CONNECTIONS"

@@ -9,16 +9,17 @@ import (
 	"slices"
 )
 
-// Fingerprint identifies a wanted state within one process. It is remembered in place of the state itself, of which
-// the members are most. The zero value identifies none.
+// Fingerprint identifies a wanted state within one process. It is remembered in place of the state itself, which would
+// consist mostly of members. The zero value identifies no state.
 type Fingerprint struct {
 	members, rest uint64
 }
 
-// seed is another one in each process.
+// seed is different in each process.
 var seed = maphash.MakeSeed()
 
-// Fingerprint returns that of the wanted state. States that differ have different ones, but for a chance of 1 to 2^64.
+// Fingerprint returns the fingerprint of the wanted state. Different states have different fingerprints, except with a
+// probability of 1 in 2^64.
 func (w Wanted) Fingerprint() Fingerprint {
 	var members maphash.Hash
 	members.SetSeed(seed)

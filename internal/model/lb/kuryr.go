@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// KuryrFloatingIP is the description that Kuryr-Kubernetes gave to the floating IPs that it created. It names no Service.
+// KuryrFloatingIP is the description that Kuryr-Kubernetes gave to the floating IPs that it created. It names no
+// Service.
 const KuryrFloatingIP = "kuryr_lb"
 
-// KuryrName returns the name that Kuryr-Kubernetes gave to the Service's load balancer. It set no tags that tell Services
-// apart.
+// KuryrName returns the name that Kuryr-Kubernetes gave to the Service's load balancer. It set no tags that distinguish
+// Services.
 func (o Owner) KuryrName() string { return o.Namespace + "/" + o.Name }
 
-// MadeByKuryr reports whether the load balancer is that of Kuryr for the Service: its name and its VIP are the Service's.
-// A subnet has each address once, so no other cluster has this one.
+// MadeByKuryr reports whether Kuryr created the load balancer for the Service: its name and its VIP are those of the
+// Service. An address occurs only once in a subnet, so it cannot be the load balancer of another cluster.
 func (o Owner) MadeByKuryr(l LoadBalancer) bool {
 	return o.ClusterIP != "" && l.Name == o.KuryrName() && l.VIP.Address == o.ClusterIP && l.VIP.SubnetID == o.ServiceSubnetID
 }
@@ -34,8 +35,8 @@ func KuryrService(l LoadBalancer) (namespace, name string, ok bool) {
 	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, "/")
 }
 
-// KeepKuryrVIPs returns the floating IPs of Kuryr with the VIPs that they led to before: Neutron does not show that of one
-// that is detached.
+// KeepKuryrVIPs returns the floating IPs of Kuryr with the VIPs that they led to before: for a detached floating IP,
+// Neutron does not show the former VIP.
 func KeepKuryrVIPs(now, before []FloatingIP) []FloatingIP {
 	now = slices.Clone(now)
 	for i, f := range now {

@@ -14,8 +14,9 @@ type Mark struct {
 	ClusterUID, ServiceUID string
 }
 
-// MarkOf returns the mark in the tags of a load balancer or a child. ok is false without one, and if the tags also name
-// another cluster, another Service or, in tags of openstack-cloud-controller-manager, a Service of another name.
+// MarkOf returns the mark in the tags of a load balancer or a child. ok is false if there is no mark. It is also false
+// if the tags name another cluster, another Service or, in tags of openstack-cloud-controller-manager, a Service of
+// another name.
 func MarkOf(tags []string) (_ Mark, ok bool) {
 	clusters, services, names := valuesOf(tags, clusterTag), valuesOf(tags, serviceTag), valuesOf(tags, namePrefix)
 	if len(clusters) != 1 || len(services) != 1 || len(names) > 1 || clusters[0] == "" || services[0] == "" {
@@ -24,7 +25,7 @@ func MarkOf(tags []string) (_ Mark, ok bool) {
 	return Mark{ClusterUID: clusters[0], ServiceUID: services[0]}, true
 }
 
-// valuesOf returns the different values of the tags with the prefix, also empty ones.
+// valuesOf returns the different values of the tags with the prefix, including empty ones.
 func valuesOf(tags []string, prefix string) (values []string) {
 	for _, t := range tags {
 		if v, ok := strings.CutPrefix(t, prefix); ok && !slices.Contains(values, v) {
@@ -35,8 +36,8 @@ func valuesOf(tags []string, prefix string) (values []string) {
 }
 
 // Marked reports whether the load balancer has the mark of a Service, so that it may be deleted while the Service
-// stays. One of openstack-cloud-controller-manager gets the mark once it is ACTIVE. Without tags in the cloud, no
-// mark is needed.
+// stays. A load balancer of openstack-cloud-controller-manager gets the mark once it is ACTIVE. If the cloud has no
+// tags, no mark is needed.
 func (c Capabilities) Marked(l LoadBalancer) bool {
 	return ServiceUIDOf(l.Tags) != "" || !c.Has(FeatureTags)
 }
@@ -45,8 +46,8 @@ func (c Capabilities) Marked(l LoadBalancer) bool {
 var floatingIPMark = regexp.MustCompile(
 	"^" + floatingIPPrefix + `\S* \((` + keptWord + ")?" + regexp.QuoteMeta(clusterTag) + `(\S+) ` + regexp.QuoteMeta(serviceTag) + `([^\s)]+)\)`)
 
-// MarkOfFloatingIP returns the mark in the description of a floating IP, and whether it was kept for a person.
-// Floating IPs of people or of openstack-cloud-controller-manager have none.
+// MarkOfFloatingIP returns the mark in the description of a floating IP, and whether it was kept for a user. Floating
+// IPs of users or of openstack-cloud-controller-manager have no mark.
 func MarkOfFloatingIP(f FloatingIP) (_ Mark, kept, ok bool) {
 	found := floatingIPMark.FindStringSubmatch(f.Description)
 	if found == nil {

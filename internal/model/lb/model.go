@@ -30,8 +30,9 @@ type LoadBalancer struct {
 	// AdditionalVIPs are further addresses of the VIP's port, in other subnets of its network. They are set when
 	// the load balancer is created, and cannot be changed.
 	AdditionalVIPs []VIP `json:"additionalVIPs,omitempty"`
-	// VIPSecurityGroups are the ids of the security groups on the VIP's port that say who may connect. Without any, the
-	// source ranges of each listener do. Beside groups, source ranges do nothing, and Octavia refuses new ones.
+	// VIPSecurityGroups are the ids of the security groups on the VIP's port that determine which clients may connect.
+	// If there are none, the source ranges of each listener determine that. Beside groups, source ranges have no
+	// effect, and Octavia refuses new ones.
 	VIPSecurityGroups []string `json:"vipSecurityGroups,omitempty"`
 	// AdminDown is Octavia's admin_state_up, negated so that the zero value is the usual one.
 	AdminDown bool       `json:"adminDown,omitempty"`
@@ -41,13 +42,14 @@ type LoadBalancer struct {
 
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 	OperatingStatus    string             `json:"operatingStatus,omitempty"`
-	// UpdatedAt is Octavia's updated_at, unchanged. It moves when the load balancer or a child is changed through
-	// the API, and when a change ends. It has whole seconds, so equal values do not prove that nothing changed.
+	// UpdatedAt is Octavia's updated_at, unchanged. It gets a new value when the load balancer or a child is changed
+	// through the API, and when a change ends. It has whole seconds, so equal values do not prove that nothing changed.
 	UpdatedAt string `json:"updatedAt,omitempty"`
 }
 
-// VIP is the virtual IP address of a load balancer. In a wanted one, SubnetID or else NetworkID is where to
-// allocate it; Address, if set, is the requested address; PortID, if set, is an existing port to use.
+// VIP is the virtual IP address of a load balancer. In a wanted VIP, SubnetID is the subnet in which to allocate it or,
+// if that is empty, NetworkID the network. Address, if set, is the requested address. PortID, if set, is an existing
+// port to use.
 type VIP struct {
 	Address   string `json:"address,omitempty"`
 	SubnetID  string `json:"subnetID,omitempty"`
@@ -67,12 +69,12 @@ func (l LoadBalancer) VIPOf(is4 bool) (VIP, bool) {
 	return VIP{}, false
 }
 
-// Has reports whether the address is that of one of its VIPs.
+// Has reports whether one of the load balancer's VIPs has the address.
 func (l LoadBalancer) Has(address string) bool {
 	return slices.ContainsFunc(l.vips(), func(v VIP) bool { return v.Address == address })
 }
 
-// DualStack reports whether it has VIPs of both families.
+// DualStack reports whether the load balancer has VIPs of both families.
 func (l LoadBalancer) DualStack() bool {
 	_, has4 := l.VIPOf(true)
 	_, has6 := l.VIPOf(false)
@@ -88,7 +90,8 @@ type Listener struct {
 	Port     int              `json:"port"`
 	// ConnectionLimit is the maximum number of concurrent connections; -1 is no limit.
 	ConnectionLimit int `json:"connectionLimit"`
-	// AllowedCIDRs are the sources that may connect. Empty means everybody; so do others, see AdmitsEverybody.
+	// AllowedCIDRs are the sources that may connect. Empty means every client. Other values mean the same, see
+	// AdmitsEverybody.
 	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
 	// Timeouts is nil if the cloud has none, or none that can be set.
 	Timeouts *Timeouts `json:"timeouts,omitempty"`
@@ -106,7 +109,8 @@ type Listener struct {
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 }
 
-// Key identifies the listener in its load balancer. Names do not: they contain an index that is reused.
+// Key identifies the listener in its load balancer. The name does not identify it: names contain an index that is
+// reused.
 func (l Listener) Key() ListenerKey {
 	return ListenerKey{Transport: l.Protocol.Transport(), Port: l.Port}
 }
@@ -145,7 +149,7 @@ type Pool struct {
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 }
 
-// Any reports whether is holds for the status of the pool, its monitor or one of its members.
+// Any reports whether is(status) is true for the pool, its monitor or one of its members.
 func (p Pool) Any(is func(ProvisioningStatus) bool) bool {
 	return is(p.ProvisioningStatus) || p.Monitor != nil && is(p.Monitor.ProvisioningStatus) ||
 		slices.ContainsFunc(p.Members, func(m Member) bool { return is(m.ProvisioningStatus) })
@@ -199,7 +203,7 @@ type SubnetPlan struct {
 	Gateway netip.Addr `json:"gateway"`
 	// Pools are the ranges from which Neutron takes addresses for ports that request none.
 	Pools []AddressRange `json:"pools,omitempty"`
-	// DHCP means that Neutron takes one of them for DHCP.
+	// DHCP means that Neutron takes an address of Pools for DHCP.
 	DHCP bool `json:"dhcp,omitempty"`
 }
 
@@ -224,11 +228,12 @@ type HealthMonitor struct {
 	Name string      `json:"name,omitempty"`
 	Tags []string    `json:"tags,omitempty"`
 	Type MonitorType `json:"type"`
-	// DelaySeconds is the time between checks, TimeoutSeconds that of one check. Octavia requires timeout <= delay.
+	// DelaySeconds is the time between checks. TimeoutSeconds is the time limit of one check. Octavia requires timeout
+	// <= delay.
 	DelaySeconds   int `json:"delaySeconds"`
 	TimeoutSeconds int `json:"timeoutSeconds"`
-	// MaxRetries is after how many successful checks a member is up, MaxRetriesDown after how many failed ones
-	// down; 1 to 10.
+	// MaxRetries is the number of successful checks after which a member is up. MaxRetriesDown is the number of failed
+	// checks after which it is down. Both are 1 to 10.
 	MaxRetries     int `json:"maxRetries"`
 	MaxRetriesDown int `json:"maxRetriesDown"`
 	// HTTPMethod, URLPath and ExpectedCodes are for monitors of type HTTP.
@@ -253,13 +258,14 @@ type FloatingIP struct {
 	ProjectID   string   `json:"projectID,omitempty"`
 	// PortID is the port that it is attached to, or "".
 	PortID string `json:"portID,omitempty"`
-	// ForwardingRouterID is the router with its port forwardings, or "". One that has any cannot be attached to a port.
+	// ForwardingRouterID is the router with the port forwardings of the floating IP, or "". A floating IP with port
+	// forwardings cannot be attached to a port.
 	ForwardingRouterID string `json:"forwardingRouterID,omitempty"`
-	// KuryrVIP is, of one that Kuryr created, the VIP that it leads to.
+	// KuryrVIP is the VIP to which a floating IP leads that Kuryr created. It is "" for all others.
 	KuryrVIP string `json:"kuryrVIP,omitempty"`
 }
 
-// Wanted is everything that a Service should have in the cloud. The zero value wants nothing: what exists is
+// Wanted is everything that a Service should have in the cloud. With the zero value, everything that the Service has is
 // deleted.
 type Wanted struct {
 	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
@@ -280,19 +286,20 @@ type Wanted struct {
 	MoveMembers bool `json:"subnetsMatter,omitempty"`
 	// Withheld is what the Service requests and this cloud does not support. The rest is wanted without it.
 	Withheld []Withheld `json:"withheld,omitempty"`
-	// Addresses is what is known of addresses when the plan is made. It is no part of what the Service wants.
+	// Addresses is what is known about addresses when the plan is made. It is not a part of what the Service requests.
 	Addresses AddressFacts `json:"-"`
 }
 
 // AddressFacts is what a plan for floating IPs depends on, beside the Service and the cloud.
 type AddressFacts struct {
-	// Published is the address that the Service published last, or "". It is attached again if another one cannot be.
+	// Published is the address that the Service published last, or "". It is attached again if another address cannot
+	// be attached.
 	Published string
 	// Requested are the addresses and ids of floating IPs that other Services request. They are never deleted.
 	Requested []string
 	// Abandoned are the ids of floating IPs that were created for Services of this cluster which do not exist any more.
 	Abandoned []string
-	// Rejected is what the cloud did not attach, and is not tried again yet.
+	// Rejected are the rejections of floating IPs that the cloud did not attach and that are not to be tried again yet.
 	Rejected []Rejection
 }
 
@@ -342,7 +349,7 @@ type Observed struct {
 	Duplicates []string `json:"duplicates,omitempty"`
 	// Unsettled are ids of such load balancers that are PENDING, so that they cannot be deleted yet.
 	Unsettled []string `json:"unsettled,omitempty"`
-	// CopiedID is the id on the Service if that was copied from another Service, so that it is no request; or "".
+	// CopiedID is the id on the Service if the id was copied from another Service, so that it is not a request; or "".
 	CopiedID string `json:"copiedID,omitempty"`
 }
 

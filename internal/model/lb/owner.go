@@ -28,7 +28,7 @@ const (
 	replacesTag = ownTags + "replaces="
 	// vipGroupsTag contains a digest of the security groups that we gave the VIP.
 	vipGroupsTag = ownTags + "vip-security-groups="
-	// shareTag is set by people: it names who may use the load balancer.
+	// shareTag is set by users: it names the namespace whose Services may use the load balancer, or * for all.
 	shareTag = ownTags + "share="
 )
 
@@ -42,7 +42,8 @@ type Owner struct {
 	ClusterUID string `json:"clusterUID"`
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
-	// ServiceUID is the uid of the Service or, for default/kubernetes, what stays when it is deleted and created again.
+	// ServiceUID is the uid of the Service. For default/kubernetes it is a value that stays the same when this Service
+	// is deleted and created again.
 	ServiceUID string `json:"serviceUID"`
 	// Returns means that the Service is being deleted and will be created again with the same identity: its objects stay.
 	Returns bool `json:"returns,omitempty"`
@@ -53,14 +54,14 @@ type Owner struct {
 	ServiceSubnetID string `json:"serviceSubnetID,omitempty"`
 }
 
-// LoadBalancerName returns kube_service_<cluster>_<namespace>_<name>, cut at 255 bytes, as in
+// LoadBalancerName returns kube_service_<cluster>_<namespace>_<name>, truncated to 255 bytes, as in
 // openstack-cloud-controller-manager.
 func (o Owner) LoadBalancerName() string {
 	return cut(namePrefix + o.ClusterName + "_" + o.Namespace + "_" + o.Name)
 }
 
-// CheckClusterName returns what is wrong with a --cluster-name with which no load balancer could be named. All others that
-// openstack-cloud-controller-manager accepts are right.
+// CheckClusterName returns an error if no load balancer could be named with the --cluster-name. It accepts every other
+// name that openstack-cloud-controller-manager accepts.
 func CheckClusterName(name string) error {
 	const rest = maxText - len(namePrefix) - len("_") - 1 // one byte for what differs from Service to Service
 	switch {
@@ -169,12 +170,13 @@ type Trace string
 const (
 	// TraceOfUID: a listener or a pool has the Service's uid.
 	TraceOfUID Trace = "uid"
-	// TraceOfName: the load balancer has the Service's name, and no child has it. So the Service joined, or was
-	// leaving, unless one with the same name in another cluster did.
+	// TraceOfName: the load balancer has the Service's name, but no child has it. So the Service has just joined, or
+	// was about to leave; unless that was a Service with the same name in another cluster.
 	TraceOfName Trace = "name"
-	// TraceUnsure: listeners or pools have its name and no uid, as openstack-cloud-controller-manager leaves them.
+	// TraceUnsure: listeners or pools have the Service's name and no uid, like those that
+	// openstack-cloud-controller-manager creates.
 	TraceUnsure Trace = "unsure"
-	// NoTrace: there is nothing, or what has the Service's name belongs to another cluster.
+	// NoTrace: there is no trace, or the objects with the Service's name belong to another cluster.
 	NoTrace Trace = ""
 )
 
@@ -212,14 +214,15 @@ func (o Owner) Owns(l LoadBalancer) bool {
 
 // SharedMark is what the tags of a shared load balancer of one cluster say about its users.
 type SharedMark struct {
-	// ServiceUID is the uid of the Service that it was created for, or "" if that has left it.
+	// ServiceUID is the uid of the Service for which the load balancer was created, or "" if this Service has left it.
 	ServiceUID string
 	// Users are the Services with their names on it, as namespace/name.
 	Users []string
 }
 
-// SharedMarkOf returns the mark in the tags of a load balancer that Services of the owner's cluster share, or that all but
-// one have left. ok is false if the tags also name another cluster, or a Service that cannot be told.
+// SharedMarkOf returns the mark in the tags of a load balancer that Services of the owner's cluster share, or shared
+// until all except one have left. ok is false if the tags also name another cluster, or a Service that cannot be
+// identified.
 func (o Owner) SharedMarkOf(tags []string) (_ SharedMark, ok bool) {
 	clusters, services := valuesOf(tags, clusterTag), valuesOf(tags, serviceTag)
 	if len(clusters) != 1 || clusters[0] != o.ClusterUID || o.ClusterUID == "" || len(services) > 1 || slices.Contains(services, "") {
@@ -248,9 +251,9 @@ func NameTags(l LoadBalancer) []string {
 	return slices.DeleteFunc(slices.Clone(l.Tags), func(t string) bool { return !strings.HasPrefix(t, namePrefix) })
 }
 
-// MayUse reports whether openstack-cloud-controller-manager may have let the owner share the load balancer: its
-// tags contain the owner's name, and nothing names another cluster. If the load balancer itself has the owner's
-// name, it must also have a sharer: otherwise it would be the owner's own, and something contradicts that.
+// MayUse reports whether openstack-cloud-controller-manager may have let the owner share the load balancer: its tags
+// contain the owner's name, and nothing names another cluster. If the load balancer itself has the owner's name, it
+// must also have a sharer. Without a sharer it would be the owner's own load balancer, and something contradicts that.
 func (o Owner) MayUse(l LoadBalancer) bool {
 	of, described := DescribedService(l.Description)
 	named := l.Name == o.LoadBalancerName() || l.Name == o.LegacyName()
@@ -258,8 +261,8 @@ func (o Owner) MayUse(l LoadBalancer) bool {
 		(!described || of.Cluster == o.ClusterName) && (!named || o.SharedBy(l) != "")
 }
 
-// AllowsSharing reports whether the tags of a load balancer of a person or another Service allow Services of the
-// namespace to share it.
+// AllowsSharing reports whether the tags of a load balancer, which belongs to a user or another Service, allow Services
+// of the namespace to share it.
 func AllowsSharing(tags []string, namespace string) bool {
 	return slices.Contains(tags, shareTag+namespace) || slices.Contains(tags, shareTag+"*")
 }
@@ -277,8 +280,8 @@ func Replaces(tags []string) string { return otherValue(tags, replacesTag, "") }
 // ServiceUIDOf returns the Service uid in the tags, or "".
 func ServiceUIDOf(tags []string) string { return otherValue(tags, serviceTag, "") }
 
-// otherValue returns the first value of a tag with the prefix that is neither empty nor own, or "". An empty one must
-// not hide those after it.
+// otherValue returns the first value of a tag with the prefix that is neither empty nor own, or "". Empty values are
+// skipped, so that they do not hide the values after them.
 func otherValue(tags []string, prefix, own string) string {
 	for _, t := range tags {
 		if v, ok := strings.CutPrefix(t, prefix); ok && v != "" && v != own {
@@ -302,8 +305,8 @@ const (
 // and name are cut.
 func (o Owner) FloatingIPDescription() string { return o.floatingIPDescription("") }
 
-// KeptFloatingIPDescription returns the description of such a floating IP once the Service has left it to the
-// project: it then belongs to a person, and does not count as orphaned.
+// KeptFloatingIPDescription returns the description of such a floating IP once the Service has left it to the project:
+// it then belongs to a user, and does not count as orphaned.
 func (o Owner) KeptFloatingIPDescription() string { return o.floatingIPDescription(keptWord) }
 
 func (o Owner) floatingIPDescription(word string) string {
@@ -313,9 +316,10 @@ func (o Owner) floatingIPDescription(word string) string {
 	return cut(floatingIPPrefix + name + tail)
 }
 
-// MadeFloatingIP reports whether this cluster created the floating IP for the Service, so that it is deleted with
-// it. A person's is only detached. Those of openstack-cloud-controller-manager are recognized by the Service and
-// cluster name in the description, those of Kuryr by the ClusterIP that they lead to.
+// MadeFloatingIP reports whether this cluster created the floating IP for the Service, so that it is deleted with it. A
+// floating IP that a user provided is only detached. Floating IPs of openstack-cloud-controller-manager are recognized
+// by the names of Service and cluster in the description. Floating IPs of Kuryr are recognized by the ClusterIP to
+// which they lead.
 func (o Owner) MadeFloatingIP(f FloatingIP) bool {
 	if f.Description == KuryrFloatingIP {
 		return o.ClusterIP != "" && f.KuryrVIP == o.ClusterIP
@@ -331,9 +335,10 @@ func (o Owner) MadeFloatingIP(f FloatingIP) bool {
 	return rest == o.Namespace+"/"+o.Name+floatingIPSuffix+o.ClusterName
 }
 
-// Inherits reports whether the floating IP was created by this cluster for the Service that has left the load balancer to its
-// sharers, of which the owner is one. It belongs to the load balancer: the last one of them deletes both. The owner may also
-// be a Service that was created again with the name, and to which the load balancer has come back.
+// Inherits reports whether this cluster created the floating IP for a Service that has left the load balancer to its
+// sharers, and whether the owner is one of these sharers. Such a floating IP belongs to the load balancer: the last
+// sharer deletes both. The owner may also be a Service that was created again with the same name, and that has got the
+// load balancer back.
 func (o Owner) Inherits(l LoadBalancer, f FloatingIP) bool {
 	mark, kept, ok := MarkOfFloatingIP(f)
 	of, described := DescribedService(l.Description)
@@ -357,14 +362,17 @@ type Claim struct {
 	// Adopted means that it is ours by name and description only, and has no cluster uid yet:
 	// openstack-cloud-controller-manager created it.
 	Adopted bool
-	// Reason says whose it is, if it is not ours.
+	// Reason says to whom the load balancer belongs, if it is not ours.
 	Reason string
 }
 
-// Claims decides whether the load balancer is the owner's. If there are tags with uids, these decide, whatever the
-// name; otherwise name and description must both match, or, for one of Kuryr, name and VIP. Any contradiction makes it somebody else's. A shared one of
-// openstack-cloud-controller-manager belongs to its owner, by the name and the owner's tag; one that we let
-// Services share has lost its owner's uid if the owner has left it.
+// Claims decides whether the load balancer belongs to the owner.
+//   - If there are tags with uids, only these count, whatever the name.
+//   - Otherwise name and description must both match or, for a load balancer of Kuryr, name and VIP.
+//   - If there is any contradiction, the load balancer belongs to another owner.
+//   - A shared load balancer of openstack-cloud-controller-manager belongs to its owner, by the name and the owner's
+//     tag.
+//   - If Services share a load balancer of ours and its owner has left it, it does not have the owner's uid any more.
 func (o Owner) Claims(l LoadBalancer) Claim {
 	if uid := otherValue(l.Tags, clusterTag, o.ClusterUID); uid != "" {
 		return Claim{Reason: fmt.Sprintf("load balancer %s has the uid of another cluster (%s)", l.ID, uid)}
@@ -392,7 +400,7 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 	return Claim{Ours: true, Adopted: true}
 }
 
-// othersDescription says whose a load balancer with the right name and another description is.
+// othersDescription says to whom a load balancer belongs that has the right name, but another description.
 func (o Owner) othersDescription(l LoadBalancer) string {
 	of, ok := DescribedService(l.Description)
 	if ok && of.Cluster != o.ClusterName {
@@ -436,8 +444,8 @@ func (o Owner) MarkedByAnother(l LoadBalancer, tags []string) bool {
 		!slices.Contains(tags, o.ServiceTag()) && o.otherName(l, tags) != ""
 }
 
-// OwnsListener reports whether a listener was created for this Service: by its tags or, on the owner's own load
-// balancer, because it has none.
+// OwnsListener reports whether a listener was created for this Service. Its tags show that. On the owner's own load
+// balancer, a listener without tags also counts as created for the Service.
 func (o Owner) OwnsListener(l Listener) bool {
 	return o.ownsTagged(l.Tags) || o.ownsFromKuryr(l.Name, l.Tags)
 }
@@ -470,7 +478,7 @@ func (o Owner) ownsTagged(tags []string) bool {
 // cut shortens s to maxText bytes, as openstack-cloud-controller-manager does, but never within a character.
 func cut(s string) string { return cutTo(s, maxText) }
 
-// cutTo shortens s to at most that many bytes. Of invalid UTF-8, it may remove a few bytes more.
+// cutTo shortens s to at most the given number of bytes. If s is not valid UTF-8, it may remove a few more bytes.
 func cutTo(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -11,12 +11,14 @@ import (
 // PartName names a listener, pool or health monitor, by its kind and its id.
 func PartName(kind, id string) string { return kind + " " + id }
 
-// MemberName names a member. Its id is not known after a write, but there is only one with the address and port in a pool.
+// MemberName names a member. Its id is not known after a write, but a pool has only one member with this address and
+// port.
 func MemberName(poolID string, k MemberKey) string {
 	return fmt.Sprintf("member %s port %d of pool %s", k.Address, k.Port, poolID)
 }
 
-// PartNames returns the names of all listeners, pools, health monitors and members of the load balancer that have an id.
+// PartNames returns the names of all listeners, pools, health monitors and members of the load balancer that have an
+// id.
 func (l LoadBalancer) PartNames() map[string]bool {
 	names := map[string]bool{}
 	add := func(kind, id string) {

@@ -34,8 +34,8 @@ func (g NodesGroup) Description() string {
 
 var nodesGroupMark = regexp.MustCompile(`\(` + regexp.QuoteMeta(clusterTag) + `(\S+) ` + regexp.QuoteMeta(classTag) + `([^\s)]+)\)$`)
 
-// Owns reports whether a security group is this one: by its name or, if that was changed, by its description. A
-// group whose description names another cluster is not, whatever its name.
+// Owns reports whether a security group is this one: by its name or, if that was changed, by its description. A group
+// whose description names another cluster is a different group, whatever its name.
 func (g NodesGroup) Owns(name, description string) bool {
 	if mark := nodesGroupMark.FindStringSubmatch(description); mark != nil {
 		return mark[1] == g.ClusterUID && mark[2] == g.Class
@@ -55,7 +55,7 @@ func (o Owner) SecurityGroupName() string {
 	return cut(serviceGroupPrefix + o.ServiceUID + "-" + o.Namespace + "-" + o.Name)
 }
 
-// SecurityGroupDescription is the description of that group.
+// SecurityGroupDescription is the description of openstack-cloud-controller-manager's security group for the Service.
 func (o Owner) SecurityGroupDescription() string {
 	return cut(serviceGroupText + o.Namespace + "/" + o.Name + serviceGroupOf + o.ClusterName)
 }

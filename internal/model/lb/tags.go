@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Custom tags are those that users and operators request. One that is no longer requested is only removed if we set
-// it. So each object lists the digests of the custom tags that we set in tags that begin with customTag (the tags
-// themselves would be too long). The list is written in the same call as the tags.
+// Custom tags are those that users and operators request. A custom tag that is no longer requested is removed only if
+// we set it. So each object lists the digests of the custom tags that we set in tags that begin with customTag (the
+// tags themselves would be too long). The list is written in the same call as the tags.
 const customTag = ownTags + "tags="
 
 const (
@@ -22,8 +22,8 @@ const (
 	digestsPerTag = (maxText - len(customTag) + len(digestSeparator)) / (digestLength + len(digestSeparator))
 )
 
-// Reserved reports whether a tag has a meaning for us or openstack-cloud-controller-manager, so that nobody may
-// request it.
+// Reserved reports whether a tag has a meaning for us or for openstack-cloud-controller-manager, so that it may not be
+// requested.
 func Reserved(tag string) bool {
 	return strings.HasPrefix(tag, ownTags) || strings.HasPrefix(tag, namePrefix)
 }

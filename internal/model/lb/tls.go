@@ -10,7 +10,7 @@ import (
 
 // TLS holds the references to the certificates of a listener, each with its key. There is at least one.
 type TLS struct {
-	// Certificate is for clients that send no host name, or one that no certificate of SNI is for.
+	// Certificate is for clients that send no host name, or a host name for which SNI has no certificate.
 	Certificate string `json:"certificate,omitempty"`
 	// SNI are for clients that send a host name.
 	SNI []string `json:"sni,omitempty"`
@@ -19,11 +19,12 @@ type TLS struct {
 // HSTS is header Strict-Transport-Security (RFC 6797), by which browsers use a host with TLS only. The zero value is no
 // header.
 type HSTS struct {
-	// Enabled adds the header. With a MaxAgeSeconds of 0 it tells browsers to forget what an earlier one said.
+	// Enabled adds the header. With a MaxAgeSeconds of 0, the header tells browsers to forget an earlier header.
 	Enabled bool `json:"enabled"`
-	// MaxAgeSeconds is how long browsers remember it.
+	// MaxAgeSeconds is how long browsers remember the header.
 	MaxAgeSeconds int `json:"maxAgeSeconds"`
-	// IncludeSubdomains extends it to all subdomains of the host, and Preload lets the host be built into browsers.
+	// IncludeSubdomains extends the header to all subdomains of the host. Preload says that the host may be built into
+	// browsers.
 	IncludeSubdomains bool `json:"includeSubdomains,omitempty"`
 	Preload           bool `json:"preload,omitempty"`
 }

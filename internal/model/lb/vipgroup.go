@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Security groups of the VIP are only removed if we set them. So the load balancer has a tag with a digest of those that we
-// set, which is written in the same call. If another client changes the groups, the digest does not fit, and they are that
-// client's.
+// Security groups of the VIP are only removed if we set them. So the load balancer has a tag with a digest of the
+// groups that we set. This tag is written in the same call as the groups. If another client changes the groups, the
+// digest does not match any more, and the groups belong to that client.
 
-// WithVIPGroups returns the tags of a load balancer that gets the groups from us, or, without groups, loses those that it has
-// from us.
+// WithVIPGroups returns the tags of a load balancer that gets the groups from us. If groups is empty, these are the
+// tags of a load balancer that loses the groups that we set.
 func WithVIPGroups(tags, groups []string) []string {
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return strings.HasPrefix(t, vipGroupsTag) })
 	if len(groups) == 0 {
@@ -44,11 +44,11 @@ func sortedSet(all []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
-// AdmitsEverybody reports whether source ranges exclude no client: there are none, or they have the whole address space. On a
-// load balancer of both families, Octavia admits nobody of a family without a range (measured with Octavia 16), so there it has
-// to be that of both.
+// AdmitsEverybody reports whether source ranges exclude no client: there are none, or they have the whole address
+// space. On a load balancer of both families, Octavia admits no client of a family without a range (measured with
+// Octavia 16). So there the ranges must have the whole address space of both families.
 func AdmitsEverybody(cidrs []string, dualStack bool) bool {
-	whole := map[bool]bool{} // by whether the family is IPv4
+	whole := map[bool]bool{} // the key is whether the family is IPv4
 	for _, text := range cidrs {
 		if p, err := netip.ParsePrefix(text); err == nil && p.Bits() == 0 {
 			whole[p.Addr().Is4()] = true
@@ -63,7 +63,8 @@ func (l LoadBalancer) RestrictsSources() bool {
 	return slices.ContainsFunc(l.Listeners, func(l Listener) bool { return !AdmitsEverybody(l.AllowedCIDRs, dualStack) })
 }
 
-// RestrictsSourcesOfOthers reports whether a listener that the owner does not own has source ranges that exclude a client.
+// RestrictsSourcesOfOthers reports whether a listener that the owner does not own has source ranges that exclude a
+// client.
 func (l LoadBalancer) RestrictsSourcesOfOthers(owner Owner) bool {
 	dualStack := l.DualStack()
 	return slices.ContainsFunc(l.Listeners, func(l Listener) bool {

@@ -9,12 +9,12 @@ import (
 )
 
 // Diff returns the operations that lead from observed to wanted. New access comes before access that is removed, so
-// that nothing wanted is cut off. Operations on a group that is yet to be created follow once it has an id.
+// that nothing wanted is cut off. If a group has yet to be created, the operations on it are planned once it has an id.
 //
-// All groups are ours: unwanted rules are removed, whoever made them, including the default rules that allow all
-// egress, which would undo another group's restriction. What is not known stays as it is: groups that are neither
-// wanted nor to be deleted, rules on ports in Keep, and the groups of ports while the nodes or pool members are not
-// known for sure.
+// All groups are ours: unwanted rules are removed, regardless of which client created them. This includes the default
+// rules that allow all egress, because they would undo another group's restriction. What is not known stays as it is:
+// groups that are neither wanted nor to be deleted, rules on ports in Keep, and the groups of ports while the nodes or
+// pool members are not known for sure.
 //
 // Each port is written once, however many groups it gains or loses.
 func Diff(wanted Wanted, observed Observed) []Op {
@@ -36,7 +36,8 @@ func Diff(wanted Wanted, observed Observed) []Op {
 	return slices.Concat(allows, joins, denials(wanted, observed, ports), leaves, deletions(wanted, observed))
 }
 
-// denials removes rules that are not wanted. Rules that other groups replace stay until that is true of each port.
+// denials removes rules that are not wanted. Rules that other groups replace stay until these groups have replaced them
+// on each port.
 func denials(wanted Wanted, observed Observed, ports []nodePort) (ops []Op) {
 	for _, w := range wanted.Groups {
 		group, exists := observed.Main(w.For)
@@ -214,8 +215,8 @@ func (w Wanted) byAddress() map[netip.Addr][]Node {
 	return all
 }
 
-// Draining reports whether a port keeps the group of a node that no longer takes traffic, only because load
-// balancers may still send some there.
+// Draining reports whether a port of a node that no longer takes traffic keeps a group for the only reason that load
+// balancers may still send traffic there.
 func Draining(wanted Wanted, observed Observed) bool {
 	sure := wanted
 	sure.Groups = slices.Clone(wanted.Groups)

@@ -72,7 +72,7 @@ func (o Observed) HasPorts(n Node) bool {
 	})
 }
 
-// Main returns the group in use for a purpose: of several, the one with the most rules.
+// Main returns the group in use for a purpose. If there are several, it is the one with the most rules.
 func (o Observed) Main(purpose string) (main Group, exists bool) {
 	for _, g := range o.Groups {
 		better := !exists || cmp.Or(len(g.Rules)-len(main.Rules), cmp.Compare(main.ID, g.ID)) > 0

@@ -39,8 +39,8 @@ type AddRules struct {
 	Rules   []Rule
 }
 
-// InPlaceOf reports whether the new rules may replace an existing one, because they are for the same port or its
-// port is unknown. That one must stay until they exist.
+// InPlaceOf reports whether the new rules may replace an existing one, because they are for the same port or its port
+// is unknown. The existing rule must stay until the new ones exist.
 func (o AddRules) InPlaceOf(existing FoundRule) bool {
 	return slices.ContainsFunc(o.Rules, func(r Rule) bool { return existing.Foreign || r.PortKey == existing.PortKey })
 }

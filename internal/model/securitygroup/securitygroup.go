@@ -61,12 +61,12 @@ type Need struct {
 	VIPSubnetID     string   `json:"vipSubnetID,omitempty"`
 	// Sources are the clients whose own addresses reach the nodes.
 	Sources []netip.Prefix `json:"sources,omitempty"`
-	// NodeSelector are the labels of the nodes that need the rules. Empty means all nodes. Its changes move a group of the
-	// Service's own to other nodes.
+	// NodeSelector are the labels of the nodes that need the rules. Empty means all nodes. If the Service has a group
+	// of its own, a change of the selector moves the group to other nodes.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 }
 
-// And returns the need with the ports and the members' subnets of another one, too.
+// And returns the need together with the ports and the members' subnets of the other need.
 func (n Need) And(other Need) Need {
 	n.Ports = slices.Concat(n.Ports, other.Ports)
 	slices.SortFunc(n.Ports, ComparePorts)

@@ -21,12 +21,12 @@ type Node struct {
 	Addresses []netip.Addr `json:"addresses"`
 }
 
-// Claim is what one Service needs of the group.
+// Claim is what one Service requires from the group.
 type Claim struct {
 	// Need is nil if unknown, as before the first pass over the Service.
 	Need *Need
-	// Ports are the node ports of the Service, which are always known. OtherPorts means that it may need more, which
-	// only the Need tells: those of Pods.
+	// Ports are the node ports of the Service, which are always known. OtherPorts means that the Service may need more
+	// ports, those of Pods, which only Need contains.
 	Ports      []PortKey
 	OtherPorts bool
 }
@@ -67,14 +67,14 @@ type WantedGroup struct {
 	// Stays leaves the group on all ports that have it, because it is not known which other nodes need it.
 	Stays bool `json:"stays,omitempty"`
 	// Delete removes the group from all ports and deletes it. Replaced means that other groups allow the same: the
-	// group leaves a port once these are complete and on the port. If it is not deleted, because some rules are kept,
-	// the others go once that is true of all its ports.
+	// group is removed from a port once the other groups are complete and on the port. If the group is not deleted,
+	// because some of its rules are kept, its other rules are removed once the other groups are on all its ports.
 	Delete   bool `json:"delete,omitempty"`
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// Claimed returns the rules for the claims, and the ports whose rules stay because it is not known what they need; all
-// if it is not known which ports.
+// Claimed returns the rules for the claims, and in keep the ports whose rules stay, because it is not known which rules
+// they need. KeepAll means that the rules of all ports stay, because it is not even known which ports these are.
 func Claimed(claims []Claim, known map[string]Subnet) (rules []Rule, keep []PortKey, keepAll bool) {
 	for _, c := range claims {
 		if !c.Sure(known) {

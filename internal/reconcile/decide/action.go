@@ -41,8 +41,9 @@ const (
 	LeaveFailed Action = "leave failed"
 	// FailOver: let Octavia fail it over.
 	FailOver Action = "fail over"
-	// AwaitRecovery: wait before the next attempt. After several in a row that failed that is long, because the cause is
-	// elsewhere; but it never ends, because nobody should have to touch each Service when the cloud works again.
+	// AwaitRecovery: wait before the next attempt. If several attempts in a row have failed, the wait is long, because
+	// the cause is elsewhere. But the attempts never end: otherwise an operator would have to change each Service when
+	// the cloud works again.
 	AwaitRecovery Action = "await recovery"
 	// ReplaceFailed: create a replacement, which takes over the floating IP. The failed load
 	// balancer stays until then: it may still carry traffic.
@@ -58,10 +59,10 @@ type replacementFacts struct {
 	fits, allowed bool
 	// obstacle says why the load balancer with the address cannot be replaced, or is empty.
 	obstacle string
-	// replacing reports whether this load balancer is a replacement and the predecessor still
-	// has the address and works; predecessorFits is fits for the predecessor.
+	// replacing reports whether this load balancer is a replacement and the predecessor still has the address and
+	// works; predecessorFits is the same as fits, for the predecessor.
 	replacing, predecessorFits bool
-	// hasPredecessor reports whether it still has to take the place of another one.
+	// hasPredecessor reports whether this load balancer still has to take the place of another one.
 	hasPredecessor bool
 }
 
@@ -81,12 +82,11 @@ func (r replacementFacts) action() Action {
 	return Replace
 }
 
-// quickReplacements is how many replacements in a row are created soon one after the other for a failed load balancer. If
+// quickReplacements is how many replacements for a failed load balancer are created in a row at short intervals. If
 // none of them serves, the cause is elsewhere, and further attempts are rare.
 const quickReplacements = 3
 
-// recoveryFacts is what the recovery of a load balancer depends on that served and is in
-// ERROR.
+// recoveryFacts is what the recovery depends on, for a load balancer that served and is in ERROR.
 type recoveryFacts struct {
 	// canFailOver reports whether a failover is possible, and failedOver whether it was tried.
 	canFailOver, failedOver bool
@@ -95,7 +95,8 @@ type recoveryFacts struct {
 	replaceable bool
 	// movable reports whether the address can move to another load balancer.
 	movable bool
-	// waits reports whether it is too early for the next replacement, or for another failover where nothing else is possible.
+	// waits reports whether it is too early for the next replacement or, if only a failover is possible, for another
+	// failover.
 	waits bool
 }
 

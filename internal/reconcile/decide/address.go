@@ -18,8 +18,8 @@ import (
 )
 
 // addressed adds to the goal what a change of the floating IP depends on. A rejection counts until the next attempt is
-// due. It is forgotten when the Service requests another address, unless the address is the published one, which is
-// attached again if the other one cannot be.
+// due. It is forgotten when the Service requests another address. The rejection of the published address is kept: this
+// address is attached again if the requested one cannot be attached.
 func addressed(f Facts, d Decision) Decision {
 	want, facts := d.Goal.Wanted.FloatingIP, lb.AddressFacts{Published: status.Published(f.Service), Requested: f.RequestedAddresses, Abandoned: f.AbandonedFloatingIPs}
 	if d.Goal.Known && !d.Goal.MembersOnly {
@@ -46,9 +46,9 @@ func rejects(err error) bool {
 	return false
 }
 
-// rejectedAgain remembers that the cloud did not attach the floating IP. If another one was detached for the attempt,
-// the next attempts interrupt the traffic to that again, so they become rare. The published one is tried again soon:
-// without it the Service has no address.
+// rejectedAgain remembers that the cloud did not attach the floating IP. If another floating IP was detached for the
+// attempt, each further attempt interrupts its traffic again, so attempts become rare. The published floating IP is
+// tried again soon: without it, the Service has no address.
 func rejectedAgain(f Facts, all map[string]memory.Rejected, op diff.AssociateFloatingIP, err error) map[string]memory.Rejected {
 	before := all[op.ID]
 	if before.PortID != op.PortID {
@@ -75,7 +75,7 @@ func rejectedAgain(f Facts, all map[string]memory.Rejected, op diff.AssociateFlo
 	return again
 }
 
-// attached returns the rejections without that of a floating IP which the cloud has attached now.
+// attached returns the rejections without the one of the floating IP with the id, which the cloud has attached now.
 func attached(all map[string]memory.Rejected, id string) map[string]memory.Rejected {
 	if _, was := all[id]; !was {
 		return all
@@ -103,17 +103,18 @@ func Rejected(op diff.Op, observed lb.Observed, err error) bool {
 	return attaches && err != nil && rejects(err)
 }
 
-// attachment returns the operation if it attaches a floating IP. An operation that only changes the description of an attached
-// floating IP, for the Services that share it, is not one: no plan leaves it out after a rejection, so to try it again at once
-// would never end.
+// attachment returns the operation if it attaches a floating IP. An operation that only changes the description of an
+// attached floating IP, for the Services that share it, does not attach it. Such an operation stays in the plan after a
+// rejection, so retries at once would never end.
 func attachment(op diff.Op, observed lb.Observed) (diff.AssociateFloatingIP, bool) {
 	attach, ok := op.(diff.AssociateFloatingIP)
 	there := slices.ContainsFunc(observed.FloatingIPs, func(f lb.FloatingIP) bool { return f.ID == attach.ID && f.PortID == attach.PortID })
 	return attach, ok && !there
 }
 
-// Instead returns the operation to carry out at once after one failed: the same for less if the quota is full, or to
-// attach the former floating IP again.
+// Instead returns the operation to carry out at once after op failed with err, and false if there is none. If the quota
+// is exhausted, it is the same operation for fewer objects. If op was to attach a floating IP, it attaches the former
+// one again.
 func Instead(op diff.Op, observed lb.Observed, err error) (diff.Op, bool) {
 	if err == nil {
 		return nil, false
@@ -130,8 +131,8 @@ func Instead(op diff.Op, observed lb.Observed, err error) (diff.Op, bool) {
 	return nil, false
 }
 
-// OwnAddresses returns the addresses of the floating IPs that are attached to the Service's load balancers, or that will
-// be attached again.
+// OwnAddresses returns the addresses of the floating IPs that are attached to the Service's load balancers, or that
+// will be attached again.
 func (d Decision) OwnAddresses(f Facts) []string {
 	o, want := d.Record.Cloud.Observed, d.Goal.Wanted.FloatingIP
 	owner, published := f.Owner(), status.Published(f.Service)
@@ -153,7 +154,8 @@ func (d Decision) OwnAddresses(f Facts) []string {
 	return own
 }
 
-// madeForOwnerOf reports whether the floating IP was created for the Service whose load balancer this one shares.
+// madeForOwnerOf reports whether the floating IP was created for the owner of the load balancer that the Service
+// shares.
 func madeForOwnerOf(f lb.FloatingIP, o lb.Observed) bool {
 	mark, _, marked := lb.MarkOfFloatingIP(f)
 	return o.Sharer && o.LoadBalancer != nil && marked && mark.ServiceUID == lb.ServiceUIDOf(o.LoadBalancer.Tags)

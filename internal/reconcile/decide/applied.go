@@ -116,9 +116,9 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	return r
 }
 
-// NamedButMissing returns the id of the load balancer that the Service names and that does not exist, if the operation creates
-// another one for that reason; or "". Those that this controller deleted to create them again are not meant, nor those that
-// another client deleted if that is reported as drift.
+// NamedButMissing returns the id of the load balancer that the Service names but that does not exist, if the operation
+// creates another one for that reason; or "". It also returns "" if this controller deleted the load balancer to create
+// it again, or if another client deleted it and that is reported as drift.
 func (d Decision) NamedButMissing(f Facts, op diff.Op) string {
 	_, creates := op.(diff.CreateLoadBalancer)
 	own := d.Record.Recovery.Deletions.Count > 0 || d.Record.Recovery.Replacements.Count > 0
@@ -128,9 +128,9 @@ func (d Decision) NamedButMissing(f Facts, op diff.Op) string {
 	return strings.TrimSpace(f.Service.Annotations[annotation.LoadBalancerID])
 }
 
-// createWithoutChildren reports whether to create the load balancer without children from now on, after
-// a create failed. Octavia may have rejected one of the children, and each rejected create
-// leaves a VIP port behind. If it is rejected without children too, that was not the reason.
+// createWithoutChildren reports whether to create the load balancer without children from now on, after a create
+// failed. Octavia may have rejected one of the children, and each rejected create leaves a VIP port behind. If the
+// create is rejected without children too, the children were not the reason.
 func createWithoutChildren(alone bool, create diff.CreateLoadBalancer, failure error) bool {
 	children := len(create.LoadBalancer.Listeners) > 0
 	switch openstack.Classify(failure) {

@@ -14,10 +14,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 )
 
-// awaitChildren gives PENDING children of an ACTIVE load balancer time, because writes to them
-// may be rejected. When one of them becomes ACTIVE, Octavia is still working on them, and the
-// others get the same time again. Otherwise Octavia has left them unfinished permanently, and
-// they are repaired. A provider that finishes late gets more time, and is looked at meanwhile.
+// awaitChildren gives PENDING children of an ACTIVE load balancer time, because writes to them may be rejected. When
+// one of them becomes ACTIVE, Octavia is still working on them, and the others get the same time again. Otherwise
+// Octavia has left them unfinished permanently, and they are repaired. A provider that finishes late gets more time,
+// and the children are read meanwhile.
 func awaitChildren(f Facts, d Decision) Decision {
 	l, was := f.loadBalancer(), f.Record.Unfinished
 	switch {
@@ -69,8 +69,9 @@ func startWaiting(f Facts, d Decision) (_ Decision, waits bool) {
 	return d, true
 }
 
-// childrenDelay returns how long to wait before unfinished children are looked at again, or 0 or less if their time is over. A
-// provider that finishes late is looked at after 1, 2, 4 s and so on: few looks, and none much later than it has finished.
+// childrenDelay returns how long to wait before unfinished children are read again, or 0 or less if their time is over.
+// With a provider that finishes late, they are read after 1, 2, 4 s and so on. So there are few reads, and the end is
+// noticed without a long delay.
 func (f Facts) childrenDelay(provider string, u memory.Unfinished) time.Duration {
 	waited, patience := f.Now.Sub(u.Since), f.Timing.Unfinished.After(u.Repairs+1)
 	if !f.Capabilities.FinishesLate(provider) {
@@ -79,8 +80,9 @@ func (f Facts) childrenDelay(provider string, u memory.Unfinished) time.Duration
 	return min(max(patience, f.Timing.Late)-waited, max(waited, f.Timing.Late/60))
 }
 
-// unready names a child of ours of the ACTIVE load balancer that is not ACTIVE, says what may not be in force because of
-// that, and counts the others. A child in ERROR comes first: the others become ACTIVE on their own.
+// unready names one of our children of the ACTIVE load balancer that is not ACTIVE, says what may not be in force
+// because of it, and counts the other children that are not ACTIVE. A child in ERROR is named first, because children
+// in other statuses become ACTIVE on their own. It returns "" if all are ACTIVE.
 func unready(l lb.LoadBalancer, owner lb.Owner) string {
 	var pending, failed []string
 	add := func(kind, id string, s lb.ProvisioningStatus, lacks string) {
@@ -129,7 +131,7 @@ func unready(l lb.LoadBalancer, owner lb.Owner) string {
 // mostSources is how many source ranges a condition names.
 const mostSources = 8
 
-// notInForce says what may not be in force of a listener in ERROR.
+// notInForce says which settings of a listener in ERROR may not be in force.
 func notInForce(l lb.Listener) string {
 	port := fmt.Sprintf("port %s/%d", l.Key().Transport, l.Port)
 	if len(l.AllowedCIDRs) == 0 {

@@ -23,12 +23,13 @@ func steady(f Facts, d Decision) lb.Fingerprint {
 	return d.Goal.Wanted.Fingerprint()
 }
 
-// Settled reports whether the Service has exactly one load balancer, which has everything that is
-// requested: what this one does not use is not needed any more.
+// Settled reports whether the Service has exactly one load balancer, which has everything that is requested. Then
+// objects that this load balancer does not use are not needed any more.
 func (d Decision) Settled() bool { return d.Done && d.onlyOne() }
 
-// Rests reports whether the Service has exactly one load balancer, on which nothing is left to do. Something may be refused
-// or left out: a Service that is served by one IP family only never settles, and its renewed certificates would stay.
+// Rests reports whether the Service has exactly one load balancer, on which nothing is left to do. A part of the
+// request may be refused or left out. That is the difference from Settled: for example, a Service that is served by one
+// IP family only never settles, and old certificates that were renewed would stay for ever.
 func (d Decision) Rests() bool {
 	return d.Settled() || d.Action == Converge && d.Record.Cloud.Confirmed && len(d.Plan.Ops) == 0 && d.onlyOne()
 }
@@ -48,7 +49,7 @@ func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 	case !d.Record.Cloud.Confirmed && !f.provided(NeedStatusTree):
 		return d.needs(NeedStatusTree)
 	case diff.LeftBehind(&l, f.Owner()):
-		// Nothing can be planned for unfinished children; they get their time again.
+		// Nothing can be planned for unfinished children; they get the same time as before to become ACTIVE.
 		d.Record.Unfinished.LeftBehind, d.Record.Cloud.Confirmed = false, false
 		d, _ = startWaiting(f, d)
 		return d
@@ -60,14 +61,14 @@ func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 	}
 	d.Record.Unfinished.LeftBehind = false
 	old := d.Record.Cloud.Observed.Predecessor
-	// One on which Octavia works is deleted afterwards.
+	// A predecessor on which Octavia works is deleted afterwards.
 	deletesLater := old != nil && old.ProvisioningStatus != lb.PendingDelete && !d.Postponed
 	d.Done = d.Record.Cloud.Confirmed && len(d.Plan.Refused) == 0 && !deletesLater
 	return d
 }
 
-// postponeDiscards removes deletions of duplicates and predecessors from the plan if Octavia
-// recently failed at one: a pass has only one Octavia operation, and others must have a turn.
+// postponeDiscards removes deletions of duplicates and predecessors from the plan if Octavia recently failed at one: a
+// pass has only one Octavia operation, and the other operations must have a chance, too.
 func postponeDiscards(f Facts, d Decision) Decision {
 	delay := f.Record.Recovery.Discards.Wait(f.Now)
 	if delay == 0 || f.Preview {

@@ -46,8 +46,8 @@ type Decision struct {
 	Delay time.Duration
 }
 
-// Decide decides what to do for the Service now. It requests no need that was provided,
-// except NeedDesired: for that it changes Record, so that it does not request it again.
+// Decide decides what to do for the Service now. It requests no need twice in a pass, except NeedDesired: when it
+// requests NeedDesired it changes Record, so that it does not request it for the same reason again.
 func Decide(f Facts) Decision {
 	if !f.Serves {
 		return release(f)
@@ -91,8 +91,8 @@ func Decide(f Facts) Decision {
 // served reports whether the Service ever published an address, so that clients may use it.
 func (f Facts) served() bool { return status.Published(f.Service) != "" }
 
-// Creates reports whether the load balancer is one that this controller has just created for the Service, in one call, and whose
-// address was not published yet: so nobody else uses it.
+// Creates reports whether the load balancer is one that this controller has just created for the Service, in one call,
+// and whose address was not published yet: so no client and no other Service uses it.
 func (f Facts) Creates() bool {
 	l := f.loadBalancer()
 	return l != nil && l.ID == f.Record.Cloud.CreatedWithChildren && !f.served()
@@ -164,7 +164,7 @@ func (f Facts) limit(g Goal) Goal {
 	}
 	withheld := g.Wanted.Withheld
 	if g.Wanted = desired.MembersOnly(g.Input, o); g.Waits != nil {
-		g.Wanted.Withheld = withheld // a Service that waits for its group reports this too
+		g.Wanted.Withheld = withheld // a Service that waits for its group also reports what is withheld
 	}
 	return g
 }
@@ -235,22 +235,22 @@ func planFor(f Facts, d Decision) (plan diff.Plan, complete bool) {
 }
 
 // Sequence decides which operations of a plan one pass carries out: all Neutron operations (with provider ovn, see
-// awaitsProvider) and one Octavia operation, because Octavia rejects any other until it has ended that one. An
-// operation that Octavia rejects does not lock the load balancer, so the independent ones after
-// it are tried. The zero value is the start of a pass.
+// awaitsProvider) and one Octavia operation, because Octavia rejects all others until it has ended this one. An
+// operation that Octavia rejects does not lock the load balancer, so the operations after it that do not depend on it
+// are tried. The zero value is the start of a pass.
 type Sequence struct {
 	// locked is whether Octavia may have begun an operation, rejected whether it rejected one
 	// on which others depend, and failed whether any operation failed.
 	locked, rejected, failed bool
 	// detached is whether a floating IP was detached to make room for another one.
 	detached bool
-	// opens is whether Octavia may have begun to make a pool or a listener, and addressed whether a floating IP was attached or
-	// taken away: see awaitsProvider.
+	// opens is whether Octavia may have begun to make a pool or a listener, and addressed whether a floating IP was
+	// attached or taken away: see awaitsProvider.
 	opens, addressed bool
 }
 
-// MayStop reports whether the pass may end here because the controller ends. Between a detached floating IP and the one that
-// takes its place, the Service has no address.
+// MayStop reports whether the pass may end here when the controller is stopped. It may not end between the detachment
+// of a floating IP and the attachment of the one that takes its place: in between, the Service has no address.
 func (s Sequence) MayStop() bool { return !s.detached }
 
 // Ready returns the operation as it is carried out now, or false if the pass skips it.
@@ -289,8 +289,8 @@ func rejection(err error) bool {
 	return false
 }
 
-// holdsUp reports whether operations after a rejected one depend on it. Nothing depends on tags,
-// or on the deletion of a pool, except for quota.
+// holdsUp reports whether operations after a rejected one depend on it. No operation depends on tags. None depends on
+// the deletion of a pool, except that it frees quota.
 func holdsUp(op diff.Op) bool {
 	switch op.(type) {
 	case diff.DeletePool, diff.SetTags:
@@ -320,8 +320,8 @@ func independent(op diff.Op, observed lb.Observed) bool {
 	return false
 }
 
-// onPort sets the VIP port of a floating IP operation that was planned before the port was known.
-// Ready is false while it is not known, and while another floating IP of the network is attached to it.
+// onPort sets the VIP port of a floating IP operation that was planned before the port was known. Ready is false while
+// the port is not known, and while another floating IP of the network is attached to the port.
 func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 	var port string
 	if observed.LoadBalancer != nil {

@@ -33,8 +33,9 @@ func Digest(in desired.Input) string {
 	subnets := in.Networks.PodSubnets
 	in.Networks = desired.NetworksOf(options)
 	in.Networks.PodSubnets = subnets
-	// Whether the cloud has a subnet for the second family is nothing that the Service requests. Without one, a
-	// Service that requires both would count as refused, and members of the second family would not count.
+	// The digest does not depend on whether the cloud has a subnet for the second family. Without such a subnet, a
+	// Service that requires both families would count as refused, and members of the second family would be missing in
+	// the digest.
 	in.Networks.AdditionalSubnetID = cmp.Or(in.Networks.AdditionalSubnetID, "any")
 	in.Capabilities.Provider = options.Provider
 	wanted, err := desired.Wanted(in)
@@ -55,7 +56,8 @@ func Digest(in desired.Input) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// readDigest reads the digest on the Service, once, in a controller that was just started.
+// readDigest reads the digest in the note on the Service. A controller does this once for each Service, after its
+// start.
 func readDigest(d memory.Drift, service *corev1.Service) memory.Drift {
 	if !d.Read && d.Digest == "" {
 		d.Digest = survey.ParseNote(service.Annotations[annotation.Programmed]).Digest
@@ -64,9 +66,9 @@ func readDigest(d memory.Drift, service *corev1.Service) memory.Drift {
 	return d
 }
 
-// Note returns the text of annotation programmed after the decision, which is before now. It says what
-// was confirmed last. After a write, and until the result is confirmed, the load balancer's updated_at
-// shows that it has changed since.
+// Note returns the text that annotation programmed is to have after the decision. Its present text is before. The note
+// says what was confirmed last. After a write, and until the result is confirmed, the load balancer's updated_at shows
+// that it has changed since.
 func (d Decision) Note(before string) string {
 	digest, c := d.Record.Drift.Digest, d.Record.Cloud
 	switch {

@@ -49,8 +49,8 @@ type Facts struct {
 	MissingNodeRules string
 	// RequestedAddresses are the addresses and ids of floating IPs that other Services request.
 	RequestedAddresses []string
-	// AbandonedFloatingIPs are the ids of those with the requested address that were created for Services of this cluster
-	// which do not exist any more.
+	// AbandonedFloatingIPs are the ids of the floating IPs with the requested address whose Services, of this cluster,
+	// do not exist any more.
 	AbandonedFloatingIPs []string
 	// RequestID identifies the pass in the logs of OpenStack.
 	RequestID string

@@ -11,11 +11,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// awaitRepeats takes out of the plan what Octavia has failed to carry out, until it is time to repeat it: each change of a
-// child in ERROR waits on its own, first after the child was seen in ERROR, then after each attempt. A deletion is tried
-// at once. Changes that the Service requests now are not repeats, and do not wait.
+// awaitRepeats removes from the plan the operations that Octavia has failed to carry out, until it is time to repeat
+// them. Each change of a child in ERROR has its own wait: a first one after the child was seen in ERROR, and one after
+// each attempt. A deletion is tried at once the first time. Changes that the Service requests now are not repeats, and
+// do not wait.
 //
-// With a drift policy other than repair, they wait until the Service changes, as those of a load balancer in ERROR do.
+// With a drift policy other than repair, repeats wait until the Service changes, like the recovery of a load balancer
+// in ERROR.
 func awaitRepeats(f Facts, d Decision) Decision {
 	l := f.loadBalancer()
 	if f.Preview || l == nil || l.ProvisioningStatus != lb.Active {
@@ -56,8 +58,8 @@ func anyInError(l lb.LoadBalancer, owner lb.Owner) bool {
 	return diff.AnyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.Error })
 }
 
-// failedText says what children of ours in ERROR mean, and what is done about them. It is "" if none is. A monitor that
-// must not be touched is not written again.
+// failedText says what it means that our children are in ERROR, and what is done about them. It is "" if no child is in
+// ERROR. A monitor that must not be changed is not written again.
 func failedText(f Facts, d Decision, l lb.LoadBalancer) string {
 	if !anyInError(l, f.Owner()) {
 		return ""

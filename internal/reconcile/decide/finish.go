@@ -15,8 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// Finish completes the record after the plan was applied as far as possible. Repaired are the
-// operations that repaired drift, once all of it is repaired.
+// Finish completes the record after the plan was applied as far as possible. Repaired are the operations that repaired
+// drift. They are returned once, when all drift is repaired.
 func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 	r := &d.Record
 	if d.Done && !d.Goal.MembersOnly && !d.Postponed && r.Cloud.Observed.Predecessor == nil {
@@ -29,7 +29,8 @@ func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 		r.Cloud.Known, d.Delay = false, f.Timing.DuplicateRetry
 	}
 	l := r.Cloud.Observed.LoadBalancer
-	// A pass that has nothing to do now but waits, such as for the rules of the nodes, is behind.
+	// A Service is also behind if the pass has nothing to do now, but waits for something, such as the rules of the
+	// nodes.
 	switch upToDate := d.Done || l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0 && (d.Delay == 0 || d.Postponed); {
 	case upToDate:
 		r.Progress.Behind = time.Time{}
@@ -47,7 +48,7 @@ func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 // reported as Programmed: some of its nodes may be gone.
 const maxMemberUpdate = 5 * time.Minute
 
-// TimeUntilLate returns how much of that time is left; it may be negative.
+// TimeUntilLate returns how much of maxMemberUpdate is left; it may be negative.
 func TimeUntilLate(f Facts, d Decision) time.Duration {
 	if d.Record.Progress.Behind.IsZero() {
 		return maxMemberUpdate
@@ -66,7 +67,7 @@ type Outcome struct {
 }
 
 // ownRefusals are the reasons of refusals that end only when the Service is changed, or when a controller starts that
-// knows more of it or of the cloud.
+// has more features or finds more features in the cloud.
 var ownRefusals = []string{desired.ReasonInvalidAnnotation, desired.ReasonMisspeltAnnotation, desired.ReasonInvalidSourceRanges, desired.ReasonNoNodePort, desired.ReasonUnsupported}
 
 // Next returns when to process the Service again: after a time, with 0 at the next event, or,
@@ -82,9 +83,9 @@ func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	return wait, err
 }
 
-// longestWait returns the longest time between two passes, or 0 for no limit. It is for changes
-// that no event and no sweep shows: of a Secret, of a load balancer without our tags, which a
-// Service that is only observed may have, and of members for which Pods wait.
+// longestWait returns the longest time between two passes, or 0 for no limit. It is for changes that neither an event
+// nor a sweep shows: changes of a Secret, of a load balancer without our tags (which a Service that is only observed
+// may have), and of members for which Pods wait.
 func (f Facts) longestWait(d Decision) time.Duration {
 	switch {
 	case f.Preview:
@@ -118,9 +119,10 @@ func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	case !d.Record.Cloud.Unanswered.IsZero():
 		return timing.Jitter(max(f.Timing.AnswerLimit-f.Now.Sub(d.Record.Cloud.Unanswered), time.Second)), nil
 	case !d.Record.Progress.SteadyFor.None() && pending:
-		return max(TimeUntilLate(f, d), 0), nil // then it is reported as late
+		return max(TimeUntilLate(f, d), 0), nil // after that the Service is reported as late
 	case d.Goal.Waits != nil, d.Goal.Refused != nil && !slices.Contains(ownRefusals, d.Goal.Refused.Reason):
-		// What it depends on, such as networks, addresses, certificates and other Services, may change without an event.
+		// The Service depends on networks, addresses, certificates, other Services and so on. These may change without
+		// an event.
 		return timing.Jitter(f.Timing.SlowRetry), nil
 	}
 	return 0, nil

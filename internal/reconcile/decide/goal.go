@@ -23,8 +23,8 @@ type Goal struct {
 	Wanted lb.Wanted
 	// Input is what Wanted was built from.
 	Input desired.Input
-	// Refused says why the Service is refused, and Waits for which Service of its group it
-	// waits; nil if not. Err says why the desired state is unknown.
+	// Refused says why the Service is refused; nil if it is not. Waits says for which Service of its group it waits;
+	// nil if it does not wait. Err says why the desired state is unknown; nil if it is known.
 	Refused *desired.Invalid
 	Waits   *GroupWait
 	Err     error
@@ -38,8 +38,8 @@ type Goal struct {
 	Policy annotation.Drift
 	// predecessor is the input for the members of a load balancer that is being replaced.
 	predecessor *desired.Input
-	// leaves reports whether the refused Service gives up its ports, because they are reachable from outside and must
-	// not be.
+	// leaves reports whether the refused Service gives up its ports, because they are reachable from outside but must
+	// not be reachable.
 	leaves bool
 	// replaces reports whether Wanted is a replacement for the existing load balancer.
 	replaces bool

@@ -38,9 +38,8 @@ func HandedOver(service *corev1.Service, o lb.Observed) bool {
 	return HasFloatingIP(*l, o.FloatingIPs) || !HasFloatingIP(*old, o.FloatingIPs) && service.Annotations[annotation.LoadBalancerID] == l.ID
 }
 
-// RetirePredecessor makes a replaced load balancer a duplicate after its drain time, which
-// starts when the replacement is complete and has the address. A new controller starts the
-// time again.
+// RetirePredecessor makes a replaced load balancer a duplicate after its drain time, which starts when the replacement
+// is complete and has the address. A new controller starts the drain time again.
 func RetirePredecessor(f Facts) (_ memory.Record, retired bool) {
 	r := f.Record
 	if !HandedOver(f.Service, r.Cloud.Observed) {

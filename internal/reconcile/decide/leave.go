@@ -11,22 +11,22 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// mustLeave reports whether the refused Service has, or may have, ports on a shared load balancer that are reachable from
-// outside and must not be.
+// mustLeave reports whether the refused Service has, or may have, ports on a shared load balancer that are reachable
+// from outside although they must not be.
 func (f Facts) mustLeave(g Goal) bool {
 	l, owner := f.loadBalancer(), f.Owner()
 	return g.Refused != nil && g.Refused.Exposed && l != nil && f.observed().Predecessor == nil && (owner.Owns(*l) || owner.Joined(*l))
 }
 
-// leave removes the Service's ports from a shared load balancer, which it leaves to the others. Then the Service is
-// without one, until it can have another.
+// leave removes the Service's ports from a shared load balancer, and leaves the load balancer to the other Services.
+// After that, the Service has no load balancer until it can have another one.
 func leave(f Facts, d Decision) Decision {
 	l, o := f.loadBalancer(), f.observed()
 	deletes := slices.ContainsFunc(d.Plan.Ops, is[diff.DeleteLoadBalancer])
 	left := len(d.Plan.Ops) == 0 && !o.Sharer
 	if l.ProvisioningStatus == lb.Active && (deletes && f.FromMemory || left) {
-		// It is read again before it is deleted: others may use it by now. If the Service has left its own load balancer, it looks for
-		// another one.
+		// The load balancer is read again before it is deleted: other Services may use it by now. If the Service has
+		// left its own load balancer, the next pass looks for another one.
 		d.Plan.Ops, d.Record.Cloud.Known, d.Delay = nil, false, timing.StaleRetry
 	}
 	return d

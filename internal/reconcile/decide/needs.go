@@ -15,7 +15,7 @@ type Need string
 
 // The needs. In one pass each is requested at most once, except NeedDesired.
 const (
-	// NeedDesired: build the desired state again, for what Record contains now.
+	// NeedDesired: build the desired state again, because Record has changed.
 	NeedDesired Need = "desired state"
 	// NeedReplacement: build the desired state as if the Service had no load balancer.
 	NeedReplacement Need = "replacement"
@@ -61,8 +61,8 @@ func (f Facts) lacksRequestedFloatingIP(g Goal) bool {
 	})
 }
 
-// lacksFloatingIPs reports whether the plan changes a remembered floating IP: another client
-// may have moved it. The one that the Service requests by address was already read.
+// lacksFloatingIPs reports whether the plan changes a remembered floating IP: another client may have moved it. The
+// floating IP that the Service requests by address was already read.
 func (f Facts) lacksFloatingIPs(d Decision) bool {
 	want := d.Goal.Wanted.FloatingIP
 	return f.FromMemory && !f.provided(NeedFloatingIPs) && slices.ContainsFunc(d.Plan.Ops, func(op diff.Op) bool {

@@ -16,9 +16,10 @@ import (
 // not the group admits their traffic: Pods may have ports of their own, with other groups.
 const maxRulesWait = time.Minute
 
-// awaitNodeRules removes updates of members from the plan whose traffic the nodes' security group does not admit yet:
-// those that bring a port which the pool did not use, as when Pods replace nodes. The members that the pool has follow
-// nodes and Pods meanwhile, unless that brings such a port too. It reports whether it removed any.
+// awaitNodeRules removes updates of members from the plan if the nodes' security group does not admit their traffic
+// yet. These are updates with a port that the pool did not use before, for example when Pods replace nodes. Meanwhile
+// the existing members follow nodes and Pods, unless that brings such a port, too. It reports whether it removed any
+// update.
 func awaitNodeRules(f Facts, d Decision) (_ Decision, waits bool) {
 	l := f.loadBalancer()
 	if !d.Goal.Input.Config.ManageSecurityGroups || f.Preview || l == nil || f.leavesDrift(d.Goal) {
@@ -42,7 +43,7 @@ func awaitNodeRules(f Facts, d Decision) (_ Decision, waits bool) {
 	return d, true
 }
 
-// bringsPort reports whether a pool with members gets one at a port that none of them has.
+// bringsPort reports whether a pool that has members gets a member at a port that none of its members has.
 func bringsPort(set diff.SetMembers, l lb.LoadBalancer) bool {
 	for _, listener := range l.Listeners {
 		if p := listener.Pool; p != nil && p.ID == set.PoolID && len(p.Members) > 0 {

@@ -11,18 +11,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Provider ovn keeps a load balancer of OVN for each transport protocol. It makes that with the first pool or listener of the
-// protocol, from what it knows of the others at that moment. It learns of a floating IP from an event, in another process, and
-// changes the load balancers of OVN that are there when the event comes. If both happen at once, the new one may lack the
-// floating IP for ever, or keep one that was taken away: on Octavia 16, UDP was never answered at a floating IP that was attached
-// while the load balancer was created. So the two are kept apart.
+// Provider ovn keeps a load balancer of OVN for each transport protocol. It creates this load balancer of OVN with the
+// first pool or listener of the protocol, from the load balancers of the other protocols as they are at that moment. It
+// learns of a floating IP from an event, in another process, and changes the load balancers of OVN that exist when the
+// event comes. If the creation and the event happen at the same time, the new load balancer of OVN may lack the
+// floating IP for ever, or keep one that was detached: on Octavia 16, UDP was never answered at a floating IP that was
+// attached while the load balancer was created. So the two are kept apart.
 
-// addressSettles is how long provider ovn may need to handle the event of a floating IP: it takes two calls to other services.
+// addressSettles is how long provider ovn may need to handle the event of a floating IP: it takes two calls to other
+// services.
 const addressSettles = 5 * time.Second
 
-// awaitsProvider reports whether the operation has to wait for a later pass, for the sake of provider ovn: a floating IP while
-// the load balancer is created or this pass has opened a port, and a new protocol after a floating IP. Children that are PENDING
-// after their load balancer is ACTIVE are awaited by awaitChildren.
+// awaitsProvider reports whether the operation has to wait for a later pass because of provider ovn. A floating IP
+// waits while the load balancer is created, or if this pass has opened a port. A new protocol waits after a change of a
+// floating IP. For children that are PENDING although their load balancer is ACTIVE, see awaitChildren.
 func (s Sequence) awaitsProvider(op diff.Op, observed lb.Observed) bool {
 	l := observed.LoadBalancer
 	switch {
@@ -34,7 +36,8 @@ func (s Sequence) awaitsProvider(op diff.Op, observed lb.Observed) bool {
 	return s.addressed && bringsProtocol(op, *l)
 }
 
-// awaitAddress removes from the plan what brings a new protocol to a load balancer of provider ovn, and what needs that, until the
+// awaitAddress removes from the plan the operations that add a protocol to a load balancer of provider ovn, and those
+// that need them, until the
 // provider has handled a change of its floating IPs. It reports whether it removed anything.
 func awaitAddress(f Facts, d Decision) (_ Decision, waits bool) {
 	l, left := f.loadBalancer(), addressSettles-f.Now.Sub(f.Record.Cloud.Addressed)
@@ -64,8 +67,8 @@ func movesAddress(op diff.Op) bool {
 // opens reports whether the operation makes a pool or a listener.
 func opens(op diff.Op) bool { return is[diff.CreatePool](op) || is[diff.CreateListener](op) }
 
-// bringsProtocol reports whether the operation makes a pool or a listener of a transport protocol that no listener of the load
-// balancer has.
+// bringsProtocol reports whether the operation makes a pool or a listener of a transport protocol that no listener of
+// the load balancer has.
 func bringsProtocol(op diff.Op, l lb.LoadBalancer) bool {
 	var transport lb.Transport
 	switch op := op.(type) {

@@ -21,9 +21,10 @@ func takesTraffic(pool *lb.Pool, m *lb.Member) bool {
 	return m.ProvisioningStatus == lb.Active && m.Weight > 0 && (!monitored || m.OperatingStatus == online)
 }
 
-// TakingTraffic returns the wanted members by the status tree that was read in this pass, or nil. A member takes
-// traffic if it does in each pool that is to have it. It may have the name of an earlier Pod. While the Service has
-// two load balancers, it is not known which of them the clients use.
+// TakingTraffic returns which of the wanted members take traffic, according to the status tree that was read in this
+// pass; nil if none was read. A member takes traffic if it does so in each pool that is to have it. In the cloud, the
+// member may have the name of an earlier Pod. The result is also nil while the Service has two load balancers, because
+// it is not known which of them the clients use.
 func (f Facts) TakingTraffic(wanted lb.Wanted) map[PodMember]bool {
 	if !f.provided(NeedStatusTree) || f.Preview || !oneActive(f.observed()) {
 		return nil
@@ -48,7 +49,8 @@ func (f Facts) awaitsMembers(d Decision) bool {
 	return !f.Preview && f.waitingMember(d.Goal, d.Record.Cloud.Observed, func(takes bool) bool { return !takes })
 }
 
-// waitingMember reports whether there is a member of a Pod that waits for its readiness gate, for which is holds.
+// waitingMember reports whether there is a member of a Pod that waits for its readiness gate and for which is(takes) is
+// true. Takes is whether the member takes traffic.
 func (f Facts) waitingMember(g Goal, o lb.Observed, is func(takes bool) bool) (found bool) {
 	if len(g.Input.Waiting) == 0 || !oneActive(o) {
 		return false

@@ -26,12 +26,13 @@ func (f Facts) failedBeforeServing() bool {
 	return l != nil && l.ProvisioningStatus == lb.Error && !f.served() && f.Capabilities.Marked(*l) && !diff.Shared(*l, f.Owner())
 }
 
-// rebuild deletes a load balancer that failed before it served. A floating IP that was requested is attached to the next
-// one. Another one is deleted, unless it is to be kept: nobody knows its address yet, and what is not on the Service is not
-// found again if the controller is killed.
+// rebuild deletes a load balancer that failed before it served. A floating IP that was requested is attached to the
+// next one. Any other floating IP is deleted, unless it is to be kept: no client knows its address yet, and a floating
+// IP that is not noted on the Service would not be found again if the controller is killed.
 //
-// If it fails again, one of its ports may be the reason, such as members in a subnet that does not exist. Octavia gives no reason
-// where a create of everything fails, but it does where it refuses a part. So the next load balancer is created without ports.
+// If it fails again, one of its ports may be the reason, such as members in a subnet that does not exist. Octavia gives
+// no reason if the create of everything together fails. But it gives a reason if it refuses a single part. So the next
+// load balancer is created without ports.
 func rebuild(f Facts, d Decision) Decision {
 	id := f.loadBalancer().ID
 	again := "created again"
@@ -93,7 +94,7 @@ func recoverFailed(f Facts, d Decision) Decision {
 		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
 		return d
 	}
-	// What was created in vain is deleted before the wait, one load balancer in each pass.
+	// Replacements that failed are deleted before the wait, one load balancer in each pass.
 	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 && len(d.Plan.Ops) == 0 {
 		d.Delay = f.recoveryWait(facts.replaceable)
 	}
@@ -118,8 +119,8 @@ func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 	}
 }
 
-// leavesToOwner reports whether another Service owns the load balancer and recovers it. Where the owner has left, each Service
-// that still shares it may request a failover.
+// leavesToOwner reports whether another Service owns the load balancer and recovers it. If the owner has left, each
+// Service that still shares the load balancer may request a failover.
 func (f Facts) leavesToOwner(l lb.LoadBalancer) bool {
 	return f.observed().Sharer && !f.Owner().Abandoned(l)
 }
@@ -132,7 +133,7 @@ func (f Facts) recoveryWait(replaceable bool) time.Duration {
 	return f.Record.Recovery.Failovers.Wait(f.Now)
 }
 
-// replacedAgain returns the attempts to replace the failed load balancer after another one.
+// replacedAgain returns the count of attempts to replace the failed load balancer, after one more attempt.
 func (f Facts) replacedAgain(r memory.Recovery) timing.Tries {
 	if len(r.Built) < quickReplacements-1 {
 		return r.Replacements.Again(f.Now, f.Timing.Replacement)
@@ -147,8 +148,8 @@ func failedOver(f Facts, r memory.Recovery, id string) memory.Recovery {
 	return r
 }
 
-// losesGroups reports whether the existing load balancer has security groups of another client, and the desired one has none, so that
-// it would be open to more clients.
+// losesGroups reports whether the existing load balancer has security groups of another client, and the desired one has
+// none, so that it would be open to more clients.
 func losesGroups(w lb.Wanted, l lb.LoadBalancer) bool {
 	return w.LoadBalancer != nil && l.VIPGroupsAreOthers() && len(w.LoadBalancer.VIPSecurityGroups) == 0
 }
@@ -159,7 +160,8 @@ func takesVIP(w lb.Wanted, l lb.LoadBalancer) bool {
 	return w.LoadBalancer != nil && w.LoadBalancer.VIP.Address != "" && w.LoadBalancer.VIP.Address == l.VIP.Address
 }
 
-// ownerRecovers says for the condition of a Service that shares the failed load balancer who does something about it.
+// ownerRecovers returns a text for the condition of a Service that shares the failed load balancer: which Service
+// recovers it.
 func ownerRecovers(f Facts, l lb.LoadBalancer) string {
 	var others []string
 	for _, tag := range lb.NameTags(l) {
@@ -175,7 +177,7 @@ func ownerRecovers(f Facts, l lb.LoadBalancer) string {
 		l.ID, strings.Join(others, ", "))
 }
 
-// recoveryProgress says for the Service's condition what is done about the load balancer.
+// recoveryProgress returns the texts for the Service's condition that say what is done about the load balancer.
 func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, replaceable bool, l lb.LoadBalancer) memory.Progress {
 	trouble := fmt.Sprintf("load balancer %s went into ERROR", l.ID)
 	if len(r.Built) > 0 && action != FailOver {

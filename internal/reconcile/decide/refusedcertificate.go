@@ -19,20 +19,21 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// Octavia allows itself to read a certificate in Barbican on behalf of whoever names it. Octavia 11 (OpenStack 2022.2) exchanges
-// the caller's token for that, which Keystone refuses for an application credential or a trust. Octavia 16 (2025.1) uses the
-// caller's token itself, as far as its access rules allow. The version of the API does not tell them apart, so certificates are
-// tried, where a refusal does no harm: a load balancer is created before its children, and a port is not closed before Octavia
-// has said that it accepts the TLS listener that takes its place.
+// Octavia gives itself the right to read a certificate in Barbican, on behalf of the client that names it. For that,
+// Octavia 11 (OpenStack 2022.2) exchanges the client's token for another one. Keystone refuses this for an application
+// credential or a trust. Octavia 16 (2025.1) uses the client's token itself, as far as its access rules allow. The
+// version of the API does not show which way Octavia uses. So certificates are tried, in ways in which a refusal does
+// no harm: a load balancer is created before its children, and a port is not closed before Octavia has said that it
+// accepts the TLS listener that takes its place.
 
-// Login is what matters of a login for certificates.
+// Login has the properties of a login that matter for certificates.
 type Login struct {
 	// Kind is how the controller authenticates; empty if that does not matter.
 	Kind config.Authentication
-	// ID tells logins apart.
+	// ID distinguishes logins.
 	ID string
-	// Lacks are the calls by which Octavia allows itself to read certificates, and that the access rules of the login do
-	// not allow.
+	// Lacks are the calls that Octavia needs to give itself the right to read certificates, but that the access rules
+	// of the login do not allow.
 	Lacks []string
 }
 
@@ -71,11 +72,12 @@ func refusedCertificates(f Facts, r memory.Record, op diff.Op, err error) memory
 	return out
 }
 
-// RefusedInPart reports whether Octavia refused members or certificates, so that the pass should be decided once more without
-// them.
+// RefusedInPart reports whether Octavia refused members or certificates, so that the pass should be decided once more
+// without them.
 func RefusedInPart(r memory.Record) bool { return r.Refused.Again || r.Certificates.Again }
 
-// refusals returns what Octavia said about the wanted certificates that are not to be tried yet, by their references.
+// refusals returns, by reference, the wanted certificates that are not to be tried yet, with what Octavia said about
+// each.
 func (f Facts) refusals(b Built) map[string]string {
 	if b.Err != nil || b.Wanted.LoadBalancer == nil || !f.TriesCertificates() {
 		return nil
@@ -86,8 +88,8 @@ func (f Facts) refusals(b Built) map[string]string {
 	return refused
 }
 
-// triedAgain returns what Octavia said about the wanted certificates that are tried again now, by their references. Until it
-// accepts them, the Service is reported as it was.
+// triedAgain returns, by reference, the wanted certificates that are tried again now, with what Octavia said about
+// each. Until Octavia accepts them, the conditions of the Service stay the same.
 func (f Facts) triedAgain(b Built) map[string]string {
 	l := f.observed().LoadBalancer
 	if b.Err != nil || b.Wanted.LoadBalancer == nil || l == nil || !f.TriesCertificates() {
@@ -99,9 +101,9 @@ func (f Facts) triedAgain(b Built) map[string]string {
 	return due
 }
 
-// withoutRefusedCertificates leaves out the ports whose certificates Octavia refused: existing ones keep the certificate, or the
-// protocol, that they have, and others are not opened. The Service is refused if no port would be left for a new load balancer,
-// or while a load balancer that works is replaced.
+// withoutRefusedCertificates leaves out the ports whose certificates Octavia refused: existing ports keep the
+// certificate, or the protocol, that they have, and new ports are not opened. The Service is refused if no port would
+// be left for a new load balancer, or while a load balancer that works is being replaced.
 func (f Facts) withoutRefusedCertificates(b Built) Built {
 	refused, due, o := f.refusals(b), f.triedAgain(b), f.observed()
 	if len(refused)+len(due) == 0 {
@@ -168,8 +170,8 @@ func (f Facts) whyRefused(in desired.Input, refused map[string]string) string {
 		strings.Join(names, " and "), strings.Join(said, "; "), f.Login.advice())
 }
 
-// ClosesFor returns the TLS listener that takes the place of the one that the operation deletes, if Octavia may refuse it
-// because of its certificates. If it did that after the deletion, the port would stay closed.
+// ClosesFor returns the TLS listener that takes the place of the one that the operation deletes, if Octavia may refuse
+// it because of its certificates. If Octavia refused the listener only after the deletion, the port would stay closed.
 func (d Decision) ClosesFor(f Facts, op diff.Op) (diff.CreateListener, bool) {
 	closed, closes := op.(diff.DeleteListener)
 	if !closes || !f.TriesCertificates() {

@@ -16,12 +16,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// mostGuesses is how many single members Octavia may refuse, one after the other, before the reason is looked for elsewhere.
+// mostGuesses is how many single members Octavia may refuse, one after the other, before the reason is looked for
+// elsewhere.
 const mostGuesses = 3
 
-// refusedMembers finds out which new member made Octavia refuse an operation, so that the others are not refused with it.
-// Members that the pool has are never left out. If the message names no new member, it is found by trying: half of the new
-// members have to wait, and then half of these, until one is alone.
+// refusedMembers finds out which new member made Octavia refuse an operation, so that the others are not refused with
+// it. Members that the pool has are never left out. If the message names no new member, the refused one is found by
+// trying: half of the new members have to wait while the other half is tried. If these are refused, too, they are
+// halved again, until a single member is left.
 func refusedMembers(f Facts, r memory.Record, op diff.Op, err error) memory.RefusedMembers {
 	out := r.Refused
 	out.Again = false
@@ -44,7 +46,7 @@ func refusedMembers(f Facts, r memory.Record, op diff.Op, err error) memory.Refu
 	}
 	if len(added) > 1 {
 		slices.SortFunc(added, func(a, b lb.Member) int { return strings.Compare(a.Address, b.Address) })
-		// Earlier suspects wait until these are done.
+		// Earlier suspects wait until the present members are done.
 		suspects := map[lb.MemberKey]bool{}
 		for key := range out.Suspects {
 			suspects[key] = true
@@ -68,8 +70,8 @@ func refusedMembers(f Facts, r memory.Record, op diff.Op, err error) memory.Refu
 	return out
 }
 
-// namedIn returns the members that a message of Octavia names: by an address, in any notation, or by a subnet that not all of
-// them have.
+// namedIn returns the members that a message of Octavia names: by an address, in any notation, or by a subnet. A subnet
+// that all members have names none of them.
 func namedIn(message string, members []lb.Member) (named []lb.Member) {
 	addresses := map[netip.Addr]bool{}
 	for _, word := range strings.FieldsFunc(message, func(c rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF:.", c) }) {

@@ -47,16 +47,17 @@ func release(f Facts) Decision {
 	return awaitRepeats(f, postponeDiscards(f, d))
 }
 
-// LeftUnseen reports whether the Service has left a shared load balancer, as far as its own writes tell. The load balancer
-// is read once more before the Service forgets it: what is left there would keep it for ever.
+// LeftUnseen reports whether the Service has left a shared load balancer according to its own writes, but the result
+// was not read yet. The load balancer is read once more before the Service forgets it: traces that are left on it would
+// keep it for ever.
 func LeftUnseen(d Decision, owner lb.Owner) bool {
 	c := d.Record.Cloud
 	l := c.Observed.LoadBalancer
 	return c.Known && !c.Confirmed && l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0 && diff.Shared(*l, owner)
 }
 
-// Released reports whether the Service has nothing in the cloud, and no create without an
-// answer can still produce a load balancer; or whether that stays, because the Service will be created again.
+// Released reports whether the Service has nothing in the cloud, and no create without an answer can still produce a
+// load balancer; or whether its objects stay, because the Service will be created again.
 func Released(f Facts, d Decision) bool {
 	if f.Owner().Returns {
 		return true

@@ -15,7 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 )
 
-// removedBy returns what an operation has removed from the load balancer, if its provider may still show it for a while.
+// removedBy returns what an operation has removed from the load balancer, if its provider may still show it for a
+// while.
 func removedBy(f Facts, before memory.Cloud, after lb.Observed) memory.Removed {
 	was, is := before.Observed.LoadBalancer, after.LoadBalancer
 	if was == nil || is == nil || was.ID != is.ID || !f.Capabilities.FinishesLate(is.Provider) {
@@ -29,8 +30,8 @@ func removedBy(f Facts, before memory.Cloud, after lb.Observed) memory.Removed {
 	return removed
 }
 
-// stillShown returns what our own writes have removed and the load balancer may still show, or did when its status tree was read
-// in this pass.
+// stillShown returns the parts that our own writes have removed but that the load balancer may still show. If its
+// status tree was read in this pass, it returns those that the tree showed.
 func (f Facts) stillShown() []string { return f.Record.Cloud.Removed.Shown(f.Now, f.Timing.Late) }
 
 // removedDelay returns how long to wait before the tree is read again.
@@ -48,8 +49,9 @@ func (f Facts) unfinishedRemoval() string {
 	return text
 }
 
-// awaitRemoved leaves the members of a pool alone while the provider may still be removing some of them. If such a member is added
-// again meanwhile, Octavia takes that for a change of the member, and the provider carries out its removal after that change.
+// awaitRemoved does not change the members of a pool while the provider may still be removing some of them. If such a
+// member is added again meanwhile, Octavia treats this as a change of the member, and the provider removes the member
+// after the change.
 func awaitRemoved(f Facts, d Decision) (_ Decision, waits bool) {
 	l, i := f.loadBalancer(), slices.IndexFunc(d.Plan.Ops, diff.Op.Octavia)
 	if f.Preview || i < 0 || l == nil || l.ProvisioningStatus != lb.Active || !diff.Within(d.Plan.Ops[i], *l) {

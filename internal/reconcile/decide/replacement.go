@@ -38,7 +38,7 @@ func (f Facts) replacementFacts() replacementFacts {
 		r.obstacle = obstacle(l, []lb.VIP{{PortID: options.PortID}}, f.Owner(), f.Capabilities)
 	case f.Desired.Predecessor != nil && Replaces(l, *old) && !HandedOver(f.Service, o):
 		_, err := desired.Wanted(*f.Desired.Predecessor)
-		r.replacing, r.predecessorFits = true, err == nil // an error of another kind does not show that it fits
+		r.replacing, r.predecessorFits = true, err == nil // an error of another kind does not mean that the predecessor fits
 		r.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
 	}
 	if old := o.LoadBalancer; r.obstacle == "" && old.VIPGroupsAreOthers() && len(options.VIPSecurityGroups) == 0 {
@@ -50,8 +50,8 @@ func (f Facts) replacementFacts() replacementFacts {
 	return r
 }
 
-// othersGroups says that a load balancer has security groups of another client. Its replacement would be without them, and open to
-// more clients.
+// othersGroups says that a load balancer has security groups of another client. Its replacement would not have these
+// groups, and would be open to more clients.
 func othersGroups(l lb.LoadBalancer) string {
 	return fmt.Sprintf("it has security groups of another client (%s), which a replacement would not have; request them in annotation %s",
 		strings.Join(l.VIPSecurityGroups, ", "), annotation.VIPSecurityGroups)
@@ -119,8 +119,8 @@ func (f Facts) replacementGoal(g Goal) (Goal, Action) {
 	return g, Replace
 }
 
-// replacementProgress says for the Service's condition that a replacement is being completed,
-// and clears that when it is no longer true.
+// replacementProgress sets the text for the Service's condition that a replacement is being completed, and clears the
+// text when this is no longer true.
 func replacementProgress(f Facts, action Action) memory.Progress {
 	p, o := f.Record.Progress, f.observed()
 	switch deleted := len(o.Duplicates)+len(o.Unsettled) == 0; {

@@ -11,9 +11,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// checkAccess refuses security groups of the VIP that cannot be set, and source ranges that cannot be enforced beside some.
-// Octavia takes groups beside source ranges, which do nothing then. It refuses ranges beside groups. Ranges in place of groups would
-// leave the ports open to everybody in between, so that needs another load balancer.
+// checkAccess refuses security groups of the VIP that cannot be set, and source ranges that cannot be enforced beside
+// existing groups. Octavia accepts groups beside source ranges, but then the ranges have no effect. It refuses ranges
+// beside groups. A change from groups to ranges would leave the ports open to every client in between, so it needs
+// another load balancer.
 func (in Input) checkAccess(options annotation.Options) error {
 	key, groups := in.key(annotation.VIPSecurityGroups), strings.Join(options.VIPSecurityGroups, ",")
 	ranges := in.requestedSources(options)

@@ -34,19 +34,20 @@ type Input struct {
 	Config       config.LoadBalancer
 	Networks     Networks
 	Capabilities lb.Capabilities
-	// Serial is that of lb.Wanted, as far as the cloud requires it.
+	// Serial is lb.Wanted.Serial, as far as the cloud requires it: see there.
 	Serial bool
 	Owner  lb.Owner
 	// Found is the existing load balancer, or nil. Only Withheld and errors depend on it.
 	Found *lb.LoadBalancer
 	Sharing
-	// Certificate is that of annotation tls-secret.
+	// Certificate is the certificate of annotation tls-secret.
 	Certificate SecretCertificate
 
-	// Refused are members that Octavia refuses, with what it said. They are left out; those without a text are not named.
+	// Refused are members that Octavia refuses, with what it said. They are left out. Members without a text are not
+	// named in the condition.
 	Refused map[lb.MemberKey]string
 
-	// SubnetsUnknown means that the subnets of the members' addresses could not be looked up, and matter.
+	// SubnetsUnknown means that the subnets of the members' addresses matter, but could not be looked up.
 	SubnetsUnknown bool
 
 	// both means that the load balancer serves both families of the Service.
@@ -56,9 +57,9 @@ type Input struct {
 
 // Gates are the readiness gates of Pods. They matter only if members are Pods.
 type Gates struct {
-	// Gated are the addresses of Pods, by their name, whose endpoints count as ready whatever the EndpointSlices say:
-	// they wait for a readiness gate that is set when their member takes traffic, or it was just set. Waiting are
-	// those of them whose gate is still missing.
+	// Gated has the addresses of Pods, by the names of the Pods. Their endpoints count as ready whatever the
+	// EndpointSlices say: the Pods wait for a readiness gate that is set when their member takes traffic, or the gate
+	// was just set. Waiting has those of these Pods whose gate is not set yet.
 	Gated   map[string][]netip.Addr
 	Waiting map[string]bool
 }
@@ -70,11 +71,12 @@ type Sharing struct {
 	FoundAddress string
 	// OwnerExternal means that the owner of Found requests a floating IP.
 	OwnerExternal bool
-	// OwnerInternal means that the owner of Found requests no floating IP, so that one on Found will be released.
+	// OwnerInternal means that the owner of Found requests no floating IP, so that the floating IP on Found will be
+	// released.
 	OwnerInternal bool
 	// WouldExpose are the internal Services with ports on Found, which a floating IP would expose.
 	WouldExpose []string
-	// WouldCutOff are the other users of Found who need its floating IP.
+	// WouldCutOff are the other users of Found that need its floating IP.
 	WouldCutOff []string
 }
 
@@ -90,11 +92,11 @@ type SecretCertificate struct {
 
 // Networks are where addresses are allocated, after all lookups in the cloud.
 type Networks struct {
-	// VIPSubnetID, or else VIPNetworkID, is for VIPs.
+	// VIPSubnetID is the subnet of VIPs. If it is empty, VIPNetworkID is their network.
 	VIPSubnetID, VIPNetworkID string
-	// AdditionalSubnetID is for VIPs and members of the Service's second family, or empty.
+	// AdditionalSubnetID is the subnet of the VIP and the members of the Service's second family, or empty.
 	AdditionalSubnetID string
-	// MemberSubnetID is the members' subnet of the first family; empty means that Octavia uses the VIP's.
+	// MemberSubnetID is the members' subnet of the first family; empty means that Octavia uses the subnet of the VIP.
 	MemberSubnetID string
 	// MemberCIDR and AdditionalCIDR are the addresses of the members' subnets of each family. They are not valid if
 	// no node has several addresses to choose from, or the project does not see the subnet.
@@ -134,7 +136,8 @@ type Invalid struct {
 	Reason string
 	// Message tells the user what to change.
 	Message string
-	// Exposed means that the Service must not be reachable from outside, and its existing ports are: they are closed.
+	// Exposed means that the Service must not be reachable from outside, but its existing ports are reachable. So they
+	// are closed.
 	Exposed bool
 }
 
@@ -148,7 +151,8 @@ func invalid(reason, format string, args ...any) *Invalid {
 // The reasons to refuse a Service.
 const (
 	ReasonInvalidAnnotation = "InvalidAnnotation"
-	// ReasonMisspeltAnnotation: an unknown key was probably meant for an annotation that restricts access or keeps something.
+	// ReasonMisspeltAnnotation: an unknown key was probably meant for an annotation that restricts access or keeps
+	// something.
 	ReasonMisspeltAnnotation  = "MisspeltAnnotation"
 	ReasonInvalidAddress      = "InvalidAddress"
 	ReasonInvalidSourceRanges = "InvalidSourceRanges"
@@ -177,7 +181,7 @@ func Refuses(reason string) bool {
 
 // The reasons to leave out a part of a request.
 const (
-	// ReasonHealthMonitorUnsupported: health monitors of this cloud do harm.
+	// ReasonHealthMonitorUnsupported: health monitors of this cloud are harmful.
 	ReasonHealthMonitorUnsupported = "HealthMonitorUnsupported"
 	// ReasonSessionAffinityUnsupported: the provider accepts session persistence without effect.
 	ReasonSessionAffinityUnsupported = "SessionAffinityUnsupported"
@@ -187,7 +191,7 @@ const (
 	ReasonHSTSUnsupported = "HSTSUnsupported"
 	// ReasonConnectionLimitUnsupported: the provider accepts a connection limit without effect.
 	ReasonConnectionLimitUnsupported = "ConnectionLimitUnsupported"
-	// ReasonFlavorUnsupported and ReasonAvailabilityZoneUnsupported: the cloud has none.
+	// ReasonFlavorUnsupported and ReasonAvailabilityZoneUnsupported: the cloud has no flavors or no availability zones.
 	ReasonFlavorUnsupported           = "FlavorUnsupported"
 	ReasonAvailabilityZoneUnsupported = "AvailabilityZoneUnsupported"
 	// ReasonMetricsUnsupported: the cloud has no metrics listeners, or cannot restrict access to them.
@@ -196,18 +200,21 @@ const (
 	ReasonTagsUnsupported = "TagsUnsupported"
 	// ReasonLoadBalancerNotTagged: the load balancer was created for another owner.
 	ReasonLoadBalancerNotTagged = "LoadBalancerNotTagged"
-	// ReasonDualStackUnsupported: the cloud cannot create a load balancer with addresses of both families. It also refuses
-	// Services that require both.
+	// ReasonDualStackUnsupported: the cloud cannot create a load balancer with addresses of both families. The reason
+	// is also used to refuse Services that require both families.
 	ReasonDualStackUnsupported = "DualStackUnsupported"
 	// ReasonSingleStackLoadBalancer: the existing load balancer has addresses of one family.
 	ReasonSingleStackLoadBalancer = "SingleStackLoadBalancer"
-	// ReasonAdditionalVIPKept: it has addresses of both families, and the Service requests one.
+	// ReasonAdditionalVIPKept: the existing load balancer has addresses of both families, and the Service requests one
+	// family.
 	ReasonAdditionalVIPKept = "AdditionalVIPKept"
 	// ReasonEndpointUnreachable: an endpoint is in no subnet in which Pods are members.
 	ReasonEndpointUnreachable = "EndpointUnreachable"
-	// ReasonMemberRefused is the reason of the event of a node whose address Octavia refuses as that of a member.
+	// ReasonMemberRefused is the reason of an event about a node whose address Octavia refuses as the address of a
+	// member.
 	ReasonMemberRefused = "MemberRefused"
-	// ReasonMetadataPortMissing: an existing monitor drops all traffic, because nothing in the network can do its checks.
+	// ReasonMetadataPortMissing: because of an existing monitor, OVN drops all traffic: no port in the network can be
+	// the source of its checks.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
 )
 
@@ -237,7 +244,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if options.TLSSecret != "" {
 		options.TLSContainer = cmp.Or(in.Certificate.Ref, in.Certificate.Name)
 		if options.TLSContainer == "" {
-			// Without it, the ports would be open without TLS.
+			// Without the certificate, the ports would be open without TLS.
 			return lb.Wanted{}, invalid(ReasonCertificateUnusable, "the certificate in Secret %s was not read", options.TLSSecret)
 		}
 	}
@@ -291,7 +298,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	return in.addressed(wanted, options, floating, address, external), nil
 }
 
-// check refuses what a Service requests and cannot have.
+// check returns an *Invalid if the Service requests something that it cannot have.
 func (in Input) check(options annotation.Options, floating string, address netip.Addr, external bool) error {
 	if err := in.checkAlgorithm(options); err != nil {
 		return err
@@ -338,11 +345,11 @@ var choosesMembers = []string{
 	annotation.TargetType, annotation.NodeAddressType, annotation.MemberSubnetID, annotation.MaxMembers, annotation.ClassKey,
 }
 
-// choosesPods are those of them that matter for Pods.
+// choosesPods are the annotations among choosesMembers that matter for Pods.
 var choosesPods = []string{annotation.TargetType, annotation.MemberSubnetID, annotation.ClassKey}
 
-// MembersOnly returns what a Service that is refused should have: what exists, with pools that still follow the
-// nodes or Pods that they have. Listeners without a pool keep none.
+// MembersOnly returns what a refused Service should have: its existing objects, with pools whose members still follow
+// nodes or Pods, whichever they are now. Listeners without a pool stay without one.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
 		return lb.Wanted{KeepFloatingIP: true, KeepAddress: true}
@@ -356,7 +363,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	}
 	sure, podsSure := err == nil && valid(choosesMembers), valid(choosesPods)
 	if !sure {
-		in.members.subset = member.Subset{} // the members are the choice
+		in.members.subset = member.Subset{} // the existing members are the subset
 	}
 	kept := *observed.LoadBalancer
 	in.both = len(in.Families()) > 1 && kept.DualStack()
@@ -380,7 +387,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	// A refused Service changes neither its address nor which of two load balancers serves.
 	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, KeepAddress: true, KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor)}
 	if a := in.Config.AtClusterIP; a != nil && a.Internal && !in.Sharer && observed.Predecessor == nil {
-		// But it must not stay public when it is no longer of type LoadBalancer.
+		// But a Service must not stay public when it is no longer of type LoadBalancer.
 		wanted.KeepAddress, wanted.KeepFloatingIP = false, annotation.KeepsFloatingIP(in.Service.Annotations, in.Config)
 		return wanted
 	}
@@ -392,9 +399,9 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	return wanted
 }
 
-// follow returns the pool with its current members, checked where they were checked before. Members keep their
-// address as long as their node has it. If it is not sure which nodes or addresses are selected, there are no new
-// members.
+// follow returns the pool with its current members, checked where they were checked before. Members keep their address
+// as long as their node has it. If sure is false, it is not known which nodes or addresses are selected. Then there are
+// no new members.
 func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Pool {
 	http := pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP
 	monitorPort := 0
@@ -439,8 +446,9 @@ func (in Input) serial(listeners []lb.Listener) bool {
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 
-// MayLoseAddress reports whether a create with one call could lose the address that the Service requests for the VIP: if Octavia
-// refuses a part for a quota, it leaves the VIP port behind, and the address is in use by a port that no create can have.
+// MayLoseAddress reports whether a create with one call could lose the address that the Service requests for the VIP:
+// if Octavia refuses a part because of a quota, it leaves the VIP port behind. Then this port has the address, and no
+// later create can use it.
 func (in Input) MayLoseAddress(options annotation.Options) bool {
 	ip := in.Service.Spec.LoadBalancerIP
 	requested := in.Owner.ClusterIP != "" || ip != "" && (options.Internal || strings.Contains(ip, ":")) // otherwise it is a floating IP
@@ -452,8 +460,9 @@ func (in Input) local() bool {
 	return !in.members.pods && in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// requestedAddresses returns the requested address of the floating IP, from an annotation or spec.loadBalancerIP,
-// and that of a VIP, from the latter only. IPv6 addresses are VIPs: Neutron has no floating IPs for them.
+// requestedAddresses returns the requested address of the floating IP, from an annotation or spec.loadBalancerIP, and
+// the requested address of the VIP, from spec.loadBalancerIP. IPv6 addresses are VIPs: Neutron has no floating IPs for
+// them.
 func (in Input) requestedAddresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
 	if options.FloatingIP != "" {
 		if floating = in.Networks.FloatingIPAddress; !external {

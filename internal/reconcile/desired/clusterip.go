@@ -24,7 +24,8 @@ func ClusterIPs(service *corev1.Service) map[corev1.IPFamily]netip.Addr {
 	return all
 }
 
-// addresses returns the requested address of the floating IP, and the VIP's address: the requested one, or the ClusterIP.
+// addresses returns the requested address of the floating IP, and the VIP's address: the requested one, or the
+// ClusterIP.
 func (in Input) addresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
 	if floating, vip, err = in.requestedAddresses(options, external); err == nil {
 		vip, err = in.clusterIPOr(vip)
@@ -56,7 +57,7 @@ func (in Input) atClusterIPs(l *lb.LoadBalancer) {
 	l.AdditionalVIPs[0].Address = ClusterIPs(in.Service)[in.Families()[1]].String()
 }
 
-// otherVIPs says which VIPs of the existing load balancer should be at a ClusterIP and are not.
+// otherVIPs says which VIPs of the existing load balancer should be at a ClusterIP, but are not.
 func (in Input) otherVIPs() []string {
 	if in.Config.AtClusterIP == nil {
 		return nil

@@ -34,9 +34,11 @@ func (in Input) required() bool {
 	return policy != nil && *policy == corev1.IPFamilyPolicyRequireDualStack
 }
 
-// WantsSubnets reports whether to look up the subnets of VIPs in their network. That is for load balancers yet to
-// be created: for Services with both families, for IPv6 Services, because Octavia would choose an IPv4 subnet in a network, and
-// the subnet of cloud.conf usually has IPv4, and in cluster-ip mode, where the given subnet has one of the families.
+// WantsSubnets reports whether to look up the subnets of VIPs in their network, for a load balancer that does not exist
+// yet. The cases are:
+//   - Services with both families,
+//   - IPv6 Services: Octavia would choose an IPv4 subnet in a network, and the subnet of cloud.conf usually has IPv4,
+//   - cluster-ip mode, where the given subnet has one of the families.
 func (in Input) WantsSubnets() bool {
 	return in.Found == nil && (len(in.Families()) > 1 || in.Family() == corev1.IPv6Protocol || in.Config.AtClusterIP != nil)
 }
@@ -71,14 +73,14 @@ func (in Input) FamiliesToServe(options annotation.Options) []corev1.IPFamily {
 	return in.Families()[:1]
 }
 
-// obstacle returns what prevents that a Service is served by both families, or nil.
+// obstacle returns the reason why the Service cannot be served by both families, or nil.
 func (in Input) obstacle(options annotation.Options) *Invalid {
 	second := in.Families()[1]
 	restricted := restricts(in.requestedSources(options), in.Families())
 	// Obstacles for a new load balancer come before those of the existing one.
 	switch found := in.Found; {
 	case found != nil && found.DualStack():
-		// Source ranges that cannot be enforced are refused then, with any policy.
+		// On such a load balancer, source ranges that cannot be enforced are refused, with any ipFamilyPolicy.
 		return nil
 	case found != nil && in.Sharer:
 		return invalid(ReasonRequiresReplacement, "load balancer %s of annotation %s has no %s address; name one that has, "+
@@ -131,12 +133,12 @@ func (in Input) served() []corev1.IPFamily {
 type choice struct {
 	// pods means that Pods are the members, and nothing below matters.
 	pods bool
-	// subset is which of the nodes. addresses is which address of each, without family and subnet; it keeps those of
-	// existing members.
+	// subset determines which nodes are members. addresses determines which address of each node is used, apart from
+	// family and subnet; the addresses of existing members are kept.
 	subset    member.Subset
 	addresses member.Choice
-	// known are the targets that were chosen before: most ports of a Service have the same ones. It is nil if they
-	// differ.
+	// known are the targets that were already chosen for another port: most ports of a Service have the same targets.
+	// It is nil if each port has its own.
 	known map[targetKind][]member.Target
 }
 
@@ -145,12 +147,13 @@ type targetKind struct{ once, local bool }
 
 // targets returns the nodes that take the traffic of a port; with local, only those with an endpoint.
 //
-// With VIPs of both families, HAProxy accepts connections to either and opens its own to members of any family. So
-// each node is a member once: with its address of the first family, or else of the second. Twice would count nodes
-// with both addresses twice, and fail if the Pods have one family only. Linux Virtual Server, which carries UDP and
-// SCTP, forwards packets within a family (Octavia's template common/jinja/lvs/templates/macros.j2 has a virtual
-// server per family, with the members of that family), so each node is a member once per family. The driver accepts
-// members of every family that a VIP has (_validate_members in api/drivers/amphora_driver/v2/driver.py).
+// With VIPs of both families, HAProxy accepts connections to either VIP, and opens its own connections to members of
+// any family. So each node is a member once: with its address of the first family, or else of the second. If nodes with
+// both addresses were members twice, they would be counted twice, and connections would fail if the Pods have one
+// family only. Linux Virtual Server, which carries UDP and SCTP, forwards packets within a family (Octavia's template
+// common/jinja/lvs/templates/macros.j2 has a virtual server per family, with the members of that family), so each node
+// is a member once per family. The driver accepts members of every family that a VIP has (_validate_members in
+// api/drivers/amphora_driver/v2/driver.py).
 func (in Input) targets(protocol corev1.Protocol, local bool) []member.Target {
 	once := protocol == corev1.ProtocolTCP
 	kind := targetKind{once, local}
@@ -177,8 +180,8 @@ func (in Input) targets(protocol corev1.Protocol, local bool) []member.Target {
 	return all
 }
 
-// unique returns the targets without those whose address another one has. A node that was created again under another
-// name may share its address with the old one for a while, but Octavia accepts an address once.
+// unique returns the targets with each address only once. A node that was created again under another name may share
+// its address with the old node for a while, but Octavia accepts each address only once.
 func unique(targets []member.Target) []member.Target {
 	seen := make(map[netip.Addr]bool, len(targets))
 	return slices.DeleteFunc(targets, func(t member.Target) bool {
@@ -206,8 +209,9 @@ func (in Input) memberSubnet(address netip.Addr) string {
 	return in.Networks.AdditionalSubnetID
 }
 
-// chooseMembers sets whether Pods become members or which nodes, and which of their addresses, as the Service requests. With traffic
-// policy Local all nodes count: only those with endpoints serve, and there are not many of them.
+// chooseMembers sets whether Pods become members or which nodes, and which of their addresses, as the Service requests.
+// With traffic policy Local the number of members is not limited: only nodes with endpoints serve, and there are not
+// many of them.
 func (in *Input) chooseMembers(options annotation.Options) {
 	in.members = choice{pods: options.TargetType == config.PodTargets, known: map[targetKind][]member.Target{}}
 	in.members.addresses.Type, in.members.addresses.Named = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""

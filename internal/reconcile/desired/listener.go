@@ -73,8 +73,8 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options,
 	return pool
 }
 
-// algorithm returns that of the annotation, or else of cloud.conf. The latter is for all providers, so one that does not
-// support it uses its default instead.
+// algorithm returns the balancing method of the annotation, or else that of cloud.conf. The method of cloud.conf is for
+// all providers, so a provider that does not support it uses its default instead.
 func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 	if options.Method != "" {
 		return lb.Algorithm(options.Method)
@@ -180,8 +180,8 @@ func (in Input) withoutRefused(all []lb.Member) []lb.Member {
 	})
 }
 
-// requestedSources returns the ranges that may connect, from the Service or the operator's settings; empty means
-// everybody.
+// requestedSources returns the ranges that may connect, from the Service or the operator's settings; empty means that
+// every client may connect.
 func (in Input) requestedSources(options annotation.Options) []string {
 	if ranges, _ := value.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); len(ranges) > 0 {
 		return ranges
@@ -200,10 +200,11 @@ func restricts(ranges []string, families []corev1.IPFamily) bool {
 // hasBoth reports whether the load balancer has, or gets, VIPs of both families.
 func (in Input) hasBoth() bool { return in.both || in.Found != nil && in.Found.DualStack() }
 
-// sourceRanges returns who may connect, in Octavia's form: only of families that a VIP has. It is nil if the cloud has no
-// source ranges and none are requested, or the nodes' security group enforces them. Ranges that cannot be enforced are an
-// error, never left out. It is also nil if everybody may reach VIPs of both families: not every Octavia takes the ranges
-// of everybody for them.
+// sourceRanges returns who may connect, in Octavia's form: only of families that a VIP has. Ranges that cannot be
+// enforced are an error, and are never left out. The result is nil in these cases:
+//   - the cloud has no source ranges, and none are requested,
+//   - the nodes' security group enforces the ranges,
+//   - every client may reach VIPs of both families: not every Octavia accepts the ranges of all addresses for these.
 func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	ranges, restricted, err := in.sources(options)
 	switch {
@@ -225,8 +226,8 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	return nil, nil
 }
 
-// sources returns the CIDRs of the Service's first family that may connect, sorted, and whether they exclude
-// anybody. With VIPs of both families they are of both.
+// sources returns the CIDRs of the Service's first family that may connect, sorted, and whether they exclude any
+// client. With VIPs of both families, it returns the CIDRs of both families.
 func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
 	if _, err := value.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
 		return nil, true, &Invalid{Reason: ReasonInvalidSourceRanges, Message: "spec.loadBalancerSourceRanges: " + err.Error()}
@@ -234,8 +235,7 @@ func (in Input) sources(options annotation.Options) (ranges []string, restricted
 	return in.reachable(in.requestedSources(options))
 }
 
-// reachable returns those of the CIDRs whose clients can reach the VIP, and whether they exclude anybody, as
-// sources does.
+// reachable returns the CIDRs whose clients can reach the VIP, and whether they exclude any client, as sources does.
 func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error) {
 	switch restricted = restricts(ranges, in.served()); {
 	case !restricted:

@@ -13,9 +13,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// metrics returns the listener that exports the load balancer's metrics to Prometheus, if the Service requests one,
-// or why there is none. The metrics cover all ports of the load balancer, so only its owner may have them, and only
-// the listed clients may read them: a floating IP can be reached by everybody.
+// metrics returns the listener that exports the load balancer's metrics to Prometheus, if the Service requests one, or
+// why there is none. The metrics cover all ports of the load balancer, so only its owner may have them, and only the
+// listed clients may read them: a floating IP can be reached by every client.
 func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withheld, error) {
 	port, can := options.MetricsPort, in.Capabilities
 	if port == 0 {

@@ -41,7 +41,7 @@ func (in Input) loadBalancer(options annotation.Options) *lb.LoadBalancer {
 	return balancer
 }
 
-// checkPlacement refuses changes that an existing load balancer cannot get. Only annotations count: cloud.conf
+// checkPlacement refuses changes that cannot be made to an existing load balancer. Only annotations count: cloud.conf
 // applies to new load balancers.
 func (in Input) checkPlacement(options annotation.Options) error {
 	have := in.Found
@@ -84,7 +84,7 @@ func (in Input) overruled(key string, options annotation.Options) bool {
 	}
 	switch key {
 	case annotation.SubnetID:
-		// With both families, either VIP may be in it.
+		// With both families, either VIP may be in this subnet.
 		return options.PortID != "" || in.both && sameID(options.SubnetID, additionalSubnet(in.Found))
 	case annotation.AdditionalSubnetID:
 		return options.PortID != "" || !in.both || sameID(options.AdditionalSubnetID, in.Found.VIP.SubnetID)

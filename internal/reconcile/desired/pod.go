@@ -23,8 +23,8 @@ func PodTargets(service *corev1.Service, defaults config.LoadBalancer) bool {
 	return options.TargetType == config.PodTargets
 }
 
-// MayHavePods reports whether Pods are requested as members, or existing members may be Pods: those that are on no node, or
-// at none of the NodePorts.
+// MayHavePods reports whether Pods are requested as members, or existing members may be Pods. A member may be a Pod if
+// its address is that of no node, or its port is none of the NodePorts.
 func MayHavePods(in Input, observed *lb.LoadBalancer) bool {
 	if PodTargets(in.Service, in.Config) {
 		return true
@@ -66,10 +66,10 @@ func nodeAddresses(nodes []corev1.Node) map[string]bool {
 	return all
 }
 
-// endpoints returns the endpoints of a port. With VIPs of both families, a Pod with addresses of both is a TCP member
-// once, and otherwise twice, for the reasons that targets has for nodes. It is at its first address, also while that
-// takes no traffic: Kubernetes writes the slices of the families one after the other, so a Pod that is no longer ready
-// in one of them may still be so in the other.
+// endpoints returns the endpoints of a port. With VIPs of both families, a Pod with addresses of both families is a
+// member once for a TCP port, and twice for other ports, for the same reasons as nodes in targets. If it is a member
+// once, its address is that of the first family, even while this address takes no traffic: Kubernetes writes the slices
+// of the families one after the other, so a Pod that is no longer ready in one slice may still be ready in the other.
 func (in Input) endpoints(port corev1.ServicePort) []member.Endpoint {
 	var all []member.Endpoint
 	pods := map[string]bool{}
@@ -104,8 +104,8 @@ func (in Input) podMembers(port corev1.ServicePort) []lb.Member {
 	return in.withoutRefused(members)
 }
 
-// weight returns the weight of an endpoint, and whether it is a member. Without weights a draining endpoint is not:
-// provider ovn keeps the connections to a member that is removed.
+// weight returns the weight of an endpoint, and whether it is a member. Without weights, a draining endpoint is not a
+// member: provider ovn keeps the connections to a member that is removed.
 func (in Input) weight(e member.Endpoint) (weight int, takes bool) {
 	if !e.Draining {
 		return 1, true
@@ -113,8 +113,8 @@ func (in Input) weight(e member.Endpoint) (weight int, takes bool) {
 	return 0, in.Capabilities.Has(lb.FeatureWeights)
 }
 
-// podSubnet returns the subnet from which a Pod is reached: the one that contains its address, or, if none are
-// configured, that of the nodes, whose router leads to the Pods.
+// podSubnet returns the subnet from which a Pod is reached: the configured subnet that contains its address. If no
+// subnets are configured, it is the subnet of the nodes, whose router leads to the Pods.
 func (in Input) podSubnet(address netip.Addr) (id string, ok bool) {
 	if len(in.Networks.PodSubnets) == 0 {
 		return in.memberSubnet(address), true
@@ -146,7 +146,8 @@ func (in Input) unreachable() []lb.Withheld {
 			"Add the network of these Pods to pod-network-ids, or remove pod-network-ids if a router leads to all Pods", some(texts))}}
 }
 
-// hasPods reports whether the members of an existing pool are Pods. An empty pool has what the Service requests.
+// hasPods reports whether the members of an existing pool are Pods. An empty pool counts as having what the Service
+// requests.
 func (in Input) hasPods(pool lb.Pool, port corev1.ServicePort) bool {
 	onNode := nodeAddresses(in.Nodes)
 	endpoints := in.endpointKeys(port)
@@ -173,8 +174,8 @@ func (in Input) endpointKeys(port corev1.ServicePort) map[lb.MemberKey]bool {
 	return keys
 }
 
-// followPods returns the pool with the endpoints of the port. If it is not sure how they are reached, existing members
-// that are still endpoints stay, and there are no new ones.
+// followPods returns the pool with the endpoints of the port. If sure is false, it is not known how they are reached.
+// Then existing members that are still endpoints stay, and there are no new members.
 func (in Input) followPods(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Pool {
 	had := pool.Members
 	if sure {

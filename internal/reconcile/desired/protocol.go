@@ -57,7 +57,8 @@ func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 	return all, nil
 }
 
-// checkHSTS refuses annotations about header Strict-Transport-Security that say nothing together: nobody would get the header.
+// checkHSTS refuses annotations about header Strict-Transport-Security that have no effect together: no client would
+// get the header.
 func (in Input) checkHSTS(o annotation.Options, terminates bool) error {
 	switch {
 	case o.HSTS.MaxAge == annotation.NoHSTS && (o.HSTS.IncludeSubdomains || o.HSTS.Preload):
@@ -171,8 +172,9 @@ func byService(port corev1.ServicePort, o annotation.Options) protocol {
 	return p
 }
 
-// StaysPlain says which ports go without what annotations for the whole Service request, because load balancers have it only
-// for TCP. It returns "" for none. What only the operator's settings say, nobody requested for these ports.
+// StaysPlain says to which ports the annotations for the whole Service do not apply, because load balancers support
+// these features only for TCP. It returns "" if there are no such ports. Features that only the operator's settings
+// request are not named, because no user requested them for these ports.
 func StaysPlain(service *corev1.Service, c config.LoadBalancer) string {
 	if service == nil {
 		return ""

@@ -59,7 +59,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		}
 		if old := observed.Predecessor; old != nil {
 			for _, l := range old.Listeners {
-				need.Ports = append(need.Ports, in.openedPorts(l)...) // and until the load balancer is
+				need.Ports = append(need.Ports, in.openedPorts(l)...) // and until the load balancer is replaced
 			}
 		}
 		need.MemberSubnetIDs = append(need.MemberSubnetIDs, predecessorSubnets(*have, observed.Predecessor)...)
@@ -131,8 +131,9 @@ func (in Input) nodePorts(l lb.Listener) (opened []securitygroup.PortKey) {
 	return opened
 }
 
-// openedPorts returns the ports of the members of an own listener and of their monitors. Packets to Pods may enter through
-// the ports of their nodes, but only the operator may decide that: the author of a Service chooses the ports of Pods.
+// openedPorts returns the ports of the members of an own listener and of their monitors. Packets to Pods may enter
+// through the ports of their nodes, but only the operator may decide that: the author of a Service chooses the ports of
+// Pods.
 func (in Input) openedPorts(l lb.Listener) (opened []securitygroup.PortKey) {
 	if l.Pool == nil || !in.Owner.OwnsListener(l) {
 		return nil

@@ -12,11 +12,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// ServiceSubnetProblems says why the subnet cannot have load balancers at the ClusterIPs of a cluster, or returns nothing.
-// Kubernetes assigns ClusterIPs without a word to Neutron, so Neutron must assign no address of the Service ranges itself.
+// ServiceSubnetProblems says why the subnet cannot have load balancers at the ClusterIPs of a cluster, or returns
+// nothing. Kubernetes assigns ClusterIPs without asking Neutron. So Neutron must not assign any address of the Service
+// ranges to other ports.
 //
-// The ranges are those of the cluster, of any family. If none contains the ClusterIP, only the ClusterIP itself counts. A
-// range that was added later, outside of the subnet, matters to the Services that have their ClusterIP in it, and to no other.
+// The ranges are those of the cluster, of any family. If none contains the ClusterIP, only the ClusterIP itself counts.
+// A range that was added later, outside of the subnet, matters only to the Services that have their ClusterIP in this
+// range.
 func ServiceSubnetProblems(subnet lb.SubnetPlan, ranges []netip.Prefix, clusterIP netip.Addr) (problems []string) {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r netip.Prefix) bool { return r.Addr().Is4() != clusterIP.Is4() })
@@ -56,7 +58,8 @@ func contains(outer, inner netip.Prefix) bool {
 	return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
 }
 
-// overlaps reports whether the prefix has an address of the pool: its first, or the prefix begins in the pool.
+// overlaps reports whether the prefix and the pool have a common address: the prefix contains the first address of the
+// pool, or the pool contains the first address of the prefix.
 func overlaps(r netip.Prefix, pool lb.AddressRange) bool {
 	begins := r.Masked().Addr()
 	return r.Contains(pool.First) || pool.First.Compare(begins) <= 0 && begins.Compare(pool.Last) <= 0

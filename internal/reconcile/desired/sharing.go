@@ -53,9 +53,9 @@ func (in Input) checkSharing(options annotation.Options, address string, vip net
 	return nil
 }
 
-// checkCutOff refuses an internal Service that has ports on its own load balancer with a floating IP that others need:
-// without it they would be unreachable, and with it the Service would stay reachable from outside. So it leaves the load
-// balancer to the others.
+// checkCutOff refuses an internal Service that has ports on its own load balancer, if other Services need the floating
+// IP of the load balancer. Without the floating IP, these Services would be unreachable. With it, the internal Service
+// would stay reachable from outside. So the internal Service leaves the load balancer to the others.
 func (in Input) checkCutOff(options annotation.Options) error {
 	if !options.Internal || in.Found == nil || len(in.WouldCutOff) == 0 {
 		return nil

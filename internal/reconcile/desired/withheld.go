@@ -75,8 +75,8 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 	return all
 }
 
-// refusedMembers says which members are left out because Octavia refuses them, or returns "". Only an operator can mend
-// that, so it does not make the Service refused.
+// refusedMembers says which members are left out because Octavia refuses them, or returns "". Only an operator can
+// correct that, so the Service is not refused because of it.
 func (in Input) refusedMembers() string {
 	if len(in.Refused) == 0 {
 		return ""
@@ -134,7 +134,7 @@ func (in Input) nodesLeftOut(options annotation.Options) string {
 	return "not members, because no load balancer can send to their addresses: nodes " + some(all)
 }
 
-// leftOut returns the addresses because of which a node is no member, or "".
+// leftOut returns the addresses of a node that no member can have, if the node is left out because of them; or "".
 func (in Input) leftOut(one []corev1.Node) string {
 	var bad []string
 	for i, family := range in.served() {
@@ -182,7 +182,8 @@ func (in Input) allMonitored(ports []lb.Listener) bool {
 	})
 }
 
-// MetadataPortMissing describes a health monitor without a port in the members' subnet from which OVN can check them.
+// MetadataPortMissing describes a health monitor that cannot work: the members' subnet has no port from which OVN can
+// check the members.
 func MetadataPortMissing(subnetID string) lb.Withheld {
 	return lb.Withheld{Reason: ReasonMetadataPortMissing, Message: fmt.Sprintf(
 		"the load balancer has a health monitor, but the project can see no port in subnet %s from which OVN can check members: neither a metadata port nor one of provider ovn. Without one it drops all traffic "+

@@ -20,7 +20,7 @@ import (
 // Record is what is remembered of one Service. It is plain data.
 type Record struct {
 	ServiceUID types.UID
-	// OwnerUID is its uid in tags, see lb.Owner.ServiceUID.
+	// OwnerUID is the uid of the Service in tags, see lb.Owner.ServiceUID.
 	OwnerUID   string
 	Cloud      Cloud
 	Progress   Progress
@@ -28,7 +28,8 @@ type Record struct {
 	Recovery   Recovery
 	Unfinished Unfinished
 	Failed     Failed
-	// Rejected are the floating IPs that the cloud did not attach, by their ids. The map is replaced, never changed in place.
+	// Rejected are the floating IPs that the cloud did not attach, by their ids. The map is replaced, never changed in
+	// place.
 	Rejected map[string]Rejected
 	// QuotaRefusals counts consecutive rejections because of a quota.
 	QuotaRefusals int
@@ -48,20 +49,20 @@ type Cloud struct {
 	// Confirmed is whether Observed was read after the last write. Otherwise it is the
 	// expected result of that write.
 	Confirmed bool
-	// Stale is whether another client may have changed a setting of the load balancer
-	// unnoticed: after a write the status tree has no settings, and updated_at does not show
-	// who made a change; and a change in the same second as a read does not change updated_at.
+	// Stale is whether another client may have changed a setting of the load balancer unnoticed. There are two reasons.
+	// After a write, the status tree does not show settings, and updated_at does not show who made a change. And a
+	// change in the same second as a read does not change updated_at.
 	Stale bool
 	// Written is when Observed was last changed.
 	Written time.Time
-	// Addressed is when a floating IP of the load balancer was last attached or taken away, for this Service or another one that
-	// uses the load balancer, or zero.
+	// Addressed is when a floating IP of the load balancer was last attached or taken away, for this Service or another
+	// one that uses the load balancer, or zero.
 	Addressed time.Time
-	// Others are load balancers with the tags of the Service that are neither named in its
-	// annotation nor have its name.
+	// Others are the ids of load balancers with the tags of the Service whose id is not in its annotation, and which do
+	// not have its name.
 	Others []string
-	// Expected is the expected state of the load balancer when it is read again, or nil. Another
-	// client made the differences that are found then.
+	// Expected is the expected state of the load balancer when it is read again, or nil. Differences that this read
+	// finds are changes by another client.
 	Expected *lb.Observed
 	// Unanswered is the time of a create without an answer, or zero. Octavia may still carry
 	// it out.
@@ -72,24 +73,25 @@ type Cloud struct {
 	// CreateWithoutChildren is whether the next load balancer is created without children, because Octavia rejected the
 	// create with children, or such load balancers went into ERROR twice.
 	CreateWithoutChildren bool
-	// Removed is what our own writes have removed from the load balancer, and was not seen gone yet.
+	// Removed is what our own writes have removed from the load balancer, until a read shows that it is gone.
 	Removed Removed
 	// FreesQuota is whether the change in progress makes room for other Services.
 	FreesQuota bool
 }
 
-// Removed are the names of parts of a load balancer that our own writes have removed, see lb.LoadBalancer.PartNames, and the time
-// of the last of these writes.
+// Removed are the names of parts of a load balancer that our own writes have removed, see lb.LoadBalancer.PartNames,
+// and the time of the last of these writes.
 //
-// A provider that finishes late may show them as if nothing had happened: whenever provider ovn has done a part of a change, it
-// reports all members of the load balancer as ACTIVE, also those that Octavia is deleting. The controller once took these for changes
-// by another client, and after three updates in a row it stopped for ten minutes.
+// A provider that finishes late may still show them unchanged: whenever provider ovn has done a part of a change, it
+// reports all members of the load balancer as ACTIVE, even those that Octavia is deleting. The controller once treated
+// these members as changes by another client. After three updates in a row, it stopped for ten minutes.
 type Removed struct {
 	Parts []string
 	Since time.Time
 }
 
-// With returns the parts that the provider may still show now, which it does for at most the time, and those that are removed now.
+// With returns the parts that the provider may still show now, and the parts that are removed now. A provider shows
+// removed parts for at most the time most.
 func (r Removed) With(parts []string, now time.Time, most time.Duration) Removed {
 	if len(parts) == 0 {
 		return r
@@ -97,7 +99,8 @@ func (r Removed) With(parts []string, now time.Time, most time.Duration) Removed
 	return Removed{Parts: slices.Concat(r.Shown(now, most), parts), Since: now}
 }
 
-// Shown returns the parts that the provider may still show now, which it does for at most the time.
+// Shown returns the parts that the provider may still show now. A provider shows removed parts for at most the time
+// most.
 func (r Removed) Shown(now time.Time, most time.Duration) []string {
 	if now.Sub(r.Since) >= most {
 		return nil
@@ -152,8 +155,9 @@ type Recovery struct {
 	// Deletions counts deletions since a load balancer of the Service last served. Discards
 	// counts deletions of load balancers that were replaced.
 	Deletions, Discards timing.Tries
-	// Replacements counts the attempts to replace failed load balancers since one last served, with deletions that failed.
-	// Built are the ids of the load balancers that were created last. RequestID is the request id of the last attempt.
+	// Replacements counts the attempts to replace failed load balancers since a load balancer last served, including
+	// deletions that failed. Built are the ids of the load balancers that were created last. RequestID is the request
+	// id of the last attempt.
 	Replacements timing.Tries
 	Built        []string
 	RequestID    string
@@ -161,15 +165,15 @@ type Recovery struct {
 	// the error if Octavia rejected it. Failovers counts the requests.
 	FailedOver, FailoverRefused string
 	Failovers                   timing.Tries
-	// LastingFor identifies the desired state whose replacements failed several times in a row, so that attempts are rare.
-	// Another one is tried at once.
+	// LastingFor identifies the desired state whose replacements failed several times in a row, so that attempts are
+	// rare. Another desired state is tried at once.
 	LastingFor lb.Fingerprint
 	// Changes counts the load balancers that were created because Octavia cannot change the
 	// existing one into what ChangeTo identifies.
 	Changes  timing.Tries
 	ChangeTo lb.Fingerprint
-	// RejectedCreates counts the creates that the cloud rejected in a row because of the request. Until the next try is due,
-	// another Service of the group creates the load balancer.
+	// RejectedCreates counts the creates that the cloud rejected in a row because of the request. Until the next try is
+	// due, another Service of the group creates the load balancer.
 	RejectedCreates timing.Tries
 	// HandedOver is when the load balancer took over the address of the one that it replaces,
 	// or zero. The old one stays for a while.
@@ -181,7 +185,7 @@ type Rejected struct {
 	lb.Rejection
 	// Address is that of the floating IP.
 	Address string
-	// Reason is what the cloud said, without what differs from call to call.
+	// Reason is what the cloud said, without the parts that differ from call to call.
 	Reason string
 	// Tries counts the attempts. To try again may interrupt the traffic to the present address.
 	Tries timing.Tries
@@ -192,18 +196,18 @@ type Unfinished struct {
 	// Since is when they were first seen, or zero. IDs are their ids.
 	Since time.Time
 	IDs   []string
-	// LeftBehind is whether Octavia left them so permanently. Repairs counts how often in a row
-	// it did.
+	// LeftBehind is whether Octavia left them unfinished permanently. Repairs counts how often in a row it did that.
 	LeftBehind bool
 	Repairs    int
 }
 
 // Failed is about children of an ACTIVE load balancer that are in ERROR. It is empty after a restart of the controller.
 type Failed struct {
-	// Text says for the Service's condition which these are, and what may not be in force, until all were seen ACTIVE.
+	// Text is for the Service's condition: it names these children, and says what may not be in force. It stays until
+	// all children were seen ACTIVE.
 	Text string
-	// Repeats counts how often in a row each change was repeated, by the keys of diff.Failed. It is not changed, but
-	// replaced.
+	// Repeats counts how often in a row each change was repeated, by the keys of diff.Failed. The map is replaced,
+	// never changed in place.
 	Repeats map[string]timing.Tries
 }
 

@@ -12,15 +12,17 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// RefusedMembers are the members that Octavia refused, and with them all others of the request. They are left out for a while.
-// The maps are replaced, never changed in place.
+// RefusedMembers are the members because of which Octavia refused a request with all its members. They are left out for
+// a while. The maps are replaced, never changed in place.
 type RefusedMembers struct {
-	// Single are the members of which it is known, or most likely, that they are refused.
+	// Single are the members that are known, or most likely, to be the refused ones.
 	Single map[lb.MemberKey]RefusedMember
-	// Suspects are members that wait while it is found out which one of them, or of the others, is refused.
+	// Suspects are members that have to wait until it is known which new member is refused: one of them, or one of the
+	// others.
 	Suspects map[lb.MemberKey]bool
-	// Guesses are those of Single that were found by trying, since Octavia last accepted members. Unclear is until when
-	// nothing is tried, because Octavia refused one after the other: then the reason is not in a member.
+	// Guesses are those of Single that were found by trying, since Octavia last accepted members. Until the time
+	// Unclear, nothing is tried, because Octavia refused one member after the other: then a single member is not the
+	// reason.
 	Guesses []lb.MemberKey
 	Unclear time.Time
 	// Again is whether the pass should be decided once more, without these members.
@@ -35,7 +37,7 @@ type RefusedMember struct {
 	Tries timing.Tries
 }
 
-// LeftOut returns the members to leave out at a time, with what Octavia said, or "" for suspects.
+// LeftOut returns the members to leave out at the time now, with what Octavia said about each; for suspects that is "".
 func (r RefusedMembers) LeftOut(now time.Time) map[lb.MemberKey]string {
 	if len(r.Single)+len(r.Suspects) == 0 {
 		return nil
@@ -63,8 +65,8 @@ func (r RefusedMembers) NextTry(now time.Time) time.Duration {
 	return next
 }
 
-// With returns the members with one more that was refused. Those that were due for longer than the longest wait, and not
-// tried, are wanted no more, and forgotten.
+// With returns the members with one more that was refused. Members that were due for longer than the longest wait of b,
+// but were not tried, are not wanted any more, and are forgotten.
 func (r RefusedMembers) With(m lb.Member, message string, now time.Time, b timing.Backoff) RefusedMembers {
 	single := maps.Clone(r.Single)
 	if single == nil {
@@ -85,7 +87,8 @@ func (r RefusedMembers) Accepted(members []lb.Member) RefusedMembers {
 	return RefusedMembers{Single: single}
 }
 
-// WithoutGuesses returns the members without those that were found by trying, and tries nothing until a time.
+// WithoutGuesses returns the members without those that were found by trying. Nothing more is tried until the given
+// time.
 func (r RefusedMembers) WithoutGuesses(until time.Time) RefusedMembers {
 	single := maps.Clone(r.Single)
 	maps.DeleteFunc(single, func(key lb.MemberKey, _ RefusedMember) bool { return slices.Contains(r.Guesses, key) })

@@ -10,12 +10,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// RefusedCertificates are the certificates that Octavia could not read for a login. Listeners do without them for a while. The
-// map is replaced, never changed in place.
+// RefusedCertificates are the certificates that Octavia could not read for a login. Listeners do not use them for a
+// while. The map is replaced, never changed in place.
 type RefusedCertificates struct {
 	// Login identifies the login. With another one, Octavia may read them.
 	Login string
-	// By has the refusals by the references of the certificates.
+	// By has the refusals. The keys are the references of the certificates.
 	By map[string]RefusedCertificate
 	// Again is whether the pass should be decided once more, without these certificates.
 	Again bool
@@ -29,8 +29,8 @@ type RefusedCertificate struct {
 	Tries timing.Tries
 }
 
-// Of returns what Octavia said about certificates, by their references: about those that are not to be tried yet, and about
-// those that are.
+// Of returns what Octavia said about certificates, by their references: waiting has the certificates that are not to be
+// tried yet, due has those that are to be tried now.
 func (r RefusedCertificates) Of(login string, now time.Time) (waiting, due map[string]string) {
 	waiting, due = map[string]string{}, map[string]string{}
 	for ref, one := range r.By {
@@ -45,8 +45,8 @@ func (r RefusedCertificates) Of(login string, now time.Time) (waiting, due map[s
 	return waiting, due
 }
 
-// With returns the certificates with some more that were refused together. Those that were due for longer than the longest
-// wait, and not tried, are wanted no more, and forgotten.
+// With returns the certificates with some more that were refused together. Certificates that were due for longer than
+// the longest wait of b, but were not tried, are not wanted any more, and are forgotten.
 func (r RefusedCertificates) With(refs []string, login, said string, now time.Time, b timing.Backoff) RefusedCertificates {
 	by := map[string]RefusedCertificate{}
 	if login == r.Login {

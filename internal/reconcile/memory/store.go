@@ -112,7 +112,8 @@ func (m *Store) Put(key owner.Key, r Record) {
 	}
 }
 
-// shareAddressed tells all Services that use the load balancer when a floating IP of it was attached or taken away.
+// shareAddressed stores, in the records of all Services that use the load balancer, when a floating IP of it was
+// attached or taken away.
 func (m *Store) shareAddressed(id string, at time.Time) {
 	for _, key := range m.users[id] {
 		if r := m.records[key]; at.After(r.Cloud.Addressed) {
@@ -138,8 +139,8 @@ func (m *Store) distrustOthers(writer owner.Key, l lb.LoadBalancer) {
 	}
 }
 
-// used returns the ids of the load balancers that the Service uses: two while one of them
-// replaces the other, which comes first.
+// used returns the ids of the load balancers that the Service uses. While one replaces another one there are two, and
+// the replaced one comes first.
 func used(o lb.Observed) (ids []string) {
 	for _, l := range []*lb.LoadBalancer{o.Predecessor, o.LoadBalancer} {
 		if l != nil {
@@ -149,7 +150,8 @@ func used(o lb.Observed) (ids []string) {
 	return ids
 }
 
-// HasPredecessor reports whether another load balancer replaces the Service's: then members of both kinds may be in use.
+// HasPredecessor reports whether a load balancer of the Service is being replaced by another one. Then both nodes and
+// Pods may be in use as members.
 func (m *Store) HasPredecessor(key owner.Key, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,8 +159,8 @@ func (m *Store) HasPredecessor(key owner.Key, uid types.UID) bool {
 	return found && r.ServiceUID == uid && r.Cloud.Observed.Predecessor != nil
 }
 
-// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "". One that the Service shares, or
-// asked to share and was refused, is not its own.
+// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "". A load balancer that the
+// Service shares, or requested to share but was refused, is not its own.
 func (m *Store) LoadBalancerOf(key owner.Key) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,8 +186,8 @@ func (m *Store) MayAppear(key owner.Key) bool {
 	return !m.records[key].Cloud.Unanswered.IsZero()
 }
 
-// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next attempt
-// is not due yet.
+// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next
+// attempt is not due yet.
 func (m *Store) CreateRejected(key owner.Key, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,9 +233,9 @@ func (m *Store) DualStack(key owner.Key) bool {
 	return l != nil && l.DualStack()
 }
 
-// MemberAddresses returns the addresses of all members of all pools, sorted. Unsure is whether
-// there may be more: one of the served Services was not read yet, or Octavia is changing a load
-// balancer, which may still have members that were removed from memory.
+// MemberAddresses returns the addresses of all members of all pools, sorted. Unsure is whether there may be more
+// addresses: one of the served Services was not read yet, or Octavia is changing a load balancer. Such a load balancer
+// may still have members that were removed from memory.
 func (m *Store) MemberAddresses(served []owner.Key) (addresses []netip.Addr, unsure bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -261,7 +263,7 @@ func (m *Store) Shares(key owner.Key) bool {
 	return m.records[key].Cloud.Observed.Sharer
 }
 
-// PoolsOf returns the pools of the Service's listeners for which is holds. They must not be changed.
+// PoolsOf returns the pools of the Service's listeners for which is(listener) is true. The caller must not change them.
 func (m *Store) PoolsOf(key owner.Key, is func(lb.Listener) bool) (pools []lb.Pool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -286,7 +288,8 @@ func (m *Store) SetPoolHealth(health map[string]string) {
 	m.health = health
 }
 
-// PoolHealth returns the operating statuses of all pools, as last stored. They must not be changed.
+// PoolHealth returns the operating statuses of all pools, by the ids of the pools, as last stored. The caller must not
+// change the map.
 func (m *Store) PoolHealth() map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -36,7 +36,7 @@ func (m *Store) update(began time.Time, change func(*Record) bool) []owner.Key {
 
 // UnlistedLoadBalancers returns the ids of the load balancers that Services have and that are not in a list of the
 // cluster's load balancers that began at the given time, although they may exist: listed reports whether the list
-// contains a load balancer if it exists. Those of Services whose last write is oldest come first.
+// contains a load balancer if it exists. The load balancers of Services whose last write is the oldest come first.
 func (m *Store) UnlistedLoadBalancers(heads []octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) (ids []string) {
 	known := map[string]bool{}
 	for _, h := range heads {
@@ -66,7 +66,7 @@ func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBala
 		head, found := byID[l.ID]
 		switch {
 		case l.ProvisioningStatus.Pending(), !found && !listed(*l):
-			return head, true // the watcher looks at it, or nobody can say
+			return head, true // the watcher polls it, or the list does not show whether it exists
 		case found && head.Gone:
 			return head, false
 		}
@@ -84,7 +84,8 @@ func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBala
 			}
 			return true
 		}
-		// What a predecessor has is read again before it is used. Only whether it works decides something now.
+		// The contents of a predecessor are read again before they are used. So it only matters here whether the
+		// predecessor works.
 		if old == nil || l.ProvisioningStatus.Pending() {
 			return false
 		}
@@ -111,7 +112,7 @@ func (m *Store) UnknownLoadBalancers(heads []octavia.Head, began time.Time) []ow
 		if !r.Cloud.Known {
 			return false
 		}
-		var others []string // without those that were deleted
+		var others []string // without the load balancers that were deleted
 		unknown, known := false, r.Cloud.Observed.LoadBalancerIDs()
 		for _, id := range byService[r.OwnerUID] {
 			before := slices.Contains(r.Cloud.Others, id)
@@ -132,8 +133,8 @@ func (m *Store) UnknownLoadBalancers(heads []octavia.Head, began time.Time) []ow
 // certainly over.
 const SecondOver = 2 * time.Second
 
-// DueForReading returns the Services whose load balancer another client may have changed
-// unnoticed, at most so many, those written longest ago first; these are read again. It waits
+// DueForReading returns the Services whose load balancer another client may have changed unnoticed; these are read
+// again. It returns at most the number most, and those first that were written longest ago. It leaves a Service out
 // until the second of the last known change is over: later changes show in updated_at.
 func (m *Store) DueForReading(most int, began time.Time) []owner.Key {
 	return m.update(began.Add(-SecondOver), func(r *Record) bool {

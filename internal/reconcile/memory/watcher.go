@@ -35,7 +35,7 @@ func settled(r Record, id string, head octavia.Head, now time.Time) Record {
 	r.Cloud.Known = r.Cloud.Known && (head.Gone || head.ProvisioningStatus != lb.Error)
 	switch old := r.Cloud.Observed.Predecessor; {
 	case head.Gone:
-		r.Cloud.Known = r.Cloud.Known && old == nil // which of the two still exists has to be read
+		r.Cloud.Known = r.Cloud.Known && old == nil // a read has to show which of the two load balancers still exists
 		r.Cloud.Observed = diff.After(r.Cloud.Observed, diff.DeleteLoadBalancer{ID: id}, diff.Created{})
 		r.Progress.Reached = lb.Fingerprint{}
 	case old != nil && old.ID == id:

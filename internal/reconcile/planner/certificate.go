@@ -62,10 +62,9 @@ func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, obser
 	return nil
 }
 
-// The Secret that a Service names is read in each pass, and there is one each
-// Timing.SecretInterval. A watch would be half a minute faster, but it needs the permission to
-// list and watch. If resourceNames were missing in such a role, it would expose all Secrets of
-// the namespace.
+// The Secret that a Service names is read in each pass, and such a Service has a pass each Timing.SecretInterval. A
+// watch would notice a change half a minute earlier on average, but it needs the permission to list and watch. A role
+// with that permission, but without resourceNames, would expose all Secrets of the namespace.
 
 // secretLimit is how long the API server may take to return a Secret.
 const secretLimit = 10 * time.Second
@@ -101,8 +100,8 @@ func (p *Planner) findCertificate(ctx context.Context, in *desired.Input, option
 	return nil
 }
 
-// chooseCertificate returns the reference of one of several equal certificates: the one that
-// the load balancer uses, in the form that it uses. Barbican may have several addresses.
+// chooseCertificate returns the reference of one of several equal certificates: the one that the load balancer uses, in
+// the form in which the load balancer has it, because Barbican may have several addresses.
 func chooseCertificate(equal []lb.Certificate, l *lb.LoadBalancer) string {
 	if len(equal) == 0 {
 		return ""

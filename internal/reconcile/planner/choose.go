@@ -12,13 +12,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 )
 
-// choose decides which of a Service's own load balancers is the current one, and what the
-// others are. Floating are their floating IPs, id is the one on the Service.
+// choose decides which of a Service's own load balancers is the current one, and what the others are. Floating are
+// their floating IPs, id is the one on the Service.
 //
-// There are several after a create whose answer was lost, and during a replacement. A new
-// controller has to choose as the one before it did, so only the state of the cloud counts: a
-// working one comes before a failed one, and the one with the floating IP stays until another
-// one has taken that over. A tag identifies the replacement of a working one.
+// There are several after a create whose answer was lost, and during a replacement. A new controller has to choose in
+// the same way as the previous controller did, so only the state of the cloud counts. A working load balancer comes
+// before a failed one. The load balancer with the floating IP stays the current one until another one has taken over
+// the floating IP. A tag identifies the replacement of a working load balancer.
 func choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb.Owner) lb.Observed {
 	if len(own) == 0 {
 		return lb.Observed{}
@@ -51,9 +51,9 @@ func choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb
 	return o
 }
 
-// replacement returns the index of a working load balancer that replaces another one of them,
-// and the id of that, or 0 and "". If another Service has started to share the replaced one
-// while that has the floating IP, it is not replaced, and its index is returned.
+// replacement returns the index of a working load balancer that replaces another one of own, and the id of the replaced
+// one; or 0 and "". If another Service has started to share the replaced load balancer while this one has the floating
+// IP, it is not replaced: then replacement returns its index, and "".
 func replacement(own []lb.LoadBalancer, attached func(lb.LoadBalancer) bool, owner lb.Owner) (current int, replaced string) {
 	works := func(l lb.LoadBalancer) bool {
 		return l.ProvisioningStatus != lb.Error && l.ProvisioningStatus != lb.PendingDelete

@@ -60,7 +60,8 @@ func (p *Planner) preview(ctx context.Context, service *corev1.Service, observe 
 	return p.Decide(ctx, p.BuildDesired(ctx, f), provide)
 }
 
-// withRefusals returns the plan, with all that is refused by the decision, and drift that is not repaired.
+// withRefusals returns the plan of the decision. Its refusals also name everything that the decision refuses, and drift
+// that is not repaired.
 func withRefusals(d decide.Decision) diff.Plan {
 	plan := d.Plan
 	refuse := func(reason, message string) {

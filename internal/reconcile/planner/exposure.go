@@ -20,8 +20,9 @@ import (
 
 // readExposure finds out what the other Services of a shared load balancer request:
 //   - For a sharer that is internal: whether the owner requests a floating IP.
-//   - For an external owner, without a floating IP: which internal Services one would expose.
-//   - For an internal owner, with a floating IP: who else needs that.
+//   - For an external owner, if the load balancer has no floating IP: which internal Services a floating IP would
+//     expose.
+//   - For an internal owner, if the load balancer has a floating IP: which other users need it.
 func (p *Planner) readExposure(ctx context.Context, in *desired.Input, options annotation.Options, _ lb.Observed) error {
 	if in.Found == nil || in.Sharer && !options.Internal {
 		return nil
@@ -47,8 +48,8 @@ func (p *Planner) readExposure(ctx context.Context, in *desired.Input, options a
 	return nil
 }
 
-// externalUsers names the other users of the Service's own load balancer who need its floating IP.
-// Unknown ones count: they may be Services of another cluster.
+// externalUsers names the other users of the Service's own load balancer that need its floating IP. Users that are
+// unknown count as external: they may be Services of another cluster.
 func (p *Planner) externalUsers(in desired.Input, all []corev1.Service) []string {
 	var external []string
 	unknown := slices.DeleteFunc(lb.NameTags(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })

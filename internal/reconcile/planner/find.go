@@ -35,7 +35,8 @@ type search struct {
 	// balancers and floating read the cloud, or show what the survey has read.
 	balancers balancerReader
 	floating  floatingReader
-	// byTag finds load balancers by a tag. It is nil if no lost trace of the Service has to be looked for.
+	// byTag finds load balancers by a tag. It is nil unless the Service may have a load balancer that neither its name
+	// nor its id shows.
 	byTag func(ctx context.Context, tag string) ([]lb.LoadBalancer, error)
 }
 
@@ -82,7 +83,8 @@ func (s search) read(ctx context.Context) (lb.Observed, error) {
 		o.FloatingIPs = join(o.FloatingIPs, attached)
 	}
 	if address := status.Published(s.service); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
-		// A replacement does not have the address of the old load balancer yet, or it was detached for another one.
+		// Either a replacement does not have the address of the old load balancer yet, or the floating IP was detached
+		// for another one.
 		published, err := s.publishedFloatingIP(ctx)
 		o.FloatingIPs = join(o.FloatingIPs, published)
 		return o, err
@@ -115,7 +117,7 @@ func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error
 		return nil, nil
 	}
 	found, err := s.floating.FloatingIPsWithAddress(ctx, address)
-	found = slices.Clone(found) // simultaneous readers get the same one
+	found = slices.Clone(found) // simultaneous readers get the same slice
 	for i, f := range found {
 		if f.Description == lb.KuryrFloatingIP && f.PortID == "" {
 			found[i].KuryrVIP = s.owner.ClusterIP // its load balancer is gone
@@ -209,7 +211,8 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 		}
 	}
 	for _, l := range all {
-		// The tag of a replacement says whose the replaced one is, also when another client has removed the tags of that.
+		// The tag of a replacement shows which Service owns the replaced load balancer, even if another client has
+		// removed the tags of the replaced one.
 		replaced := slices.ContainsFunc(own, func(o lb.LoadBalancer) bool { return lb.Replaces(o.Tags) == l.ID })
 		if replaced && !contains(own, l.ID) && s.owner.Claims(l).Adopted {
 			own = append(own, l)
@@ -218,15 +221,15 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 	return own, all, nil
 }
 
-// hasAddressWithoutID reports whether a Service publishes where a load balancer is, and does not name it: usually another client
-// has removed the id.
+// hasAddressWithoutID reports whether a Service publishes an address, but has no id of a load balancer: usually another
+// client has removed the id.
 func hasAddressWithoutID(service *corev1.Service) bool {
 	published := status.Published(service) != "" || len(service.Status.LoadBalancer.Ingress) > 0
 	return published && strings.TrimSpace(service.Annotations[annotation.LoadBalancerID]) == ""
 }
 
-// tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one, and
-// removed the id from the Service.
+// tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one,
+// and removed the id from the Service.
 func (s search) tagged(ctx context.Context) ([]lb.LoadBalancer, error) {
 	if s.byTag == nil {
 		return nil, nil
@@ -274,8 +277,8 @@ func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb
 	return own, nil
 }
 
-// annotated returns the load balancer with the id on the Service: as own, or as shared if it
-// has another owner. If the Service has another one of its own, only an own one is returned. Requested is false if the id
+// annotated returns the load balancer with the id on the Service: as own, or as shared if it has another owner. If the
+// Service has another load balancer of its own (hasOwn), annotated returns no shared one. Requested is false if the id
 // was copied from another Service.
 func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb.LoadBalancer, shared *lb.LoadBalancer, requested bool, err error) {
 	l, owns, err := s.getOwned(ctx, id)
@@ -298,9 +301,9 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 	return nil, shared, true, err
 }
 
-// copied reports whether the Service has the id of the load balancer because it was copied from another Service, with the
-// annotations that a controller wrote. If that Service only shared the load balancer, a person requested that, for the
-// copy too. Nothing is known of a load balancer of another project, or of one that is gone.
+// copied reports whether the Service has the id of the load balancer because it was copied from another Service, with
+// the annotations that a controller wrote. If that Service only shared the load balancer, a user requested that, and
+// requests it for the copy, too. If the load balancer belongs to another project or is gone, l is empty.
 func (s search) copied(l lb.LoadBalancer) bool {
 	original, uid := claim.Original(s.service), lb.ServiceUIDOf(l.Tags)
 	switch {
@@ -309,7 +312,7 @@ func (s search) copied(l lb.LoadBalancer) bool {
 	case original == "" && !s.Serves(s.service):
 		return false // its status may be empty because its type was changed: do not release it without the load balancer
 	case annotation.Value(s.service.Annotations, annotation.LoadBalancerGroup) != "":
-		return true // a group is what a person requested
+		return true // the user requests the group, and not the id
 	case original != "" && uid != "":
 		return original == uid
 	case slices.Contains(l.Tags, s.owner.LoadBalancerName()) && l.Name != s.owner.LoadBalancerName():
@@ -357,12 +360,12 @@ func (s search) refusal(id, why string) error {
 		fmt.Sprintf("%s; remove annotation %s to get a separate load balancer", why, key))
 }
 
-// owns reports whether the load balancer is the Service's own. If its tags do not show that,
-// its floating IPs may, or the tags of its listeners if another client removed its own.
+// owns reports whether the load balancer is the Service's own. If the tags of the load balancer do not show that, its
+// floating IPs may. If another client has removed the tags of the load balancer, the tags of its listeners may.
 func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	untagged := s.owner.Claims(l).Adopted && s.Capabilities.Has(lb.FeatureTags)
 	if before := s.before.Observed.LoadBalancer; untagged && before != nil && l.ID == before.ID {
-		return true, nil // it was before, even if the status was cleared since
+		return true, nil // it was the Service's own before, even if the status was cleared since
 	}
 	var floating []lb.FloatingIP
 	if untagged && l.VIP.PortID != "" {
@@ -384,12 +387,12 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	}), nil
 }
 
-// Owns reports whether the load balancer is the Service's own, according to its tags or else
-// its name and description. Floating are floating IPs that may be attached to it. If Octavia
-// supports tags and there is no uid, as openstack-cloud-controller-manager leaves it, another
-// cluster may use the same name and description. Then the id on the Service must not be
-// another one, and the status must contain an address of the load balancer: people copy
-// annotations to another cluster, but not a status. Or the load balancer is at the ClusterIP.
+// Owns reports whether the load balancer is the Service's own, according to its tags or else its name and description.
+// Floating are floating IPs that may be attached to it. Octavia may support tags although the load balancer has no uid,
+// because openstack-cloud-controller-manager created it. Then another cluster may use the same name and description. So
+// in that case the id on the Service must not be another id, and the status must contain an address of the load
+// balancer: users copy annotations to another cluster, but not a status. Instead of the address in the status, it is
+// sufficient that the load balancer is at the ClusterIP.
 func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
 	if p.ofAnotherProject(l) {
 		return false
@@ -403,7 +406,7 @@ func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb
 		return false
 	}
 	if id == "" && service.Annotations[annotation.Managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
-		return false // it had one of this controller, which is deleted
+		return false // the Service had a load balancer of this controller, which is deleted
 	}
 	return p.Owner(service).MadeByKuryr(l) || publishes(service, l, floating)
 }

@@ -79,9 +79,9 @@ func (p *Planner) namesIDAndGroup(s *corev1.Service) bool {
 	return p.GroupOf(s) != "" && s.Annotations[annotation.LoadBalancerID] != "" && p.knownLoadBalancer(s) == "" && !claim.Copied(s)
 }
 
-// loadBalancersOf returns the ids of the load balancers of a group's Services, the one that
-// most of them have first; if several have as many, that of the oldest Service. Others than
-// the first are deleted, or belong to Services that had one before they joined the group.
+// loadBalancersOf returns the ids of the load balancers of a group's Services. The first one is that of most Services;
+// if several have the same number of Services, it is that of the oldest Service. The others are deleted, or belong to
+// Services that had a load balancer before they joined the group.
 func loadBalancersOf(group []corev1.Service, known func(*corev1.Service) string) []string {
 	var ids []string
 	users := map[string]int{}
@@ -149,8 +149,9 @@ func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, obser
 	return nil
 }
 
-// creatorOf returns the Service of a group that creates its load balancer: not a refused one, nor one whose create the
-// cloud has just rejected, unless all are; preferably one that may have started; the oldest.
+// creatorOf returns the Service of a group that creates its load balancer. It prefers Services that are not refused,
+// then Services whose create the cloud has not just rejected, then one that may have started the create, and then the
+// oldest one.
 func (p *Planner) creatorOf(group []corev1.Service) corev1.Service {
 	rejected := func(s corev1.Service) bool {
 		return p.Remembered != nil && p.Remembered.CreateRejected(owner.ServiceKey(s.Namespace, s.Name), time.Now())

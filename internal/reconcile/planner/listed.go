@@ -20,11 +20,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// The first pass over a Service after a start uses what the survey has listed, if that is the plain
-// case: one ACTIVE load balancer of the Service alone. In all other cases the Service is read.
+// The first pass over a Service after a start uses what the survey has listed, if this is the plain case: one ACTIVE
+// load balancer, which only this Service uses. In all other cases the Service is read.
 
-// AwaitSurvey reports whether the first pass over a Service may read the cloud now: see
-// survey.Survey.Admit. Only a Service with a load balancer waits.
+// AwaitSurvey reports, by a done that is not nil, whether the first pass over a Service may read the cloud now. The
+// caller calls done after the read: see survey.Survey.Admit. Only a Service with a load balancer waits for the survey.
 func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func()) {
 	if p.Survey == nil || !firstPass(f) || f.Service.Annotations[annotation.LoadBalancerID] == "" || p.GroupOf(f.Service) != "" {
 		return func() {}
@@ -75,13 +75,13 @@ func (p *Planner) observeIn(ctx context.Context, f decide.Facts, lists *survey.S
 	}
 	wanted, err := p.wantedMembers(ctx, f, found)
 	if err != nil {
-		wanted = lb.Wanted{} // it is refused, or that cannot be told
+		wanted = lb.Wanted{} // the Service is refused, or its members are unknown
 	}
 	note, listed := noteOn(f.Service), lists.Listed(found.LoadBalancer.ID)
 	reading := survey.Choose(note, wanted, listed)
 	full, err := p.withMembers(ctx, reading, listed, wanted)
 	if errors.Is(err, survey.ErrNotListed) || openstack.Classify(err) == openstack.Gone {
-		return f, false, nil // the lists lack it, or it was deleted since
+		return f, false, nil // the lists lack something, or the load balancer was deleted since
 	} else if err != nil {
 		return f, false, err
 	}
@@ -126,7 +126,7 @@ func (p *Planner) wantedMembers(ctx context.Context, f decide.Facts, o lb.Observ
 	if err := errors.Join(p.memberCIDRs(ctx, &in, options, o), p.podSubnets(ctx, &in, options, o)); err != nil {
 		return lb.Wanted{}, err
 	}
-	// Members do not depend on certificates, and to find those takes calls.
+	// Members do not depend on certificates, and finding certificates needs calls.
 	in.Certificate.Secret, in.Certificate.Name = options.TLSSecret, options.TLSSecret
 	return desired.Wanted(in)
 }

@@ -60,8 +60,8 @@ func (p *Planner) subnetOfUnusedPort(ctx context.Context, id string, family core
 	return subnetID, err
 }
 
-// nodeSubnet returns the subnet of the nodes' addresses: of the first node by name, or of
-// another one if that is not in this cloud.
+// nodeSubnet returns the subnet of the nodes' addresses: that of the first node, by name, whose address is in this
+// cloud.
 func (p *Planner) nodeSubnet(ctx context.Context, in desired.Input) (string, error) {
 	family := in.Family()
 	targets, _ := member.Nodes(in.Nodes, member.Choice{Family: family})
@@ -76,8 +76,8 @@ func (p *Planner) nodeSubnet(ctx context.Context, in desired.Input) (string, err
 	return p.Neutron.SubnetOfAddress(ctx, addresses...)
 }
 
-// subnetsOfFamilies determines the subnets of the VIPs, if that of cloud.conf may have another family: for Services with two
-// VIPs, or with IPv6.
+// subnetsOfFamilies determines the subnets of the VIPs if the subnet of cloud.conf may be of another family: for
+// Services with two VIPs, or with IPv6.
 func (p *Planner) subnetsOfFamilies(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	n := &in.Networks
 	one := len(in.Families()) == 1 && in.Config.AtClusterIP == nil
@@ -86,7 +86,7 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *desired.Input, opti
 	case !in.WantsSubnets():
 		return nil
 	case one && (observed.LoadBalancer != nil || recorded):
-		return nil // one in place of a failed one is made where that was
+		return nil // a load balancer that replaces a failed one is created in the same subnets
 	case options.PortID != "":
 		return p.additionalSubnetOfPort(ctx, in, options.PortID, observed)
 	}
@@ -196,7 +196,7 @@ func (p *Planner) floatingNetwork(ctx context.Context, in *desired.Input, option
 // to choose from.
 func (p *Planner) memberCIDRs(ctx context.Context, in *desired.Input, _ annotation.Options, _ lb.Observed) (err error) {
 	n, families := &in.Networks, in.Families()
-	in.SubnetsUnknown = false // it was true only if this failed, which ended the lookups
+	in.SubnetsUnknown = false // it would be true only if the first call had failed, and that ends all lookups
 	lookUp := func(i int, subnetID string, cidr *netip.Prefix) {
 		if err == nil && i < len(families) && subnetID != "" && member.AnyChoice(in.Nodes, families[i]) {
 			*cidr, err = p.Neutron.CIDR(ctx, subnetID)
@@ -214,8 +214,8 @@ const (
 	freshSubnetsAge = 10 * time.Second
 )
 
-// podSubnets looks up the subnets of Pods as members, and those of the nodes for Pods with hostNetwork. Subnets that were
-// added to a network are read when an endpoint is in none that is known.
+// podSubnets looks up the subnets of Pods as members, and those of the nodes for Pods with hostNetwork. Subnets that
+// were added to a network are read when an endpoint is in none of the known subnets.
 func (p *Planner) podSubnets(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	in.Networks.PodSubnets = nil
 	if len(options.PodNetworkIDs) == 0 || !desired.MayHavePods(*in, observed.LoadBalancer) {
@@ -261,9 +261,9 @@ func (p *Planner) readPodSubnets(ctx context.Context, n desired.Networks, networ
 	return all, nil
 }
 
-// checkMonitors reports existing health monitors that cannot work, because nothing in their subnet can check members. In the
-// network of another project there may be a port for that which is not visible. Provider ovn may still be creating that of a PENDING
-// monitor.
+// checkMonitors reports existing health monitors that cannot work, because nothing in their subnet can check members.
+// In the network of another project, there may be a port for such checks that this project does not see. For a PENDING
+// monitor, provider ovn may still be creating this port.
 func (p *Planner) checkMonitors(ctx context.Context, in desired.Input, observed lb.Observed, wanted *lb.Wanted) error {
 	subnet := in.Networks.MemberSubnetID
 	monitored := observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.Listeners, func(l lb.Listener) bool {

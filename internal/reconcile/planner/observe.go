@@ -33,7 +33,8 @@ func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Clou
 		rest := found.LoadBalancer.WithoutParts(removed)
 		found.LoadBalancer = &rest
 	} else if len(c.Removed.Parts) > 0 {
-		c.Expected, c.Removed = nil, memory.Removed{} // if it is still there, the provider failed, and no other client has added it
+		// If a removed part is still there, the provider has failed, and no other client has added it.
+		c.Expected, c.Removed = nil, memory.Removed{}
 	}
 	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
 	c.Stale = mayMissChange(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
@@ -41,8 +42,8 @@ func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Clou
 	return c
 }
 
-// expected returns the state that was expected before the read: another client has made the
-// differences. It is nil if Octavia may have made them.
+// expected returns the state that was expected before the read. Differences from it are changes by another client. It
+// is nil if the differences may be changes by Octavia.
 func expected(c memory.Cloud, found lb.Observed) *lb.Observed {
 	l := c.Observed.LoadBalancer
 	switch now := found.LoadBalancer; {
@@ -57,9 +58,9 @@ func expected(c memory.Cloud, found lb.Observed) *lb.Observed {
 	return c.Expected
 }
 
-// mayMissChange reports whether a change by another client after the read could be missed:
-// updated_at has whole seconds, and the second of the last change may not be over. That is so
-// if updated_at is new and recent, as far as clocks can be trusted.
+// mayMissChange reports whether a change by another client after the read could be missed: updated_at has whole
+// seconds, and the second of the last change may not be over. That is the case if updated_at has changed and is recent,
+// with a margin because clocks may differ.
 func mayMissChange(before, now *lb.LoadBalancer, at time.Time) bool {
 	if now == nil || before != nil && before.ID == now.ID && before.UpdatedAt == now.UpdatedAt {
 		return false

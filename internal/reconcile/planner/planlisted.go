@@ -31,8 +31,8 @@ type ListedPlan struct {
 	Drift bool
 }
 
-// PlanFromLists is Plan from complete lists: it makes no call for what the Service has. If Secrets reads no Secrets, the
-// certificate that the load balancer uses counts as that of the Secret.
+// PlanFromLists is Plan from complete lists: it makes no call for what the Service has. If Secrets reads no Secrets,
+// the certificate that the load balancer uses counts as that of the Secret.
 func (p *Planner) PlanFromLists(ctx context.Context, service *corev1.Service, lists Lists) (ListedPlan, error) {
 	provide := func(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
 		if d.Need == decide.NeedFloatingIPs || d.Need == decide.NeedRequestedFloatingIP {

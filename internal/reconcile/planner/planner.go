@@ -89,9 +89,9 @@ type Gates interface {
 // single-call creates unfinished. It reports whether that is new.
 func (p *Planner) CreateSerially() (first bool) { return !p.serial.Swap(true) }
 
-// OnlyObserves reports whether nothing may be written for the Service because it was not
-// adopted. An adopted load balancer has two tags: a person who assigns it to a Service sets
-// only one of them. A shared one has neither.
+// OnlyObserves reports whether nothing may be written for the Service because it was not adopted. An adopted load
+// balancer has two tags of the Service. A user who assigns a load balancer to a Service sets only one of them. A load
+// balancer that the Service shares has neither.
 func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
 	adopted := p.Claimed(service)
 	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Capabilities.Has(lb.FeatureTags) {
@@ -127,8 +127,8 @@ func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.
 // Provider provides what a decision needs.
 type Provider func(context.Context, decide.Facts, decide.Decision) (decide.Facts, error)
 
-// Decide decides about the Service. Provide, which is p.Provide or calls it, provides what the
-// decision needs. If that fails, the decision is to write nothing.
+// Decide decides about the Service. The function provide reads or builds what the decision needs; it is p.Provide, or
+// calls it. If it fails, the decision is to write nothing, and the error is returned.
 func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) (decide.Facts, decide.Decision, error) {
 	for {
 		d := decide.Decide(f)
@@ -154,7 +154,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 		c.Known, c.Unanswered = false, time.Time{}
 	}
 	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
-		c.Known = false // another Service of the group may have created it since
+		c.Known = false // another Service of the group may have created the load balancer since
 	}
 	other, err := p.requestsOther(ctx, f)
 	if err != nil {
@@ -171,9 +171,9 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	}
 	s := p.searchFor(f)
 	if (c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) || hasAddressWithoutID(f.Service)) && p.Capabilities.Has(lb.FeatureTags) {
-		// The previous controller may have been killed before the id was on the Service, or the id was removed since. A
-		// Service that leaves may have lost all annotations, and is not released without its load balancer. One that has an
-		// address gets no second load balancer.
+		// The previous controller may have been killed before the id was on the Service, or the id was removed since.
+		// The search by tag ensures two things. A Service that is to be released, and may have lost all annotations, is
+		// not released without its load balancer. A Service that has an address does not get a second load balancer.
 		s.byTag = p.Octavia.FindByTag
 	}
 	found, err := s.read(ctx)
@@ -225,7 +225,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		return decide.Built{Err: err}
 	}
 	in.Refused = f.Record.Refused.LeftOut(f.Now)
-	// Octavia leaves the port of a VIP behind if it refuses a certificate of a load balancer that it creates.
+	// If Octavia refuses a certificate during the create of a load balancer, it leaves the port of the VIP behind.
 	tries := in.Found == nil && f.TriesCertificates()
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
 	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
@@ -274,8 +274,8 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	}
 	in.Sharer, in.Owner.Sharer, in.FoundAddress = observed.Sharer, observed.Sharer, observed.Address()
 	if l != nil {
-		// The subnets and the provider of a load balancer cannot change. Of a failed one only
-		// the subnets matter.
+		// The subnets and the provider of a load balancer cannot change. If the load balancer has failed, only the
+		// subnets matter.
 		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
 		if len(l.AdditionalVIPs) > 0 {
 			in.Networks.AdditionalSubnetID = l.AdditionalVIPs[0].SubnetID
@@ -305,7 +305,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	return in, err
 }
 
-// Endpoints returns the EndpointSlices of the Service, of the cache. They must not be changed.
+// Endpoints returns the EndpointSlices of the Service from the cache. The caller must not change them.
 func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]discoveryv1.EndpointSlice, error) {
 	var endpoints discoveryv1.EndpointSliceList
 	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
@@ -315,7 +315,8 @@ func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]dis
 	return endpoints.Items, nil
 }
 
-// followInput gathers what members depend on. If the subnets of Pods cannot be read, it lacks only these.
+// followInput gathers what members depend on. If the subnets of Pods cannot be read, the input lacks only these
+// subnets, and there is no error.
 func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (desired.Input, error) {
 	in, err := p.input(ctx, service, observed)
 	if err != nil {

@@ -43,8 +43,8 @@ func (p *Planner) requestedElsewhere(ctx context.Context, service *corev1.Servic
 	return requested, err
 }
 
-// abandoned returns the ids of those floating IPs that were created for Services of this cluster which do not exist any more,
-// as after a backup was restored. A Service that requests one by its address gets it.
+// abandoned returns the ids of the floating IPs in found whose Services, of this cluster, do not exist any more. This
+// happens when a backup is restored. A Service that requests such a floating IP by its address gets it.
 func (p *Planner) abandoned(ctx context.Context, found []lb.FloatingIP) ([]string, error) {
 	made := map[string]string{}
 	for _, f := range found {

@@ -12,7 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot have it.
+// checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot
+// have it.
 func (p *Planner) checkServiceSubnet(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
 	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || p.WasAtClusterIP(in.Service) {
 		return nil

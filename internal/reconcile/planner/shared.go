@@ -45,8 +45,8 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 	return nil, nil
 }
 
-// requestsOther reports whether the load balancer that is remembered is one that the Service did not join, and does not
-// request any more: it was refused there, and since then its annotations were changed, or the owner left the group.
+// requestsOther reports whether the Service neither joined the load balancer that is remembered, nor still requests it:
+// the Service was refused there, and since then its annotations were changed, or the owner left the group.
 func (p *Planner) requestsOther(ctx context.Context, f decide.Facts) (bool, error) {
 	o := f.Record.Cloud.Observed
 	if !o.Sharer || o.LoadBalancer == nil || f.Owner().Joined(*o.LoadBalancer) {
@@ -59,10 +59,9 @@ func (p *Planner) requestsOther(ctx context.Context, f decide.Facts) (bool, erro
 	return !slices.Contains(loadBalancersOf(group, p.knownLoadBalancer), o.LoadBalancer.ID), err
 }
 
-// joinedBefore returns a load balancer of another owner on which the Service left its name, a
-// pool or a port, although the id on the Service is another one or was removed. It may be
-// remembered. If nothing is remembered, because a controller has just started, it is found by
-// the Service's name in its tags.
+// joinedBefore returns a load balancer of another owner on which the Service left its name, a pool or a port, although
+// the id on the Service is another one or was removed. Usually memory has this load balancer. If memory is empty,
+// because a controller has just started, the Service's name in the tags of the load balancer shows it.
 func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, error) {
 	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id && s.owner.Joined(*l) {
 		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
@@ -87,8 +86,8 @@ func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, 
 	return nil, nil
 }
 
-// shareByID returns the load balancer if the Service shares it or may share it, and nil if the
-// Service is not served and left nothing there. Otherwise the error is of class Foreign.
+// shareByID returns the load balancer if the Service shares it or may share it. It returns nil if the Service is not to
+// be served and has left nothing on it. Otherwise the error is of class Foreign.
 func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, error) {
 	l, err := s.get(ctx, id)
 	switch {
@@ -121,8 +120,8 @@ func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer,
 	if why == "" {
 		return &l, nil
 	}
-	// Another client may have removed the tags of the load balancer while its owner is refused and does not repair them. The
-	// Service's own ports there prove that it joined.
+	// Another client may have removed the tags of the load balancer while its owner is refused and does not repair
+	// them. The Service's own ports there prove that it joined.
 	tree, err := s.balancers.Observe(ctx, l)
 	switch {
 	case err != nil && openstack.Classify(err) != openstack.Gone: // a child may go while it is read; the load balancer is there
@@ -135,11 +134,10 @@ func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer,
 	return nil, s.refusal(l.ID, why)
 }
 
-// hasPorts reports whether a load balancer with the Service's name in its tags has ports of
-// the Service, not of one with the same name in another cluster. Listeners of this controller
-// have the Service's uid. Those of openstack-cloud-controller-manager have none; then the
-// status shows it. A load balancer without owner and listeners is deleted by the Service that
-// left last.
+// hasPorts reports whether a load balancer with the Service's name in its tags has ports of this Service, and not only
+// of a Service with the same name in another cluster. Listeners of this controller have the Service's uid. Listeners of
+// openstack-cloud-controller-manager have no uid; then the address in the Service's status is decisive. A load balancer
+// without owner and listeners is deleted by the Service that left last.
 func (s search) hasPorts(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	tree, err := s.balancers.Observe(ctx, l)
 	if err != nil {
@@ -159,8 +157,8 @@ func (s search) hasPorts(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	return s.publishes(ctx, l)
 }
 
-// hasTraces reports whether the Service left anything on a load balancer of another owner: a
-// listener, a pool, or its name, which comes before the first pool and goes after the last one.
+// hasTraces reports whether the Service left anything on a load balancer of another owner: a listener, a pool, or its
+// name. The name is added before the first pool, and removed after the last one.
 func (s search) hasTraces(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	tree, err := s.balancers.Observe(ctx, l)
 	if err != nil {
@@ -201,7 +199,7 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 // sharingForbidden says why the Service must not share the load balancer of another owner, or
 // returns "".
 func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
-	if s.InServiceSubnet(l.VIP.SubnetID) && !s.AtClusterIP(s.service) { // which is refused for its own ClusterIP
+	if s.InServiceSubnet(l.VIP.SubnetID) && !s.AtClusterIP(s.service) { // otherwise its own ClusterIP is the reason
 		return "its VIP is the ClusterIP of another Service", nil
 	}
 	scope := s.Config.SharedScope

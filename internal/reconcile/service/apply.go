@@ -40,8 +40,8 @@ type outcome struct {
 	groupLeft string
 }
 
-// apply claims the Service, carries out the decision, and decides again if that may have
-// completed the desired state. Failure is why the decision is incomplete, or nil.
+// apply claims the Service, carries out the decision, and decides again if the desired state may be complete now. The
+// parameter failure is why the decision is incomplete, or nil.
 func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decision, failure error) (decide.Facts, decide.Decision, outcome) {
 	o := outcome{Outcome: decide.Outcome{Failure: failure}}
 	if f.Preview {
@@ -79,10 +79,10 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	return f, d, o
 }
 
-// claim adds the finalizer, so that the Service exists until its load balancer is deleted, and
-// the mark by which the controller recognises its Services, whatever their type and class. It
-// is called before the first create. With the mark, what was copied from another Service would look like our own output,
-// so it goes in the same write.
+// claim adds the finalizer, so that the Service exists until its load balancer is deleted, and the mark by which the
+// controller recognises its Services, whatever their type and class. It is called before the first create. With the
+// mark, annotations that were copied from another Service would look like our own output, so the same write removes
+// them.
 func (r *Reconciler) claim(ctx context.Context, service *corev1.Service, o lb.Observed) error {
 	if r.Claimed(service) {
 		return nil
@@ -139,8 +139,9 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		if ops = ops[1:]; !ready {
 			continue
 		} else if ctx.Err() != nil && sequence.MayStop() {
-			// The next controller does the rest. What was done is no failure and is published, above all the id of a new
-			// load balancer: without it, the deletion of the Service would wait for a create that may be in progress.
+			// The next controller does the rest. The end of the controller is no failure: what was done is published,
+			// above all the id of a new load balancer. Without this id, the deletion of the Service would wait for a
+			// create that may be in progress.
 			break
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
@@ -166,7 +167,8 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 	return d, wrote, errors.Join(failures...)
 }
 
-// mostRefusals is how many times in a pass Octavia may refuse members or certificates before the rest waits for the next pass.
+// mostRefusals is how many times in a pass Octavia may refuse members or certificates. After that, the other operations
+// wait for the next pass.
 const mostRefusals = 20
 
 // withoutRefused decides and carries out once more, without the members and certificates that Octavia has refused.
@@ -183,8 +185,8 @@ func (r *Reconciler) withoutRefused(ctx context.Context, f decide.Facts, d decid
 	return f, d, wrote, err
 }
 
-// noteRefused writes an event on each node whose member Octavia has refused, once for all Services: the controller has no
-// right to count events that repeat.
+// noteRefused writes an event on each node whose member Octavia has refused, once for all Services: the controller has
+// no right to count events that repeat.
 func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers) {
 	for key, m := range d.Record.Refused.Single {
 		nodes := d.Goal.Input.Nodes
@@ -226,12 +228,12 @@ func (r *Reconciler) mayDelete(ctx context.Context, f decide.Facts, o lb.Observe
 	return nil
 }
 
-// sameTags returns an error if the tags of an object have changed since the plan was made. It
-// reads them before two kinds of operations:
-//   - Tags are written that were not read in this pass, or that other Services write too.
-//     Octavia replaces all tags at once, so a tag that was set meanwhile would be lost.
-//   - A load balancer in use gets a floating IP: an internal Service may share it by now. That is read before the present one
-//     is detached for it, so that the Service is not left without an address.
+// sameTags returns an error if the tags of an object have changed since the plan was made. It reads them before two
+// kinds of operations:
+//   - Tags are written that were not read in this pass, or that other Services write too. Octavia replaces all tags at
+//     once, so a tag that was set meanwhile would be lost.
+//   - A load balancer in use gets a floating IP: an internal Service may share it by now. The tags are read before the
+//     present floating IP is detached for the new one, so that the Service is not left without an address.
 func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
 	l := o.LoadBalancer
 	switch {
@@ -261,10 +263,12 @@ func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed
 	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed the tags meanwhile"}
 }
 
-// sameAccess returns an error if who may connect to the load balancer has changed since the plan was made. It reads that before
-// two kinds of operations, unless it was read in this pass:
-//   - Security groups come to a load balancer without any. Source ranges that another client has set meanwhile would do nothing.
-//   - Source ranges go because there are security groups. If another client has removed these, everybody could connect.
+// sameAccess returns an error if the set of clients that may connect to the load balancer has changed since the plan
+// was made. It reads the load balancer before two kinds of operations, unless that was done in this pass:
+//   - A load balancer without security groups gets some. Source ranges that another client has set meanwhile would have
+//     no effect.
+//   - Source ranges are removed because there are security groups. If another client has removed the groups, every
+//     client could connect.
 func (r *Reconciler) sameAccess(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
 	known := o.LoadBalancer
 	if known == nil || !f.FromMemory {
@@ -290,7 +294,8 @@ func (r *Reconciler) sameAccess(ctx context.Context, f decide.Facts, o lb.Observ
 	return nil
 }
 
-// exposes reports whether the operation makes a load balancer reachable from outside, or is the first of two that do.
+// exposes reports whether the operation makes a load balancer reachable from outside, or is the first of two operations
+// that do so together.
 func exposes(op diff.Op) bool {
 	switch op := op.(type) {
 	case diff.CreateFloatingIP:
@@ -409,8 +414,8 @@ func (r *Reconciler) wakeWaitingFor(ctx context.Context, service *corev1.Service
 	}
 }
 
-// leavesOwn reports whether the operation removes the Service's mark from its own load balancer,
-// which stays for others. From then on its id would be a request to share it.
+// leavesOwn reports whether the operation removes the Service's mark from its own load balancer, which stays for other
+// Services. From then on, the id of the load balancer on the Service would be a request to share it.
 func leavesOwn(op diff.Op, observed lb.Observed, owner lb.Owner) bool {
 	update, ok := op.(diff.UpdateLoadBalancer)
 	return ok && update.Tags != nil && !slices.Contains(*update.Tags, owner.ServiceTag()) && slices.Contains(observed.LoadBalancer.Tags, owner.ServiceTag())

@@ -42,8 +42,7 @@ func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name 
 	return f, nil
 }
 
-// store reads the Secret once more, so that its key was not kept in memory, and stores its
-// certificate.
+// store reads the Secret once more, so that its key does not have to be kept in memory, and stores its certificate.
 func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb.Certificate, error) {
 	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
 	one, err := r.ReadCertificate(ctx, f.Service, options.TLSSecret)
@@ -65,10 +64,10 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 	return stored, nil
 }
 
-// dropCertificates deletes stored certificates of the Service that its load balancer does not
-// use any more, and that no port is to use, once nothing is left to do. The one of the present Secret stays if Octavia could not
-// read it: it is tried again. Octavia may lock a load balancer permanently if its certificate is deleted, so the load balancer is
-// read before.
+// dropCertificates deletes stored certificates of the Service, once nothing else is left to do: those that its load
+// balancer does not use any more and that no port is going to use. The certificate of the present Secret stays if
+// Octavia could not read it, because it is tried again. Octavia may lock a load balancer permanently if its certificate
+// is deleted, so the load balancer is read first.
 func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
 	if !d.Rests() {
 		return nil

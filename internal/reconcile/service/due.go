@@ -67,8 +67,9 @@ func (d *due) movedAway(queueKey owner.Key, members []owner.Key) []owner.Key {
 	return moved
 }
 
-// forget removes the time of a later pass over a Service that was deleted. A request for a pass at once stays: it may be for a new
-// Service of this name, which was created while the pass over the deleted one ended. Nothing else would ever request that pass.
+// forget removes the time of a later pass over a Service that was deleted. A request for a pass at once stays: it may
+// be for a new Service of this name, which was created while the pass over the deleted Service ended. No other event
+// would request that pass.
 func (d *due) forget(key owner.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

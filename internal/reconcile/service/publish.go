@@ -57,8 +57,8 @@ func (c patchingStatus) Patch(ctx context.Context, object client.Object, patch c
 	return c.client.track(object, func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }
 
-// patch writes what change changes in the Service's metadata, and nothing if that is nothing.
-// The error begins with what, and is a conflict if another client has written to the Service
+// patch calls change, and writes the difference that it makes in the Service's metadata. Without a difference it writes
+// nothing. The error begins with the parameter what, and is a conflict if another client has written to the Service
 // since it was read.
 func (r *Reconciler) patch(ctx context.Context, service *corev1.Service, what string, change func()) error {
 	before := service.DeepCopy()
@@ -113,9 +113,9 @@ func (r *Reconciler) publish(ctx context.Context, service *corev1.Service, p sta
 	})
 }
 
-// withdraw removes an address from the status of the Service before it is released, because another client may get it
-// then. What replaces it is published in the same write, if there is something, and so is what is left to do: a write
-// that left Programmed=True would say that the Service has what it requests.
+// withdraw removes an address from the status of the Service before the address is released, because another client may
+// get it after that. The same write publishes the address that replaces it, if there is one, and what is left to do: a
+// write that left Programmed=True would say that the Service has what it requests.
 func (r *Reconciler) withdraw(ctx context.Context, f decide.Facts, d decide.Decision, address string) error {
 	service := f.Service
 	if address == "" || !f.Serves || service.Spec.Type != corev1.ServiceTypeLoadBalancer || !r.Handles(service) {
@@ -151,7 +151,7 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 		if p.Done || outlivedRecordedVIP(service, p.Observed.LoadBalancer) {
 			delete(service.Annotations, annotation.VIPAddress)
 		}
-		// The id of one that the Service does not share yet is the user's request.
+		// The id of a load balancer that the Service does not share yet is the user's request.
 		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) && !p.GaveUp() {
 			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
@@ -161,17 +161,18 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 	}))
 }
 
-// outlivedRecordedVIP reports whether the Service has a load balancer that works again, so that the recorded address is not needed
-// any more: the load balancer has it, or another one that the Service requests by now, such as that of a port. A Service that is
-// refused in part is never done, and has no more use for the record either.
+// outlivedRecordedVIP reports whether the Service has a load balancer that works again, so that the recorded address is
+// not needed any more. The load balancer has this address, or another address that the Service requests by now, such as
+// that of a port. A Service that is refused in part never has everything that it requests, and does not need the record
+// any more either.
 func outlivedRecordedVIP(service *corev1.Service, l *lb.LoadBalancer) bool {
 	_, recorded := decide.RecordedVIP(service)
 	return recorded && l != nil && l.ProvisioningStatus == lb.Active
 }
 
-// dropNote removes the id of a load balancer that is gone, before another one is created, or that
-// the Service leaves to others. If the controller is killed before it writes the new id, the
-// missing id tells the next one to look for the new load balancer.
+// dropNote removes the id of a load balancer from the Service: of one that is gone, before another one is created, or
+// of one that the Service leaves to other Services. If the controller is killed before it writes the new id, the
+// missing id shows the next controller that it has to look for the new load balancer.
 func (r *Reconciler) dropNote(ctx context.Context, service *corev1.Service) error {
 	return r.patch(ctx, service, "remove annotation "+annotation.LoadBalancerID, func() {
 		delete(service.Annotations, annotation.LoadBalancerID)
@@ -198,9 +199,9 @@ func (r *Reconciler) note(ctx context.Context, f decide.Facts, d decide.Decision
 	}))
 }
 
-// letGo removes everything that the controller wrote to the Service, the finalizer last. The addresses of
-// a Service that another controller handles are its own, and so is the finalizer if it has another class. But
-// in cluster-ip mode the finalizer is ours: the Service had it when it got its class.
+// letGo removes everything that the controller wrote to the Service, the finalizer last. If another controller handles
+// the Service, the addresses belong to that controller. So does the finalizer, if the Service has another class. But in
+// cluster-ip mode the finalizer is ours: the Service already had it when it got its class.
 func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	service := f.Service
 	others := service.Spec.Type == corev1.ServiceTypeLoadBalancer && !r.Handles(service)
@@ -227,7 +228,7 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	}))
 }
 
-// retract removes the conditions from a Service that was refused and is not to be served any more. It was never
+// retract removes the conditions from a Service that was refused and is no longer to be served. The Service was never
 // claimed, so there is nothing else to remove. With Policy.Drain an earlier controller may have written them.
 func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error {
 	unclaimed := service.Spec.Type != corev1.ServiceTypeLoadBalancer && service.Annotations[annotation.Managed] == "" &&

@@ -34,9 +34,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// The queue key stands for a load balancer, or for the group that will have one: it is the
-// oldest of the Services that share it. Passes over these Services never overlap, so that
-// writes to one load balancer never do.
+// The queue key stands for a load balancer, or for the group that will have one: it is the oldest of the Services that
+// share it. Passes over these Services never overlap. So writes to one load balancer never overlap.
 
 // Cache indexes that find the Services that share a load balancer.
 const (
@@ -127,8 +126,8 @@ func (r *Reconciler) ask(ctx context.Context, service *corev1.Service) owner.Key
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
 		all = []owner.Key{keyOf(service)}
 	}
-	// It may get another key before that pass, such as a Service that is created again while the one of its name, which shared a
-	// load balancer, is still remembered.
+	// The Service may get another key before that pass. An example is a Service that is created again while an earlier
+	// Service of its name, which shared a load balancer, is still remembered.
 	r.due.noteWaiting(all[0], keyOf(service))
 	return all[0]
 }
@@ -199,8 +198,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, queueKey owner.Key) (result 
 		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	}
 	defer done()
-	// A Service may have got another key while it waits, such as a copy whose annotation with the id of the
-	// original's load balancer was removed. It gets a pass at once, under its new key.
+	// A Service may have got another key while it waits. An example is a copy of a Service: its annotation with the id
+	// of the original's load balancer was removed. Such a Service gets a pass at once, under its new key.
 	for _, key := range r.due.movedAway(queueKey, members) {
 		r.Enqueue(key)
 	}
@@ -222,9 +221,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, queueKey owner.Key) (result 
 	return result, nil
 }
 
-// passOver makes a pass over one Service of a queue key and returns the time to the next one, or 0.
-// The queue delays a Service that failed alone. One that shares its key has a backoff of its own,
-// so that it does not delay the others.
+// passOver makes a pass over one Service of a queue key and returns the time to the next one, or 0. If the Service is
+// the only one of its key and fails, the queue delays it. A Service that shares its key has a backoff of its own, so
+// that it does not delay the others.
 func (r *Reconciler) passOver(ctx context.Context, key owner.Key, alone bool) (time.Duration, error) {
 	result, err := r.pass(ctx, key)
 	switch {
@@ -243,8 +242,8 @@ func (r *Reconciler) passOver(ctx context.Context, key owner.Key, alone bool) (t
 	return result.RequeueAfter, nil
 }
 
-// members returns the Services of the queue key. If they have another key by now, it enqueues
-// that one and returns none.
+// members returns the Services of the queue key. If these Services have another key by now, members enqueues the other
+// key and returns no Services.
 func (r *Reconciler) members(ctx context.Context, queueKey owner.Key) ([]owner.Key, error) {
 	var service corev1.Service
 	if err := r.Reader.Get(ctx, nameOf(queueKey), &service); apierrors.IsNotFound(err) {

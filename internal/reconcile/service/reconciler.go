@@ -52,8 +52,8 @@ type Options struct {
 	Logger   logr.Logger
 	Memory   *memory.Store
 	Timing   timing.Delays
-	// Requirements holds what Services need of the nodes' security groups; nil if these are
-	// not managed.
+	// Requirements holds what Services require from the nodes' security groups. It is nil if these groups are not
+	// managed.
 	Requirements *nodegroup.Requirements
 	Readiness    *readiness.Gates // nil if readiness gates are not set
 	// First has to be started before the first pass.
@@ -75,7 +75,7 @@ type Reconciler struct {
 	observers        *metrics.ObservedServices
 	waiters          *quota.Waiters
 	refusedFailovers refusedFailovers
-	// refusedNodes are the nodes and addresses of which an event says that Octavia refuses them as members.
+	// refusedNodes are the nodes and addresses for which there was an event that Octavia refuses them as members.
 	refusedNodes sync.Map
 	due          due
 	backoff      workqueue.TypedRateLimiter[owner.Key]
@@ -174,8 +174,8 @@ func (r *Reconciler) begin(ctx context.Context, key owner.Key) (decide.Facts, er
 	return decide.Facts{}, err
 }
 
-// lost reports whether the Service lost its mark and is to be released. What memory does not know after a start, the
-// conditions show, or else the tags in the cloud. Conditions do not say which class they are of.
+// lost reports whether the Service lost its mark and is to be released. After a start, memory does not know that: then
+// the conditions show it, or else the tags in the cloud. Conditions do not say to which class they belong.
 func (r *Reconciler) lost(ctx context.Context, f decide.Facts) (bool, error) {
 	switch {
 	case !claim.LostMark(f.Service) || r.Adopt == claim.AdoptObserve:
@@ -235,14 +235,14 @@ func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decis
 	return r.Provide(ctx, f, d)
 }
 
-// missingNodeRules says what the nodes' security group does not allow of what the Service needs.
+// missingNodeRules says which access that the Service needs is not allowed by the nodes' security group, or returns "".
 func (r *Reconciler) missingNodeRules(f decide.Facts) string {
 	why, _ := r.Requirements.Unmet(keyOf(f.Service), types.UID(f.Owner().ServiceUID))
 	return why
 }
 
-// require publishes what the Service needs of the nodes' security groups, if that is known. A
-// Service that is only observed needs nothing.
+// require publishes what the Service requires from the nodes' security groups, if that is known. A Service that is only
+// observed requires nothing.
 func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 	if !f.Serves || !w.Known || f.Preview {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 )
 
-// releaseAll removes the finalizer from a Service whose load balancer is deleted, or stays. Its security
-// group is deleted before, as the last of its objects: until then no packet is dropped.
+// releaseAll removes the finalizer from a Service whose load balancer is deleted, or stays for other Services. Before
+// that it deletes the Service's security group, as the last of its objects: so no packet is dropped until then.
 func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (outcome, error) {
 	if !decide.Released(f, d) {
 		return o, nil

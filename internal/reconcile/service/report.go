@@ -44,8 +44,8 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	case apierrors.IsConflict(o.Failure):
 		return retry(o.Failure) // the Service has changed since it was read
 	case o.Failure != nil && ctx.Err() != nil && o.began == nil:
-		// The controller is being stopped, and the next one finds the same. What Octavia has begun is published all the
-		// same, with the failure of another write: see carryOut.
+		// The controller is being stopped, and the next controller will find the same. If Octavia has begun an
+		// operation, it is published even if another write has failed: see carryOut.
 		return reconcile.Result{}, nil
 	}
 	if err := r.publishPass(context.WithoutCancel(ctx), f, d, o); err != nil {
@@ -188,10 +188,12 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 	return duringReplacement(f, d, p)
 }
 
-// traffic returns what condition Serving depends on. It costs no call: what it does not know is unknown.
+// traffic returns what condition Serving depends on. It makes no call: information that is not in memory counts as
+// unknown.
 //
-// Members that depend on endpoints are compared with the endpoints that the pass read. Endpoints that came during the pass have
-// no members yet, and a Service that was created together with its Pods would warn that its nodes are excluded.
+// Members that depend on endpoints are compared with the endpoints that the pass read. Endpoints that came during the
+// pass have no members yet. If they were compared, a Service that was created together with its Pods would warn that
+// its nodes are excluded.
 func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decision) status.Traffic {
 	if !f.Serves || !d.Goal.Known {
 		return status.Traffic{}

@@ -21,9 +21,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
-// yield makes the whole pass over a Service that is left alone because of a conflict with
-// another controller: for a backoff, or because work on it has stopped. A Service that is being
-// released is not left alone, because otherwise it could not be deleted.
+// yield makes the whole pass over a Service that is not changed because of a conflict with another controller: because
+// of a backoff, or because work on it has stopped. Yields reports whether that is so. A Service that is being released
+// is not left alone, because otherwise it could not be deleted.
 func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcile.Result, yields bool, err error) {
 	if !f.Serves {
 		return reconcile.Result{}, false, nil
@@ -37,12 +37,12 @@ func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcil
 	return reconcile.Result{RequeueAfter: wait}, wait > 0, nil
 }
 
-// passStopped makes a pass over a Service that kube-octavia has stopped changing. It reports that
-// once, and writes nothing but:
+// passStopped makes a pass over a Service that kube-octavia has stopped changing. It reports the stop once, and writes
+// only:
 //   - members, so that no traffic is lost, unless the conflict is about members;
-//   - from time to time a finalizer or mark that was removed: without them, objects would be left
-//     over when the Service is deleted. The mark of another kube-octavia is kept, because two of
-//     them would overwrite each other's marks forever.
+//   - from time to time a finalizer or mark that was removed: without them, objects would be left over when the Service
+//     is deleted. The mark of another kube-octavia is kept, because two instances would overwrite each other's marks
+//     forever.
 func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conflict.State, wait time.Duration) (reconcile.Result, error) {
 	if err := r.reportStopped(context.WithoutCancel(ctx), f.Service, state); err != nil {
 		return retry(err)

@@ -17,9 +17,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// ReportUnconnected writes to the conditions of all Services of this controller that it cannot
-// connect to the cloud, and why. It is for a controller that never was connected. Published
-// addresses stay. The Planner needs only its Reader and Policy.
+// ReportUnconnected writes into the conditions of all Services of this controller that the controller cannot connect to
+// the cloud, and why. It is for a controller that never was connected. Published addresses stay. The Planner needs only
+// its Reader and Policy.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planner, failure error) error {
 	untracked := func(_ client.Object, write func() error) error { return write() }
 	kube := patching{m.GetClient(), timing.Default().KubernetesLimit, untracked}

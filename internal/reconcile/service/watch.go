@@ -32,9 +32,9 @@ import (
 // them.
 var notSeenYet = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
-// serviceMatters passes changes of Services that affect the desired state, and other clients'
-// writes to fields that only the controller writes. The controller's own writes are dropped:
-// otherwise the report of a failed pass would start the next pass.
+// serviceMatters lets two kinds of events through: changes of Services that affect the desired state, and writes of
+// other clients to fields that only the controller writes. The controller's own writes are dropped: otherwise the
+// report of a failed pass would start the next pass.
 func (r *Reconciler) serviceMatters() predicate.Funcs {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -105,7 +105,7 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		return // such as a heartbeat
 	}
 	var services corev1.ServiceList
-	// They are only read, and there may be thousands.
+	// The Services are only read, and there may be thousands of them, so they are not copied.
 	if err := r.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services whose members change with a node")
 		return
@@ -126,8 +126,8 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 }
 
-// sliceEvents requests a pass over the slice's Service if its members depend on its endpoints, and otherwise only if the slice
-// got its first endpoint that takes traffic, or lost the last one: condition Serving depends on that.
+// sliceEvents requests a pass over the slice's Service if its members depend on its endpoints, and otherwise only if
+// the slice got its first endpoint that takes traffic, or lost the last one: condition Serving depends on that.
 func (r *Reconciler) sliceEvents() handler.TypedFuncs[client.Object, owner.Key] {
 	type queue = workqueue.TypedRateLimitingInterface[owner.Key]
 	return handler.TypedFuncs[client.Object, owner.Key]{
@@ -162,8 +162,9 @@ func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInte
 	}
 }
 
-// awaitsCreate reports whether the cloud rejected the create of the Service's load balancer, and the next attempt is not due
-// yet. Condition Serving does not depend on endpoints then, and each attempt that they start may leave a VIP port behind.
+// awaitsCreate reports whether the cloud rejected the create of the Service's load balancer and the next attempt is not
+// due yet. In that time condition Serving does not depend on endpoints, and each attempt that a change of endpoints
+// starts may leave a VIP port behind.
 func (r *Reconciler) awaitsCreate(key owner.Key) bool {
 	return r.Memory.CreateRejected(key, r.Now()) && len(r.Memory.LoadBalancersOf(key)) == 0
 }
@@ -171,8 +172,8 @@ func (r *Reconciler) awaitsCreate(key owner.Key) bool {
 // endpointsServe reports whether an endpoint of the slice takes traffic. The slice may be nil.
 func endpointsServe(s *discoveryv1.EndpointSlice) bool { return s != nil && member.AnyReady(s) }
 
-// followsEndpoints reports whether the members of the Service may depend on its endpoints. Those of a refused Service may be
-// Pods, whatever it requests now.
+// followsEndpoints reports whether the members of the Service may depend on its endpoints. The members of a refused
+// Service may be Pods, whatever the Service requests now.
 func (r *Reconciler) followsEndpoints(service *corev1.Service) bool {
 	return service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || r.PodTargets(service) ||
 		planner.Refused(*service) || r.Memory.HasPredecessor(keyOf(service), service.UID)
