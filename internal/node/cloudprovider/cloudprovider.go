@@ -38,10 +38,12 @@ import (
 // resync is how often the informer of Nodes hands out all Nodes again, as in kube-controller-manager.
 const resync = 12 * time.Hour
 
-// How many Nodes are worked on at once.
+// How many Nodes are worked on at once. One list of servers answers for all Nodes that are not ready, so
+// looking for them gains nothing from more than one.
 const (
-	nodeWorkers   = 10
-	statusWorkers = 10
+	nodeWorkers      = 10
+	statusWorkers    = 10
+	lifecycleWorkers = 1
 )
 
 // Options say which controllers run and how.
@@ -129,7 +131,7 @@ func (r *runner) controllers(client kubernetes.Interface, factory informers.Shar
 		all = append(all, func(ctx context.Context) { c.RunWithContext(ctx, counted) })
 	}
 	if r.NodeLifecycle {
-		c, failure := nodelifecycle.NewCloudNodeLifecycleController(nodes, client, cloud, r.MonitorPeriod)
+		c, failure := nodelifecycle.NewCloudNodeLifecycleController(nodes, client, cloud, r.MonitorPeriod, lifecycleWorkers)
 		err = errors.Join(err, failure)
 		all = append(all, func(ctx context.Context) { c.Run(ctx, counted) })
 	}
