@@ -37,8 +37,7 @@ func (s Sequence) awaitsProvider(op diff.Op, observed lb.Observed) bool {
 }
 
 // awaitAddress removes from the plan the operations that add a protocol to a load balancer of provider ovn, and those
-// that need them, until the
-// provider has handled a change of its floating IPs. It reports whether it removed anything.
+// that need them, until the provider has handled a change of its floating IPs. It reports whether it removed anything.
 func awaitAddress(f Facts, d Decision) (_ Decision, waits bool) {
 	l, left := f.loadBalancer(), addressSettles-f.Now.Sub(f.Record.Cloud.Addressed)
 	if f.Preview || l == nil || l.Provider != lb.ProviderOVN || left <= 0 || f.leavesDrift(d.Goal) {
