@@ -50,6 +50,7 @@ func (v *service) waitForHSTS(port string, want *hsts) {
 }
 
 func TestHSTSFollowsItsAnnotations(t *testing.T) {
+	skipOnRealOpenStack(t, "TestTheHeaderOfHSTSReachesClientsThroughHAProxy sets and removes it")
 	s := newStage(t, settings{password: true, cloud: cloudsim.Options{APIVersion: "2.27"}})
 	s.needsOctavia("2.27")
 	certificate, key := s.pair(time.Hour)

@@ -265,6 +265,7 @@ func TestRoutesOfOCCMAreTakenOver(t *testing.T) {
 
 // TestCleanupRemovesTheRoutesOfALostCluster loses a cluster of which one server stays.
 func TestCleanupRemovesTheRoutesOfALostCluster(t *testing.T) {
+	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay removes routes from a real router")
 	s := newRouteStage(t, cloudsim.Options{})
 	id, stays := s.joinWithPods("stays", "10.244.1.0/24")
 	goneID, gone := s.joinWithPods("gone", "10.244.2.0/24")

@@ -135,6 +135,7 @@ func (s *stage) stored() []string {
 }
 
 func TestAServiceWithACertificateGetsALoadBalancerOfAnotherFlavor(t *testing.T) {
+	skipOnRealOpenStack(t, "TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest has another flavor")
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
 	program := curious()
 	program.Timing.Drain = time.Second
