@@ -53,7 +53,7 @@ func TestACopyOfAServiceGetsALoadBalancerOfItsOwn(t *testing.T) {
 }
 
 func TestACopyOfAServiceOfAGroupIsServedInItsNamespace(t *testing.T) {
-	skipOnRealOpenStack(t, "TestACopyOfAServiceGetsALoadBalancerOfItsOwn sees a copy there")
+	skipOnRealOpenStack(t, "for the cloud it is one more load balancer")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	grouped := annotated(prefix+"load-balancer-group", "g")
 	s.service("web", tcp(8080), grouped).waitUntilProgrammed()

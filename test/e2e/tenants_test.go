@@ -87,13 +87,17 @@ func (s *stage) servicesLookedAt() int {
 	return n
 }
 
-// restless changes the ports of a Service again and again until the end.
+// restless changes the ports of a Service again and again until the end. Old API servers refuse the port of kubelet.
 func (s *stage) restless(end <-chan struct{}) error {
 	v := &service{stage: s, name: "restless"}
 	if err := v.create(tcp(8080), withoutNodePorts); err != nil {
 		return err
 	}
+	const kubelet = 10250
 	for port := int32(1); ; port = port%60000 + 1 {
+		if freePort(int(port)) == kubelet {
+			continue
+		}
 		select {
 		case <-end:
 			return nil

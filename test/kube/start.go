@@ -12,7 +12,9 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,9 +132,13 @@ func (c *Cluster) startControllers(ctx context.Context, opts Options) error {
 	if err := c.Kubeconfig(filepath.Join(c.dir, adminFile)); err != nil {
 		return err
 	}
+	names, err := c.known(ctx, opts.Controllers)
+	if err != nil {
+		return err
+	}
 	controllers, err := c.run(controllerManagerBinary,
 		"--kubeconfig="+adminFile,
-		"--controllers="+strings.Join(opts.Controllers, ","),
+		"--controllers="+strings.Join(names, ","),
 		"--leader-elect=false",
 		"--secure-port=0", // serves nothing
 		"--kube-api-qps=1000",
@@ -146,6 +152,22 @@ func (c *Cluster) startControllers(ctx context.Context, opts Options) error {
 	return c.poll(ctx, controllers, "to run its controllers", func(ctx context.Context, client *kubernetes.Clientset) error {
 		return controllersRun(ctx, client, opts.Controllers)
 	})
+}
+
+// firstWith has the controllers that not every version of Kubernetes has, and the first minor version with each.
+var firstWith = map[string]int{"validatingadmissionpolicy-status-controller": HasValidatingAdmissionPolicy}
+
+// known returns the controllers that kube-controller-manager knows. It does not start if it is told to run another one.
+func (c *Cluster) known(ctx context.Context, names []string) ([]string, error) {
+	out, err := exec.CommandContext(ctx, filepath.Join(c.assets, controllerManagerBinary), "--version").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the version of %s: %w", controllerManagerBinary, err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(string(out), "Kubernetes v%d.%d", &major, &minor); err != nil {
+		return nil, fmt.Errorf("the version of %s is %q: %w", controllerManagerBinary, out, err)
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return minor < firstWith[name] }), nil
 }
 
 // controllersRun is nil when the work of the controllers is seen: the service

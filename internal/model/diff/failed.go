@@ -48,10 +48,13 @@ func Deletes(op Op) bool {
 	return false
 }
 
-// Without returns the ops without those for which is(op) is true, and without those that depend on them: what a
-// deletion that is left out would make room for, and what needs a pool whose creation is left out.
+// Without returns the ops without those for which is(op) is true, and without those that depend on them:
+//   - the creation of a listener, if the deletion of another one on its port is left out,
+//   - the deletion of a listener, and all deletions of pools, if the creation of a listener on its port is left out: the
+//     old one serves until the new one can take its place,
+//   - what needs a pool, if the creation of the pool is left out.
 func Without(ops []Op, is func(Op) bool) []Op {
-	var ports []int
+	var kept, created []int
 	var pools []string
 	left := slices.DeleteFunc(slices.Clone(ops), func(op Op) bool {
 		if !is(op) {
@@ -59,22 +62,32 @@ func Without(ops []Op, is func(Op) bool) []Op {
 		}
 		switch op := op.(type) {
 		case DeleteListener:
-			ports = append(ports, op.Key.Port)
+			kept = append(kept, op.Key.Port)
+		case CreateListener:
+			created = append(created, op.Listener.Port)
 		case CreatePool:
 			pools = append(pools, op.Pool.Name)
 		}
 		return true
 	})
+	makesRoom := func(op Op) bool {
+		deletion, deletes := op.(DeleteListener)
+		return deletes && slices.Contains(created, deletion.Key.Port)
+	}
+	stays := slices.ContainsFunc(left, makesRoom)
 	return slices.DeleteFunc(left, func(op Op) bool {
-		if creation, creates := op.(CreateListener); creates && slices.Contains(ports, creation.Listener.Port) {
-			return true
+		switch op := op.(type) {
+		case CreateListener:
+			return slices.Contains(kept, op.Listener.Port)
+		case DeletePool:
+			return stays
 		}
-		return AwaitsPool(op) && slices.Contains(pools, nameOfPool(op))
+		return makesRoom(op) || AwaitsPool(op) && slices.Contains(pools, nameOfPool(op))
 	})
 }
 
-// AwaitsPool reports whether the op is about a pool that does not exist yet: the creation of the pool, which comes earlier in the
-// plan, gives its id, and Octavia rejects the op without that.
+// AwaitsPool reports whether the op is about a pool that does not exist yet: the creation of the pool, which comes
+// earlier in the plan, gives its id, and Octavia rejects the op without that.
 func AwaitsPool(op Op) bool {
 	switch op := op.(type) {
 	case SetMembers:

@@ -155,6 +155,22 @@ func TestWithoutTheCreationOfAPoolNothingNeedsIt(t *testing.T) {
 	}
 }
 
+func TestAListenerServesUntilTheOneInItsPlaceIsCreated(t *testing.T) {
+	ops := []Op{
+		CreatePool{Pool: lb.Pool{Name: "udp"}}, SetMembers{PoolName: "udp"},
+		DeleteListener{ID: "tcp", Key: lb.ListenerKey{Transport: lb.TCP, Port: 80}}, CreateListener{Listener: lb.Listener{Protocol: lb.ListenerUDP, Port: 80}},
+		DeleteListener{ID: "other", Key: lb.ListenerKey{Transport: lb.TCP, Port: 81}}, DeletePool{ID: "of tcp"},
+	}
+	left := Without(ops, func(op Op) bool {
+		_, pool := op.(CreatePool)
+		_, listener := op.(CreateListener)
+		return pool || listener
+	})
+	if d := cmp.Diff(ops[4:5], left, cmp.AllowUnexported(DeleteListener{})); d != "" {
+		t.Errorf("left (-want +got):\n%s", d)
+	}
+}
+
 func TestOnlyWhatNeedsAPoolThatIsNotThereAwaitsIt(t *testing.T) {
 	none, pool := "", "p"
 	for _, op := range []Op{SetMembers{}, CreateMonitor{}, CreateListener{}, UpdateListener{ID: "l", PoolID: &none}} {

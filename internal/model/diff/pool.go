@@ -116,7 +116,8 @@ func (op SetMembers) differs() int { return op.Added + op.Removed + op.Changed }
 
 // WithoutMore returns the operation with no more members than the pool has, for a project without quota for more. It
 // contains the wanted members that the pool has, and new members in the places of those that leave. It returns false if
-// that would change nothing, or if the operation does not add members.
+// that would change nothing, or if the operation does not add
+// more members than it removes.
 func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
 	set, _ := op.(SetMembers)
 	var have *lb.Pool

@@ -8,7 +8,8 @@ package owner
 const Service = "Service"
 
 // Key names an owner: an object of Kubernetes that a load balancer is for. Objects of several kinds may have the same
-// namespace and name. Two keys are equal if they name the same object, or objects that had the name one after the other.
+// namespace and name. Two keys are equal if they name the same object, or objects that had the name one after the
+// other.
 type Key struct{ Kind, Namespace, Name string }
 
 // ServiceKey returns the key of a Service.
@@ -16,8 +17,8 @@ func ServiceKey(namespace, name string) Key {
 	return Key{Kind: Service, Namespace: namespace, Name: name}
 }
 
-// String returns what logs and messages call the owner: namespace/name if it is a Service. Of any other kind, the kind and a
-// space come before that.
+// String returns what logs and messages call the owner: namespace/name if it is a Service. Of any other kind, the kind
+// and a space come before that.
 func (k Key) String() string {
 	name := k.Namespace + "/" + k.Name
 	if k.Kind == Service {

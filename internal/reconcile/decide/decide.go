@@ -235,7 +235,8 @@ func planFor(f Facts, d Decision) (plan diff.Plan, complete bool) {
 }
 
 // Sequence decides which operations of a plan one pass carries out: all Neutron operations (with provider ovn, see
-// awaitsProvider) and one Octavia operation, because Octavia rejects all others until it has ended this one. An
+// awaitsProvider) and one Octavia operation, because Octavia rejects all others until it has ended this one. What needs
+// a pool that does not exist yet waits for it. An
 // operation that Octavia rejects does not lock the load balancer, so the operations after it that do not depend on it
 // are tried. The zero value is the start of a pass.
 type Sequence struct {

@@ -105,7 +105,8 @@ func (in Input) podMembers(port corev1.ServicePort) []lb.Member {
 }
 
 // weight returns the weight of an endpoint, and whether it is a member. Without weights, a draining endpoint is not a
-// member: provider ovn keeps the connections to a member that is removed.
+// member: it would get new connections. OVN keeps the open ones of a member that is removed, since 25.03 except those
+// through a floating IP.
 func (in Input) weight(e member.Endpoint) (weight int, takes bool) {
 	if !e.Draining {
 		return 1, true

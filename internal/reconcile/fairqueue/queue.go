@@ -27,7 +27,7 @@ type queue struct {
 var _ priorityqueue.PriorityQueue[owner.Key] = queue{}
 
 // New returns a queue in which namespaces take turns. It is a value for NewQueue in
-// controller-runtime's Options.
+// controller-runtime's TypedOptions.
 func New(name string, limiter workqueue.TypedRateLimiter[owner.Key]) workqueue.TypedRateLimitingInterface[owner.Key] {
 	t := newTurns()
 	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[owner.Key]{Name: name, Queue: t})

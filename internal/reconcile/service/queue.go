@@ -108,7 +108,7 @@ func (r *Reconciler) asked(ctx context.Context, o client.Object) []owner.Key {
 	return []owner.Key{r.askFor(ctx, owner.ServiceKey(o.GetNamespace(), o.GetName()))}
 }
 
-// askFor is ask by name. A Service that is gone is its own queue key, so that it is forgotten.
+// askFor is ask by key. A Service that is gone is its own queue key, so that it is forgotten.
 func (r *Reconciler) askFor(ctx context.Context, key owner.Key) owner.Key {
 	var now corev1.Service
 	if r.Reader.Get(ctx, nameOf(key), &now) == nil {

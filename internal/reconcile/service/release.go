@@ -13,8 +13,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 )
 
-// releaseAll removes the finalizer from a Service whose load balancer is deleted, or stays for other Services. Before
-// that it deletes the Service's security group, as the last of its objects: so no packet is dropped until then.
+// releaseAll removes the finalizer from a Service whose load balancer is deleted, or stays: for other Services, or
+// because the Service will be created again. Before that it deletes the Service's security group, as the last of its
+// objects, so that no packet is dropped until then. The group of a Service that will be created again stays too.
 func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (outcome, error) {
 	if !decide.Released(f, d) {
 		return o, nil
