@@ -10,17 +10,28 @@ package freeport
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 )
 
+// The ports of Address are below those that Linux gives to clients, and to servers that take any port (32768 and up), and
+// below those of Offset. Another test that runs at the same time got such a port before the program listened on it, and its
+// simulator answered in the place of the program.
+const lowest, highest = 2000, 4999
+
 // Address returns an address of this machine with a port that no program has.
 func Address() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const attempts = 100
+	var problem error
+	for range attempts {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(highest-lowest+1))))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
+		problem = err
 	}
-	return l.Addr().String(), l.Close()
+	return "", fmt.Errorf("%d ports are not free: %w", attempts, problem)
 }
 
 // maximum is below the ports that Kubernetes gives to NodePorts and Linux to clients.
