@@ -97,8 +97,36 @@ func (s *suite) run(ctx context.Context) error {
 	return s.keepTestLog()
 }
 
-// deal lists all tests but lastTest and deals them out to the shards. Slow ones
-// often stand side by side, in one file, so they are dealt out in turn.
+// slow are the tests that take 25 seconds or more on two cores, with what each took. Most of the others take 5 seconds.
+var slow = map[string]int{
+	"TestNothingIsLeftOfASharedLoadBalancerHoweverItsServicesWere":                 101,
+	"TestControllerOfTheImageServesAService":                                       89,
+	"TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay":               85,
+	"TestASharerWhoseIDWasRemovedWhileNoControllerRanLeavesNothing":                71,
+	"TestServiceThatJoinsALoadBalancerKeepsItFromBeingReplaced":                    68,
+	"TestAServiceThatNeedsNoLoadBalancerAnyMoreIsReleasedAfterAStart":              67,
+	"TestNothingIsDeletedWhileWhatIsReadFails":                                     61,
+	"TestReplacementSurvivesAControllerThatIsKilled":                               48,
+	"TestADrainReleasesTheServicesOfTheControllerAndNoOthers":                      47,
+	"TestEveryFailureOfACallIsOvercome":                                            44,
+	"TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone":            42,
+	"TestNothingSecretIsShownWhateverGoesWrong":                                    38,
+	"TestCleanupDeletesWhatALostClusterLeftAndNothingElse":                         36,
+	"TestTrafficGoesOnWhileTheControllerIsKilled":                                  36,
+	"TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled": 33,
+	"TestUpgradeAndDowngradeWriteNothing":                                          30,
+	"TestARollingUpdateThatWaitsForGatesFailsNoRequest":                            28,
+	"TestServicesThatChangeTogetherShareTheirReads":                                28,
+	"TestWhatOctaviaLeftUnfinishedSurvivesAControllerThatIsKilled":                 27,
+	"TestADrainWaitsUntilTheControllerHasStopped":                                  27,
+	"TestPodsAreReplacedOneAfterTheOtherWithoutAFailedRequest":                     26,
+	"TestLoadBalancerThatAnotherControllerChangesIsLeftToIt":                       26,
+	"TestOneNamespaceDoesNotKeepAnotherWaiting":                                    26,
+	"TestWhatOctaviaFailedToCarryOutIsRepeatedUntilItSucceeds":                     25,
+}
+
+// deal lists all tests but lastTest and deals them out to the shards: the slowest first, and each to the shard that has the
+// least to do so far. Otherwise one shard runs for minutes after the others have ended.
 func (s *suite) deal(ctx context.Context) ([][]string, error) {
 	list, err := exec.CommandContext(ctx, s.program, "-test.list=.").Output()
 	if err != nil {
@@ -109,9 +137,19 @@ func (s *suite) deal(ctx context.Context) ([][]string, error) {
 	if last < 0 {
 		return nil, fmt.Errorf("there is no %s among the %d tests", lastTest, len(tests))
 	}
-	dealt := make([][]string, *shards)
-	for i, test := range slices.Delete(tests, last, last+1) {
-		dealt[i%*shards] = append(dealt[i%*shards], test)
+	seconds := func(test string) int {
+		if known := slow[test]; known > 0 {
+			return known
+		}
+		return 5
+	}
+	tests = slices.Delete(tests, last, last+1)
+	slices.SortStableFunc(tests, func(a, b string) int { return seconds(b) - seconds(a) })
+	dealt, work := make([][]string, *shards), make([]int, *shards)
+	for _, test := range tests {
+		least := slices.Index(work, slices.Min(work))
+		dealt[least] = append(dealt[least], test)
+		work[least] += seconds(test)
 	}
 	return dealt, nil
 }
@@ -201,6 +239,11 @@ func TestEveryTestButTheLastIsDealtToOneShard(t *testing.T) {
 	all := slices.Sorted(slices.Values(slices.Concat(dealt...)))
 	if len(slices.Compact(slices.Clone(all))) != len(all) || slices.Contains(all, lastTest) || !slices.Contains(all, t.Name()) {
 		t.Errorf("the shards run %v", all)
+	}
+	for test := range slow {
+		if !slices.Contains(all, test) {
+			t.Errorf("there is no test %s", test)
+		}
 	}
 }
 
