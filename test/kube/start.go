@@ -157,7 +157,7 @@ func (c *Cluster) startControllers(ctx context.Context, opts Options) error {
 // firstWith has the controllers that not every version of Kubernetes has, and the first minor version with each.
 var firstWith = map[string]int{"validatingadmissionpolicy-status-controller": HasValidatingAdmissionPolicy}
 
-// known returns the controllers that kube-controller-manager knows. It does not start if it is told to run another one.
+// known returns those of the controllers that this kube-controller-manager knows: it refuses to start with an unknown one.
 func (c *Cluster) known(ctx context.Context, names []string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(c.assets, controllerManagerBinary), "--version").Output()
 	if err != nil {

@@ -300,17 +300,15 @@ func holdsUp(op diff.Op) bool {
 	return true
 }
 
-// independent reports whether an operation is correct even if those before it failed: members of
-// existing pools, restrictions, tags, and deletions.
+// independent reports whether an operation is correct even if those before it failed: members, restrictions, tags, and
+// deletions. The pool of the members exists: an operation that awaits its pool is not ready.
 func independent(op diff.Op, observed lb.Observed) bool {
 	switch op := op.(type) {
-	case diff.SetMembers:
-		return op.PoolID != ""
 	case diff.UpdateListener:
 		return op.PoolID == nil
 	case diff.SetVIPSecurityGroups:
 		return len(op.Groups) > 0
-	case diff.DeleteListener:
+	case diff.SetMembers, diff.DeleteListener:
 		return true
 	case diff.SetTags:
 		return op.ID != ""
