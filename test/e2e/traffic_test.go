@@ -216,6 +216,7 @@ type user struct {
 	mu       sync.Mutex
 	served   int
 	failures []error
+	cut      int // requests that were made again, see mayBeCut
 }
 
 // visit starts a user of the address, whose requests all have to be answered:
@@ -248,16 +249,25 @@ func (s *stage) watchMembers(address string, port int) *user {
 // is to answer.
 const pace = 10 * time.Millisecond
 
-// startUser starts a user who makes one request after the other.
+// mayBeCut is the share of requests that new releases of OVN may leave without an answer while members change.
+const mayBeCut = 0.05
+
+// startUser starts a user who makes one request after the other. With new releases of OVN, a request that got no answer is
+// made again: OVN cuts those that a member was just answering when it was removed, see docs/reference/providers.md.
 func (s *stage) startUser(makeRequest func(context.Context) error) *user {
 	ctx, stop := context.WithCancel(context.Background())
 	u := &user{stop: stop, done: make(chan struct{})}
+	again := s.hasNewOVN()
 	go func() {
 		defer close(u.done)
 		tick := time.NewTicker(pace)
 		defer tick.Stop()
 		for ctx.Err() == nil {
 			err := makeRequest(ctx)
+			if again && isTimeout(err) {
+				u.noteCut()
+				err = makeRequest(ctx)
+			}
 			if ctx.Err() == nil {
 				u.note(err)
 			}
@@ -266,6 +276,18 @@ func (s *stage) startUser(makeRequest func(context.Context) error) *user {
 	}()
 	s.t.Cleanup(func() { stop(); <-u.done })
 	return u
+}
+
+// isTimeout reports whether the request was given up because no answer came.
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
+func (u *user) noteCut() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.cut++
 }
 
 func (u *user) note(err error) {
@@ -285,14 +307,8 @@ func (u *user) count() int {
 }
 
 // requireNoFailedRequest waits for some more requests, ends the user's visit, and fails the
-// test if one request of all was not answered.
+// test if one request of all was not answered, or too many only when they were made again.
 func (s *stage) requireNoFailedRequest(u *user) {
-	s.t.Helper()
-	s.requireFailedAtMost(u, 0)
-}
-
-// requireFailedAtMost ends the visit of the user, of whose requests this share may have failed.
-func (s *stage) requireFailedAtMost(u *user, share float64) {
 	s.t.Helper()
 	more := 10
 	if !s.cloud.packets() {
@@ -307,8 +323,11 @@ func (s *stage) requireFailedAtMost(u *user, share float64) {
 	})
 	u.stop()
 	<-u.done
-	if failed := len(u.failures); float64(failed) > share*float64(u.count()) {
+	if len(u.failures) > 0 {
 		s.t.Errorf("%d of %d requests failed, the first with: %v", len(u.failures), u.count(), u.failures[0])
 	}
-	s.t.Logf("the user made %d requests, of which %d failed", u.count(), len(u.failures))
+	if float64(u.cut) > mayBeCut*float64(u.count()) {
+		s.t.Errorf("%d of %d requests were made twice", u.cut, u.count())
+	}
+	s.t.Logf("the user made %d requests, of which %d failed and %d were made twice", u.count(), len(u.failures), u.cut)
 }
