@@ -18,7 +18,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // makeUnreachableFloatingIP makes a floating IP as a person would, in an external network to which no router leads.
@@ -128,7 +127,7 @@ func (v *service) forwardWhileRequested(address string, forward func()) {
 
 func TestAnAddressWithPortForwardingsIsAttachedWhenTheyAreDeleted(t *testing.T) {
 	simulatorOnly(t, "a real cloud may have no port forwardings; what they refuse is in the contract")
-	delays := timing.Default()
+	delays := usualDelays()
 	delays.SlowRetry = 3 * time.Second
 	for name, request := range map[string]func(web *service, address string, forward func()){
 		"they are there before it is requested":                (*service).requestForwarded,

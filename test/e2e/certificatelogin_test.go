@@ -19,12 +19,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // retryingNothing tries nothing again that the cloud has refused, however long a test takes.
 func retryingNothing() cli.Options {
-	timing := timing.Default()
+	timing := usualDelays()
 	timing.SlowRetry = time.Hour
 	return cli.Options{Timing: timing}
 }

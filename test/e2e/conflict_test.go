@@ -28,7 +28,7 @@ const occm = "openstack-cloud-controller-manager"
 // yielding is a program that waits for somebody else who writes for a moment only, and
 // takes up work again after the pause.
 func yielding(pause time.Duration) cli.Options {
-	delays := timing.Default()
+	delays := usualDelays()
 	delays.ConflictLimit = 3
 	delays.ConflictWait = timing.Backoff{First: 20 * time.Millisecond, Last: 200 * time.Millisecond}
 	delays.ConflictStop = timing.Backoff{First: pause, Last: 2 * pause}

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // controller is `kube-octavia controller`, run in the process of the test.
@@ -79,6 +81,19 @@ func (s *stage) start() {
 // sweep. Another interval may follow it.
 const noSweeps = "--sweep-interval=1h"
 
+// usualDelays are those of the controller, and shorter ones for what a simulator does at once and a real cloud takes minutes for.
+func usualDelays() timing.Delays {
+	delays := timing.Default()
+	if *stateDir != "" {
+		return delays
+	}
+	delays.AnswerLimit = 3 * time.Second
+	delays.DuplicateRetry = 200 * time.Millisecond
+	delays.Deletion = timing.Backoff{First: 200 * time.Millisecond, Last: time.Second}
+	delays.Drain = 2 * time.Second
+	return delays
+}
+
 // begin starts the controller. Its log is shown when the test fails.
 func (s *stage) begin() {
 	s.t.Helper()
@@ -93,6 +108,9 @@ func (s *stage) begin() {
 	}, s.settings.flags...)
 	program := s.settings.program
 	program.Version = "test"
+	if program.Timing == (timing.Delays{}) {
+		program.Timing = usualDelays()
+	}
 	go func() {
 		defer close(c.ended)
 		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, program)

@@ -28,7 +28,7 @@ const (
 // impatient is a program that makes the next attempt to replace a load balancer
 // soon.
 func impatient() cli.Options {
-	delays := timing.Default()
+	delays := usualDelays()
 	delays.Replacement = timing.Backoff{First: 50 * time.Millisecond, Last: 200 * time.Millisecond}
 	delays.Deletion = timing.Backoff{First: 50 * time.Millisecond, Last: time.Second}
 	delays.DuplicateRetry, delays.LastBackoff, delays.Drain = 200*time.Millisecond, time.Second, time.Second

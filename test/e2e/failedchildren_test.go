@@ -29,7 +29,7 @@ var (
 
 // repeating is a program that soon repeats changes that Octavia did not carry out.
 func repeating() cli.Options {
-	delays := timing.Default()
+	delays := usualDelays()
 	delays.Repeat = timing.Backoff{First: 500 * time.Millisecond, Last: time.Second}
 	return cli.Options{Timing: delays}
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 const groupKey = prefix + "load-balancer-group"
@@ -211,7 +210,7 @@ func TestAServiceOfAGroupThatIsCreatedAgainAtOnceIsSeen(t *testing.T) {
 // Octavia refuses an address that is not in the subnet, whenever it is asked. A Service cannot tell that by itself.
 func TestAServiceWhoseCreateIsRejectedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 	skipOnRealOpenStack(t, "what a rejected create looks like is in the contract")
-	waits := timing.Default()
+	waits := usualDelays()
 	waits.SlowRetry = time.Second
 	s := newStage(t, settings{program: cli.Options{Timing: waits}})
 	internal := annotated(internalKey, "true")

@@ -13,13 +13,12 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // waiting is a program that asks for what the quota does not allow once an hour:
 // what comes sooner was brought by something else.
 func waiting() cli.Options {
-	timing := timing.Default()
+	timing := usualDelays()
 	timing.SlowRetry, timing.LastQuotaRetry = time.Hour, time.Hour
 	return cli.Options{Timing: timing}
 }

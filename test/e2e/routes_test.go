@@ -202,6 +202,7 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 func isRouteTag(tag string) bool { return strings.HasPrefix(tag, "kube-octavia.routes=") }
 
 func TestAnAddressPairThatSomebodyRemovedIsRepaired(t *testing.T) {
+	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay adds pairs to real ports")
 	s := newRouteStage(t, cloudsim.Options{})
 	id, r := s.joinWithPods("a", "10.244.1.0/24")
 	s.waitForRoutes(r)

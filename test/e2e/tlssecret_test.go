@@ -27,7 +27,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
@@ -37,7 +36,7 @@ const secretKey = prefix + "tls-secret"
 
 // curious is a program that reads Secrets often.
 func curious() cli.Options {
-	timing := timing.Default()
+	timing := usualDelays()
 	timing.SecretInterval = 200 * time.Millisecond
 	return cli.Options{Timing: timing}
 }
