@@ -196,9 +196,8 @@ func (s *stage) notAfter(version string) {
 }
 
 // hasNewOVN reports whether the cloud is a real one with provider ovn of release 8 or newer, on OVN 25.03 or newer. The children of
-// its load balancers become ACTIVE up to 8 s after them, which changes the time of the last change once more. And OVN loses UDP
-// packets to floating IPs while members change, and cuts connections through them when their member is removed, see
-// docs/reference/providers.md.
+// its load balancers become ACTIVE up to 8 s after them, which changes the time of the last change once more. And OVN cuts
+// what is open through floating IPs at a member that is removed, see docs/reference/providers.md.
 func (s *stage) hasNewOVN() bool {
 	s.t.Helper()
 	if *stateDir == "" {

@@ -107,7 +107,7 @@ var slow = map[string]int{
 	"TestUpgradeAndDowngradeWriteNothing":                                          49,
 	"TestEveryFailureOfACallIsOvercome":                                            44,
 	"TestCleanupDeletesWhatALostClusterLeftAndNothingElse":                         41,
-	"TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled": 38,
+	"TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled": 77,
 	"TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone":            35,
 	"TestNothingSecretIsShownWhateverGoesWrong":                                    31,
 	"TestNothingIsDeletedWhileWhatIsReadFails":                                     61,

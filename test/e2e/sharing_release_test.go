@@ -105,7 +105,7 @@ func TestNothingIsLeftOfASharedLoadBalancerHoweverItsServicesWere(t *testing.T) 
 		for _, first := range []string{"one", "two"} {
 			for _, byType := range []bool{false, true} {
 				if byType && state != "served" {
-					continue // what a change of the type does to each state, random walks show
+					continue // random walks change types in all states
 				}
 				name := fmt.Sprintf("%s, %s goes first, by its type %t", state, first, byType)
 				t.Run(name, func(t *testing.T) {
@@ -143,53 +143,52 @@ func TestNothingIsLeftOfASharedLoadBalancerHoweverItsServicesWere(t *testing.T) 
 func TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled(t *testing.T) {
 	simulatorOnly(t, "a real one cannot hold an answer")
 	program := build(t)
-	for name, with := range map[string]struct {
-		after wire.Operation
-		first string
-	}{
-		"after the deletion of its listener": {listenerEnd, "two"},
-		"after the deletion of its pool":     {wire.Operation{Method: http.MethodDelete, Route: "/v2.0/lbaas/pools/{id}"}, "one"},
-		"after the removal of its tag":       {wire.Operation{Method: http.MethodPut, Route: balancerRoute}, "two"},
+	for name, after := range map[string]wire.Operation{
+		"after the deletion of its listener": listenerEnd,
+		"after the deletion of its pool":     {Method: http.MethodDelete, Route: "/v2.0/lbaas/pools/{id}"},
+		"after the removal of its tag":       {Method: http.MethodPut, Route: balancerRoute},
 	} {
-		t.Run(name+", "+with.first+" goes first", func(t *testing.T) {
-			s := newStage(t, settings{off: true})
-			p := s.launch(program, alone...)
-			one := s.service("one", tcp(8080), grouped("shop"))
-			one.waitUntilProgrammed()
-			balancer := one.tree()
-			two := s.service("two", tcp(8081), grouped("shop"))
-			address := two.waitUntilProgrammed()
-			leaves, stays, port := one, two, 8081
-			if with.first == "two" {
-				leaves, stays, port = two, one, 8080
-			}
-			s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: with.after.Method, Route: with.after.Route, Kind: wire.FaultHangAfter})
-			leaves.delete()
-			s.eventually(func() error {
-				if s.cloud.Faults().Held() == 0 {
-					return fmt.Errorf("%s %s was not called yet", with.after.Method, with.after.Route)
+		for _, first := range []string{"one", "two"} {
+			t.Run(name+", "+first+" goes first", func(t *testing.T) {
+				s := newStage(t, settings{off: true})
+				p := s.launch(program, alone...)
+				one := s.service("one", tcp(8080), grouped("shop"))
+				one.waitUntilProgrammed()
+				balancer := one.tree()
+				two := s.service("two", tcp(8081), grouped("shop"))
+				address := two.waitUntilProgrammed()
+				leaves, stays, port := one, two, 8081
+				if first == "two" {
+					leaves, stays, port = two, one, 8080
 				}
-				return nil
-			})
-			p.kill()
-			s.cloud.Faults().Clear()
+				s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: after.Method, Route: after.Route, Kind: wire.FaultHangAfter})
+				leaves.delete()
+				s.eventually(func() error {
+					if s.cloud.Faults().Held() == 0 {
+						return fmt.Errorf("%s %s was not called yet", after.Method, after.Route)
+					}
+					return nil
+				})
+				p.kill()
+				s.cloud.Faults().Clear()
 
-			p = s.controls(program)
-			leaves.waitUntilGone()
-			s.requirePorts(balancer.ID, fmt.Sprintf("TCP/%d", port))
-			have := tree{ID: balancer.ID}
-			s.cloud.fill(&have)
-			if slices.Contains(have.Tags, leaves.lbName()) || len(have.Unused) > 0 {
-				t.Errorf("when Service %s is gone, this is left: %+v", with.first, have)
-			}
-			if at := stays.waitUntilProgrammed(); at != address {
-				t.Errorf("the other Service is at %s, and was at %s", at, address)
-			}
-			s.answers(address, port)
-			stays.leave(false)
-			s.requireNothingLeft()
-			p.terminate()
-		})
+				p = s.controls(program)
+				leaves.waitUntilGone()
+				s.requirePorts(balancer.ID, fmt.Sprintf("TCP/%d", port))
+				have := tree{ID: balancer.ID}
+				s.cloud.fill(&have)
+				if slices.Contains(have.Tags, leaves.lbName()) || len(have.Unused) > 0 {
+					t.Errorf("when Service %s is gone, this is left: %+v", first, have)
+				}
+				if at := stays.waitUntilProgrammed(); at != address {
+					t.Errorf("the other Service is at %s, and was at %s", at, address)
+				}
+				s.answers(address, port)
+				stays.leave(false)
+				s.requireNothingLeft()
+				p.terminate()
+			})
+		}
 	}
 }
 
