@@ -33,7 +33,7 @@ type hub struct {
 	done   chan struct{}
 	leave  *time.Timer
 	last   *snapshot
-	// history is what changed. It outlasts the times in which nobody looks.
+	// history is what changed. It outlasts times without viewers.
 	history topology.History
 	// next is closed when there is another snapshot.
 	next chan struct{}
@@ -80,7 +80,7 @@ func (h *hub) left() {
 	}
 }
 
-// rest ends the reading if nobody looks.
+// rest ends the reading if there are no viewers.
 func (h *hub) rest() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

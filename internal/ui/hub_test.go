@@ -61,7 +61,7 @@ func TestItIsReadOnceForAllViewersAndAgainAfterARest(t *testing.T) {
 	leaveFirst() // counts once
 	h.rest()
 	if h.cancel == nil {
-		t.Error("it rests although somebody looks")
+		t.Error("it rests although there is a viewer")
 	}
 	leaveSecond()
 	h.rest()

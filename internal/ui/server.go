@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ui serves the topology page. The page itself, which contains no data, is for everybody who can reach the
-// server; the topology is for those whom the filter lets through. All viewers share one reading of the cluster and the
-// cloud, which runs only while somebody looks.
+// Package ui serves the topology page. The page itself, which contains no data, is for every client that can reach the
+// server; the topology is for those that the filter lets through. All viewers share one reading of the cluster and the
+// cloud, which runs only while there are any.
 package ui
 
 import (
@@ -27,8 +27,8 @@ type Filter func(logr.Logger, http.Handler) (http.Handler, error)
 type Options struct {
 	Source Source
 	Logger logr.Logger
-	// Filter lets only those through who may see the topology. Without one everybody may who reaches the server, so
-	// that it answers only requests to a name of this machine.
+	// Filter lets only those clients through that may see the topology. Without one, every client that reaches the
+	// server may see it, so the server answers only requests to a name of this machine.
 	Filter Filter
 	// Serve serves the handler: without TLS, or with it. It returns when the server is shut down.
 	Serve func(*http.Server, net.Listener) error

@@ -103,7 +103,7 @@ func (b *tab) requireContrast() {
 	}
 }
 
-// requireStatesInWords fails the test if a state is shown by an icon alone: colours and shapes are not for everybody.
+// requireStatesInWords fails the test if an icon alone shows a state: not every user can tell its colour and shape.
 func (b *tab) requireStatesInWords() {
 	b.t.Helper()
 	const alone = `[...document.querySelectorAll('#services [role=option], .badge, .timeline li')]

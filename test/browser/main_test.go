@@ -26,7 +26,7 @@ var screenshots = flag.String("screenshots", "", "directory for screenshots")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// A command's first run sets the logger of Kubernetes' libraries, which must not happen while somebody logs.
+	// A command's first run sets the logger of Kubernetes' libraries, which must not happen while another goroutine logs.
 	cli.Run(context.Background(), []string{"controller", "--cloud-config=" + os.DevNull + "/missing"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
 	kubetest.Main(m, kubetest.IgnoreStoppedQueue())
 }

@@ -118,7 +118,7 @@ func (b *tab) unmonitoredMembersAreNotSaidToServe(key string) {
 	b.waitFor(listed + ` === 1 && ` + has("#services", "OK, not monitored") + ` && ` + has(".overview .group", "not monitored"))
 	b.requireListed(key)
 	if eval[bool](b, has(".overview", "all serve")) {
-		b.t.Errorf("nobody knows whether they serve: %s", b.text(".overview"))
+		b.t.Errorf("no health monitor checks the members, but the overview says that all serve: %s", b.text(".overview"))
 	}
 	b.click("#services [role=option]")
 	b.waitFor(has(".note", "No health monitor checks the members of ") + ` && document.querySelectorAll('.canvas .node.unmonitored').length > 0`)

@@ -45,7 +45,7 @@ type nodeRun struct {
 	servers map[string]string
 	// untouched are the Nodes that the controller must not change, as they were.
 	untouched map[string]*corev1.Node
-	// others are somebody else's routes.
+	// others are the routes of another client.
 	others []route
 	// keepsAll is whether no Node may be deleted at the moment, even if its server is.
 	keepsAll bool
@@ -191,7 +191,7 @@ func (r *nodeRun) routes() ([]route, error) {
 	return answer.Router.Routes, err
 }
 
-// addRouteOfOthers adds a route to a server that is somebody else's.
+// addRouteOfOthers adds a route of another client. Its next hop is the server.
 func (r *nodeRun) addRouteOfOthers(destination, serverID string) error {
 	added := route{destination, addressOf(r.server(serverID))}
 	r.others = append(r.others, added)
@@ -365,8 +365,8 @@ func (r *nodeRun) admissionAt(serverID string) (admission, error) {
 	return a, err
 }
 
-// checkRoutes returns an error if the router has other routes than these, or if the ports of servers admit other Pods or have
-// other tags than those of the routes that are not somebody else's.
+// checkRoutes returns an error if the router has other routes than these, or if the ports of servers do not have exactly the
+// allowed address pairs and tags that the controller's own routes need. The routes of the other client come first in want.
 func (r *nodeRun) checkRoutes(want []route) error {
 	have, err := r.routes()
 	if err != nil {

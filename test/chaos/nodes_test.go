@@ -88,7 +88,7 @@ func getPods(r *nodeRun) error {
 	return err
 }
 
-// routeOfNeighbour adds somebody else's route with a destination in the Pod network, to a server that is no Node.
+// routeOfNeighbour adds another client's route with a destination in the Pod network, to a server that is no Node.
 func routeOfNeighbour(r *nodeRun) error {
 	id, err := r.env.cloud.sim().AddServer("neighbour")
 	if err != nil {

@@ -91,7 +91,7 @@ var tamperings = []tampering{
 	}},
 	{name: "floating-ip-deleted", do: onFloatingIP(func(r *run, f floatingIP) error {
 		if f.ID == r.given.ID {
-			return errNotApplicable // nobody can create it again
+			return errNotApplicable // it cannot be created again
 		}
 		r.ignoreAddress()
 		return r.env.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil)

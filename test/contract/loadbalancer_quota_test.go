@@ -11,7 +11,7 @@ import (
 
 func TestLoadBalancerQuotas(t *testing.T) {
 	t.Parallel()
-	// A project of the group's own: Octavia asks nobody whether there is one.
+	// A project of the group's own: Octavia does not check whether the project exists.
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // never fails
 	project := hex.EncodeToString(random)

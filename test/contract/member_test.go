@@ -168,8 +168,8 @@ func memberChanges(tree parts) []statement {
 }
 
 // memberBatches leaves out one surprise, because it leaves behind a load balancer
-// that nobody can delete: a batch PUT that names a member twice that is there
-// already is taken, and the load balancer stays PENDING_UPDATE for ever.
+// that no client can delete: Octavia accepts a batch PUT that names an existing
+// member twice, and the load balancer stays PENDING_UPDATE for ever.
 func memberBatches(tree parts) []statement {
 	put := func(c *try, pool, query string, members ...any) {
 		c.Helper()

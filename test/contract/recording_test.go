@@ -122,7 +122,7 @@ func shapeAt(key string, x any) any {
 	case map[string]any:
 		m := map[string]any{}
 		for name, value := range v {
-			// Keystone shows links of a role if somebody has looked at it lately.
+			// Keystone shows links of a role if a client has read the role lately.
 			if key != "roles" || name != "links" {
 				m[normal(name)] = shapeAt(name, value)
 			}

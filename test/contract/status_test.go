@@ -120,8 +120,8 @@ func statusShape(tree parts) []statement {
 	}
 }
 
-// statusTimes is about updated_at, by which the controller sees that somebody
-// touched a load balancer.
+// statusTimes is about updated_at, by which the controller sees that another
+// client changed a load balancer.
 func statusTimes(tree parts) []statement {
 	updated := func(c *try) string {
 		c.Helper()

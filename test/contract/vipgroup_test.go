@@ -57,7 +57,7 @@ func TestVIPGroups(t *testing.T) {
 			c.must(same(texts(a.list("loadbalancer.vip_sg_ids")), []string{office}), "it is %s", a.Text)
 			id := a.text("loadbalancer.id")
 			c.must(same(groupsOn(c, id, office), []string{office}), "the port has %v", groupsOn(c, id, office))
-			c.must(len(opened(c, id)) == 0, "Octavia opens the port to everybody: %v", opened(c, id))
+			c.must(len(opened(c, id)) == 0, "Octavia opens the port to all addresses: %v", opened(c, id))
 		})},
 		{"an update sets security groups in place of the former ones, and Octavia opens no port by itself then", since(release2025, func(c *try) {
 			set(c, open, list{office}).is(200)

@@ -140,7 +140,7 @@ func TestTheExampleIsWhatThePodReads(t *testing.T) {
 	}
 	example := secret.StringData["cloud.conf"]
 	if _, err := config.Parse("cloud.conf", []byte(example)); err == nil || strings.Count(err.Error(), "must be the id of") != 2 {
-		t.Errorf("words in capitals that nobody replaced: %v", err)
+		t.Errorf("words in capitals that were not replaced: %v", err)
 	}
 	filled := regexp.MustCompile("ID-OF-[A-Z-]+").ReplaceAllString(example, "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04")
 	conf, err := config.Parse("cloud.conf", []byte(filled))
@@ -164,7 +164,7 @@ func TestBudgetAndServiceAreAboutThePods(t *testing.T) {
 		t.Errorf("the budget is for %v %v, and the Pods have %v", selector, err, pods)
 	}
 	if most := budget.Spec.MaxUnavailable.IntValue(); most < 1 || most >= int(*d.Spec.Replicas) {
-		t.Errorf("%d of %d Pods may be missing: nodes could not be drained, or nobody would be left", most, *d.Spec.Replicas)
+		t.Errorf("%d of %d Pods may be missing: nodes could not be drained, or no Pod would be left", most, *d.Spec.Replicas)
 	}
 	service, err := kubetest.Client(t).CoreV1().Services(deploy.Namespace).Get(t.Context(), deploy.Name+"-metrics", metav1.GetOptions{})
 	if err != nil {
@@ -265,7 +265,7 @@ func TestPodGetsNoMoreThanItNeeds(t *testing.T) {
 		t.Errorf("resources are not bounded: %+v", c.Resources)
 	}
 	if mode := pod.Volumes[0].Secret.DefaultMode; mode == nil || *mode&0o007 != 0 {
-		t.Errorf("everybody in the container can read the Secret: mode %v", mode)
+		t.Errorf("every user in the container can read the Secret: mode %v", mode)
 	}
 	if pod.SecurityContext.FSGroup == nil {
 		t.Error("the Secret's files belong to root, and the controller's user is in no group that can read them")

@@ -31,7 +31,7 @@ func TestRulesAreComparedWithRequestsInBothDirections(t *testing.T) {
 		unused, lacking []Permission
 	}{
 		"all that is allowed is used":  {requests: used},
-		"and what everybody may":       {requests: append([]kube.Request{{Verb: "get", Path: "/apis"}}, used...)},
+		"and what every user may":      {requests: append([]kube.Request{{Verb: "get", Path: "/apis"}}, used...)},
 		"a verb is unused":             {requests: []kube.Request{list, report, system, lease}, unused: granted[1:2]},
 		"a resource is unused":         {requests: []kube.Request{list, watch, system, lease}, unused: granted[2:3]},
 		"another verb was needed":      {requests: append([]kube.Request{{Verb: "get", Resource: "services", Namespace: "ns", Name: "web"}}, used...), lacking: []Permission{{Namespace: "ns", Verb: "get", Resource: "services", Name: "web"}}},

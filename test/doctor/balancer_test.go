@@ -71,7 +71,7 @@ var ofLoadBalancers = []situation{
 	}, check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is that of no load balancer of project", do: "correct the project or region in [Global] of cloud.conf before a controller starts",
 		also: []diagnosis.Check{diagnosis.Credentials, diagnosis.Networks, diagnosis.SecurityGroups}},
 	{name: "One of two load balancers was deleted", arise: func(s *setup) {
-		s.create("api", func(api *corev1.Service) { api.Annotations = map[string]string{annotation.LoadBalancerID: nobodys} })
+		s.create("api", func(api *corev1.Service) { api.Annotations = map[string]string{annotation.LoadBalancerID: unusedID} })
 	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "it has 1 of the 2 load balancers that Services name", do: "If it was deleted, the controller creates another one"},
 	{name: "--cluster-name is another one", arise: func(s *setup) {
 		s.args = []string{"--cluster-name=prod"}
@@ -86,7 +86,7 @@ var ofLoadBalancers = []situation{
 	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "the load balancers that exist for Service default/api have the cluster name kubernetes", do: "set --cluster-name=kubernetes"},
 	{name: "A load balancer of another cluster has the name of a Service", arise: func(s *setup) {
 		owner := s.ownerOf(s.create("api", nil))
-		owner.ClusterUID = nobodys
+		owner.ClusterUID = unusedID
 		s.anotherBalancer(owner.LoadBalancerName(), owner.Description(), []string{lb.ClusterTag(owner.ClusterUID), owner.ServiceTag()})
 	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has the name of Service default/api, but belongs to cluster", do: "kube-octavia cleanup --cloud-config=FILE --cluster-uid=", lie: "another --cluster-name"},
 	{name: "--load-balancer-class is another one", arise: func(s *setup) {
@@ -124,6 +124,6 @@ var ofLoadBalancers = []situation{
 	{name: "A load balancer has lost its Service", arise: deleteWeb,
 		check: diagnosis.Orphans, status: diagnosis.Warning, what: "which does not exist or no longer uses it", do: "--orphan-grace-period"},
 	{name: "Octavia left the port of a VIP", arise: func(s *setup) {
-		s.addPort(map[string]any{"name": "octavia-lb-" + nobodys, "device_id": "lb-" + nobodys, "device_owner": "Octavia"})
+		s.addPort(map[string]any{"name": "octavia-lb-" + unusedID, "device_id": "lb-" + unusedID, "device_owner": "Octavia"})
 	}, check: diagnosis.Orphans, status: diagnosis.Warning, what: "is the VIP of load balancer", do: "openstack port delete"},
 }

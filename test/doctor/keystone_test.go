@@ -52,7 +52,7 @@ var onTheWayToKeystone = []situation{
 	wayToKeystone("The certificate is for another host", behindTLS("cloud.example.com", time.Hour, true), "cannot validate certificate for 127.0.0.1", "The host must be one of the names in the certificate"),
 	wayToKeystone("The certificate has expired", behindTLS("127.0.0.1", -time.Hour, true), "certificate has expired", "has to renew the certificate"),
 	wayToKeystone("The name of the host is unknown", authURL(func(*setup) string { return "http://keystone.invalid:5000/v3" }), "no such host", "the DNS of this machine or Pod"),
-	wayToKeystone("Nothing listens at the port", authURL(func(s *setup) string { return s.nobody() + "/v3" }), "connection refused", "Nothing listens there"),
+	wayToKeystone("Nothing listens at the port", authURL(func(s *setup) string { return s.closedPort() + "/v3" }), "connection refused", "Nothing listens there"),
 	wayToKeystone("https instead of http", authURL(func(s *setup) string { return strings.Replace(s.cloud.authURL, "http:", "https:", 1) }), "", "https:// must be http://"),
 	wayToKeystone("http instead of https", func(s *setup) {
 		address, _ := s.serveTLS(s.proxy(nil), nil)

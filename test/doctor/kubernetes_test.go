@@ -69,7 +69,7 @@ var onTheWayToKubernetes = []situation{
 	wayToKubernetes("The certificate of the API is for another host", apiBehindTLS("kubernetes.example.com", time.Hour), "cannot validate certificate for 127.0.0.1", "tls-server-name", otherProgram),
 	wayToKubernetes("The certificate of the API has expired", apiBehindTLS("127.0.0.1", -time.Hour), "certificate has expired", "The certificate of the API server has to be renewed", otherProgram),
 	wayToKubernetes("The name of the host of the API is unknown", server(func(*setup) string { return "https://kubernetes.invalid" }), "no such host", "the DNS of this machine or Pod", otherProgram),
-	wayToKubernetes("No API listens at the port", server(func(s *setup) string { return strings.Replace(s.nobody(), "http:", "https:", 1) }), "connection refused", "is the API server running", otherProgram),
+	wayToKubernetes("No API listens at the port", server(func(s *setup) string { return strings.Replace(s.closedPort(), "http:", "https:", 1) }), "connection refused", "is the API server running", otherProgram),
 	wayToKubernetes("http instead of https, for the API", server(func(s *setup) string { return strings.Replace(s.kubeconfig.Clusters["k"].Server, "https:", "http:", 1) }), "", "must begin with https://", otherProgram),
 	wayToKubernetes("https instead of http, for the API", server(func(s *setup) string { return strings.Replace(s.webPage(), "http:", "https:", 1) }), "", "must begin with http://", otherProgram),
 	wayToKubernetes("A web page is at the address of the API", answers(http.StatusOK, "text/html", "<html>Log in</html>"), "it does not answer as the Kubernetes API does", otherProgram, ""),

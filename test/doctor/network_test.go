@@ -26,7 +26,7 @@ func closeNodes(s *setup) {
 }
 
 var ofNetworks = []situation{
-	{name: "subnet-id is that of nothing", arise: key(func(*cloud) string { return "subnet-id = " + nobodys }),
+	{name: "subnet-id is that of nothing", arise: key(func(*cloud) string { return "subnet-id = " + unusedID }),
 		check: diagnosis.Networks, status: diagnosis.Error, what: "the project sees no such subnet", do: "openstack subnet list", also: []diagnosis.Check{diagnosis.SecurityGroups}},
 	{name: "subnet-id is in another network", arise: key(func(c *cloud) string { return "network-id = " + c.publicNetwork }),
 		check: diagnosis.Networks, status: diagnosis.Error, what: "and not in network-id", do: "Remove one of the keys"},
@@ -40,7 +40,7 @@ var ofNetworks = []situation{
 		check: diagnosis.Networks, status: diagnosis.Error, what: "additional-subnet-id has IPv4", do: "openstack subnet list --network"},
 	{name: "member-subnet-id has another IP family than the nodes", arise: key(func(c *cloud) string { return "member-subnet-id = " + c.subnetV6 }),
 		check: diagnosis.Networks, status: diagnosis.Error, what: "no node has such an address", do: "kubectl get nodes -o wide"},
-	{name: "A class has a network that does not exist", arise: key(func(*cloud) string { return "[LoadBalancerClass \"gold\"]\nfloating-network-id = " + nobodys }),
+	{name: "A class has a network that does not exist", arise: key(func(*cloud) string { return "[LoadBalancerClass \"gold\"]\nfloating-network-id = " + unusedID }),
 		check: diagnosis.Networks, status: diagnosis.Error, what: `[LoadBalancerClass "gold"] floating-network-id`, do: "openstack network list"},
 	{name: "No router leads from the subnet to the external network", arise: func(s *setup) { s.balancing("subnet-id = " + s.addSubnet("apart", "10.99.0.0/24", 4)) },
 		check: diagnosis.Networks, status: diagnosis.Warning, what: "sees no router between subnet", do: "openstack router add subnet"},

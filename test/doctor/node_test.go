@@ -38,7 +38,7 @@ var unmatched = []diagnosis.Check{diagnosis.SecurityGroups}
 
 var ofNodes = []situation{
 	{name: "The server of a Node is gone", arise: withNodes(func(s *setup) {
-		s.node("gone", func(n *corev1.Node) { n.Spec.ProviderID = "openstack:///" + nobodys })
+		s.node("gone", func(n *corev1.Node) { n.Spec.ProviderID = "openstack:///" + unusedID })
 	}), check: diagnosis.Nodes, status: diagnosis.Warning, what: "no server with the provider id of Node gone", do: "openstack server show ID", also: unmatched},
 	{name: "A Node has the name of no server", arise: withNodes(func(s *setup) {
 		s.node("nobody", func(n *corev1.Node) {
@@ -57,6 +57,6 @@ var ofNodes = []situation{
 		check: diagnosis.Routes, status: diagnosis.Error, what: "router-id is not set", do: "openstack router list"},
 	{name: "The router of the routes does not exist", arise: func(s *setup) {
 		s.args = []string{"--controllers=service,route", "--cluster-cidr=10.244.0.0/16"}
-		s.balancing("[Route]", "router-id = "+nobodys)
+		s.balancing("[Route]", "router-id = "+unusedID)
 	}, check: diagnosis.Routes, status: diagnosis.Error, what: "the project sees no such router", do: "openstack router list"},
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// nobodys is the id of nothing.
-const nobodys = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+// unusedID is the id of no object.
+const unusedID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 
 const listBalancers = "/v2.0/lbaas/loadbalancers"
 
@@ -34,7 +34,7 @@ var ofServicesOfOpenStack = []situation{
 		s.args = []string{"--controllers=service,node"}
 		s.withoutServices(cloudsim.Compute)
 	}, check: diagnosis.Catalogue, status: diagnosis.Error, what: "no compute service (Nova)", do: "remove node and node-lifecycle from --controllers"},
-	{name: "Nothing listens at the endpoint of Octavia", arise: func(s *setup) { s.moved(cloudsim.LoadBalancer, s.nobody()) },
+	{name: "Nothing listens at the endpoint of Octavia", arise: func(s *setup) { s.moved(cloudsim.LoadBalancer, s.closedPort()) },
 		check: diagnosis.Features, status: diagnosis.Error, what: "connection refused", do: "check host and port in the endpoint of the load-balancer service", lie: createCredential, also: ofReaders},
 	{name: "The endpoint of Octavia is that of a web page", arise: func(s *setup) { s.moved(cloudsim.LoadBalancer, s.webPage()) },
 		check: diagnosis.Features, status: diagnosis.Error, what: "", do: "ask the operator of the cloud whether that is right", also: ofReaders},
@@ -72,7 +72,7 @@ var ofServicesOfOpenStack = []situation{
 	}, check: diagnosis.Features, status: diagnosis.Error, what: "2.12", do: "Remove the setting that the message names"},
 	{name: "A provider of cloud.conf does not exist", arise: func(s *setup) { s.balancing("lb-provider = vmware") },
 		check: diagnosis.Providers, status: diagnosis.Error, what: "lb-provider is vmware", do: "openstack loadbalancer provider list"},
-	{name: "A flavor does not exist", arise: func(s *setup) { s.balancing("flavor-id = " + nobodys) },
+	{name: "A flavor does not exist", arise: func(s *setup) { s.balancing("flavor-id = " + unusedID) },
 		check: diagnosis.Providers, status: diagnosis.Error, what: "there is no such flavor", do: "openstack loadbalancer flavor list"},
 	{name: "A flavor is disabled", arise: func(s *setup) {
 		s.balancing("flavor-id = " + s.disabledFlavor())

@@ -87,8 +87,8 @@ func (s *setup) elsewhere() (address string) {
 	return server.URL
 }
 
-// nobody returns an address at which nobody listens.
-func (s *setup) nobody() string {
+// closedPort returns an address at which nothing listens.
+func (s *setup) closedPort() string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
 	defer listener.Close()

@@ -111,7 +111,7 @@ func TestSourceRangesThatCannotBeEnforcedAreRefused(t *testing.T) {
 	other := s.service("other", tcp(8081), openTo("192.0.2.0/24"))
 	other.waitForCondition(accepted, conditionFalse, "Unsupported")
 	if have := s.cloud.balancers(other.lbName()); len(have) > 0 {
-		t.Errorf("a load balancer was made that is open to everybody: %s", cmp.Diff(nil, have))
+		t.Errorf("a load balancer was made that is open to all addresses: %s", cmp.Diff(nil, have))
 	}
 	web.change(openTo())
 	web.waitUntilProgrammed()

@@ -376,8 +376,8 @@ func TestNodesThatDropTrafficLeaveThePoolsOfALocalService(t *testing.T) {
 	web.waitForTree(membersAt(s.addresses("a")...))
 }
 
-// foreign are load balancers with the Service's name, published and noted on it, that are
-// somebody else's all the same, and what says so.
+// foreign are load balancers that have the Service's name and are published and noted on it,
+// but belong to another cluster or another Service, and what says so.
 var foreign = map[string]struct {
 	with func(*occmService)
 	says string
@@ -400,7 +400,7 @@ var foreign = map[string]struct {
 	}, "another Service (uid other)"},
 }
 
-func TestLoadBalancerOfSomebodyElseIsNotTakenOverForItsName(t *testing.T) {
+func TestLoadBalancerOfAnotherOwnerIsNotTakenOverForItsName(t *testing.T) {
 	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, settings{off: true})
 	var all []*occmService

@@ -19,8 +19,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// Failures and other people's objects stay apart: what goes wrong with one thing
-// holds up nothing else, and nobody's is taken.
+// Failures stay apart, and so do the objects of others: a failure with one object
+// holds up no other, and the controller takes no object that is not its own.
 
 // waitForSweeps waits until the controller has looked at everything n more times.
 func (s *stage) waitForSweeps(n int) {
@@ -104,7 +104,7 @@ func TestARefusedChangeDoesNotKeepPoolsFromFollowingTheNodes(t *testing.T) {
 	web.waitForTree(sources("192.0.2.0/24"))
 }
 
-func TestAServiceThatNamesSomebodyElsesLoadBalancerGetsNoneAndCanGo(t *testing.T) {
+func TestAServiceThatNamesTheLoadBalancerOfAnotherServiceGetsNoneAndCanBeDeleted(t *testing.T) {
 	skipOnRealOpenStack(t, "it writes nothing")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

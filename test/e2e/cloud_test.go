@@ -29,8 +29,8 @@ type cloud struct {
 	// limited are the paths of quotas that the test set.
 	limited []string
 	// earlier are the ids of what the project had before the test: on a real cloud
-	// something may have been left behind that nobody can delete any more. It is
-	// the trouble of the test that left it.
+	// an earlier test may have left behind something that can no longer be deleted.
+	// That is the trouble of the test that left it.
 	earlier map[string]bool
 }
 
@@ -54,7 +54,7 @@ type backend interface {
 	Faults() *wire.Faults
 	Latency() *wire.Latency
 	ExpireTokens()
-	// Secrets are the passwords and tokens that nobody may see.
+	// Secrets are the passwords and tokens that must not be shown anywhere.
 	Secrets() []string
 
 	// requester makes requests of the test's own.

@@ -25,8 +25,8 @@ import (
 // occm is the name under which openstack-cloud-controller-manager writes.
 const occm = "openstack-cloud-controller-manager"
 
-// yielding is a program that waits for somebody else who writes for a moment only, and
-// takes up work again after the pause.
+// yielding is a program that waits only a moment when another client writes, too, and
+// resumes its work after the pause.
 func yielding(pause time.Duration) cli.Options {
 	delays := usualDelays()
 	delays.ConflictLimit = 3

@@ -45,7 +45,7 @@ var corpus = []legacy{
 		wish := held.Addresses[0].Address
 		o.edits, o.internal = []edit{tcp(8080), annotated(internalKey, "true"), at(wish)}, true
 		o.differs(func(balancer fields) {
-			// Nobody else takes it in between.
+			// No other port takes the address in between.
 			o.cloud.neutron(http.MethodDelete, "ports/"+held.ID, nil, nil)
 			balancer["vip_address"] = wish
 		})

@@ -85,8 +85,8 @@ func (s *stage) person() (path string, session *openstack.Session) {
 	return path, session
 }
 
-// credential runs `kube-octavia credential`. Its result is not for everybody, and
-// so not among what is searched for secrets.
+// credential runs `kube-octavia credential`. Its result holds a secret, so it is
+// not among the outputs that are searched for secrets.
 func (s *stage) credential(args ...string) (out string, err error) {
 	var result bytes.Buffer
 	said := &log{}
@@ -371,7 +371,7 @@ func TestCredentialsInAFileThatIsNoGoodLeaveTheOnesInUse(t *testing.T) {
 // checkLogged checks that the controller has logged the text.
 func (s *stage) checkLogged(text string) error {
 	if len(s.controller.log.lines(text)) == 0 {
-		return fmt.Errorf("nobody has said %q", text)
+		return fmt.Errorf("the controller has not logged %q", text)
 	}
 	return nil
 }

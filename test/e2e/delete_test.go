@@ -33,7 +33,7 @@ func TestServiceStaysUntilEverythingItHadIsGone(t *testing.T) {
 	}
 }
 
-func TestServiceWhoseLoadBalancerSomebodyDeletedCanBeDeleted(t *testing.T) {
+func TestServiceWhoseLoadBalancerAnotherClientDeletedCanBeDeleted(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	web.waitUntilProgrammed()

@@ -95,7 +95,7 @@ func (s *stage) isRepeated(p *process, web *service, login string, i int) {
 	web.change(tcp(port))
 	s.eventually(func() error {
 		if left := s.cloud.Faults().List(); len(left) > 0 {
-			return fmt.Errorf("nobody met the fault %s", marker)
+			return fmt.Errorf("no call met the fault %s", marker)
 		}
 		return nil
 	})
@@ -123,7 +123,7 @@ func (s *stage) token() string {
 	s.t.Helper()
 	all := slices.DeleteFunc(s.cloud.Secrets(), func(secret string) bool { return !strings.HasPrefix(secret, "gAAAAA") })
 	if len(all) == 0 {
-		s.t.Fatal("nobody has a token")
+		s.t.Fatal("no token was issued")
 	}
 	return all[len(all)-1]
 }

@@ -168,7 +168,7 @@ var mistakesOfNodes = []mistake{
 		}},
 	{name: "a Node whose server does not exist", check: diagnosis.Nodes, status: diagnosis.Warning, what: "no server with the provider id of Node", do: "openstack server show ID",
 		unknown: ofNewNodes, make: func(p *patient) string {
-			p.registerFor(p.node("gone"), func(n *corev1.Node) { n.Spec.ProviderID = "openstack:///" + nobodys })
+			p.registerFor(p.node("gone"), func(n *corev1.Node) { n.Spec.ProviderID = "openstack:///" + unusedID })
 			return p.conf
 		}},
 	{name: "no Nova", check: diagnosis.Catalogue, status: diagnosis.Error, what: "no compute service (Nova)", do: "openstack catalog list",
@@ -196,8 +196,8 @@ var mistakesOfNodes = []mistake{
 var mistakesOfRoutes = []mistake{
 	{name: "no router-id", check: diagnosis.Routes, status: diagnosis.Error, what: "[Route] router-id is not set", do: "openstack router list",
 		make: func(p *patient) string { return strings.ReplaceAll(p.conf, "router-id", "# router-id") }},
-	{name: "a router that does not exist", check: diagnosis.Routes, status: diagnosis.Error, what: "router-id is " + nobodys, do: "openstack router list",
-		make: func(p *patient) string { return p.withRouter(nobodys) }},
+	{name: "a router that does not exist", check: diagnosis.Routes, status: diagnosis.Error, what: "router-id is " + unusedID, do: "openstack router list",
+		make: func(p *patient) string { return p.withRouter(unusedID) }},
 	{name: "a router without the subnet of the Nodes", check: diagnosis.Routes, status: diagnosis.Error, what: "there can be no route to the Pods of 2 Nodes", do: "openstack router add subnet",
 		make: func(p *patient) string {
 			var made struct{ Router struct{ ID string } }
@@ -235,7 +235,7 @@ var mistakesOfRoutes = []mistake{
 			p.misroute("10.244.8.0/24", p.serverAddress(left))
 			return p.conf
 		}},
-	{name: "a route to a server of somebody else", check: diagnosis.Routes, status: diagnosis.Warning, what: "no Node, but a port of the project: route 10.244.7.0/24 via", do: "another Pod network",
+	{name: "a route to a server that is no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "no Node, but a port of the project: route 10.244.7.0/24 via", do: "another Pod network",
 		make: func(p *patient) string {
 			p.misroute("10.244.7.0/24", p.serverAddress(p.addServer("other")))
 			return p.conf

@@ -429,11 +429,11 @@ func lines(of func(cloudsim.IDs) string) func(*patient) string {
 	return func(p *patient) string { return p.in(of(p.cloud.IDs())) }
 }
 
-const nobodys = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+const unusedID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 
 var mistakesInCloudConf = []mistake{
-	{name: "a subnet that does not exist", check: diagnosis.Networks, status: diagnosis.Error, what: "subnet-id is " + nobodys, do: "openstack subnet list",
-		unknown: []diagnosis.Check{diagnosis.SecurityGroups}, make: lines(func(cloudsim.IDs) string { return "subnet-id=" + nobodys })},
+	{name: "a subnet that does not exist", check: diagnosis.Networks, status: diagnosis.Error, what: "subnet-id is " + unusedID, do: "openstack subnet list",
+		unknown: []diagnosis.Check{diagnosis.SecurityGroups}, make: lines(func(cloudsim.IDs) string { return "subnet-id=" + unusedID })},
 	{name: "a subnet of another network", check: diagnosis.Networks, status: diagnosis.Error, what: "and not in network-id", do: "Remove one of the keys",
 		make: lines(func(ids cloudsim.IDs) string { return "network-id=" + ids.PublicNetwork })},
 	{name: "floating IPs in a network that is not external", check: diagnosis.Networks, status: diagnosis.Error, what: "is not external", do: "openstack network list --external",
@@ -445,11 +445,11 @@ var mistakesInCloudConf = []mistake{
 	{name: "members in a subnet of the other family", check: diagnosis.Networks, status: diagnosis.Error, what: "no node has such an address", do: "kubectl get nodes",
 		make: lines(func(ids cloudsim.IDs) string { return "member-subnet-id=" + ids.PrivateSubnetV6 })},
 	{name: "a class with an unknown network", check: diagnosis.Networks, status: diagnosis.Error, what: `[LoadBalancerClass "gold"] floating-network-id`, do: "openstack network list",
-		make: lines(func(cloudsim.IDs) string { return "[LoadBalancerClass \"gold\"]\nfloating-network-id=" + nobodys })},
+		make: lines(func(cloudsim.IDs) string { return "[LoadBalancerClass \"gold\"]\nfloating-network-id=" + unusedID })},
 	{name: "an unknown provider", check: diagnosis.Providers, status: diagnosis.Error, what: "lb-provider is vmware", do: "openstack loadbalancer provider list",
 		make: lines(func(cloudsim.IDs) string { return "lb-provider=vmware" })},
 	{name: "an unknown flavor", check: diagnosis.Providers, status: diagnosis.Error, what: "there is no such flavor", do: "openstack loadbalancer flavor list",
-		make: lines(func(cloudsim.IDs) string { return "flavor-id=" + nobodys }), alone: true},
+		make: lines(func(cloudsim.IDs) string { return "flavor-id=" + unusedID }), alone: true},
 	{name: "a disabled flavor", simulated: "provider ovn has no flavors", check: diagnosis.Providers, status: diagnosis.Error, what: "this flavor is disabled", do: "openstack loadbalancer flavor set --enable",
 		make: func(p *patient) string {
 			id := p.makeFlavor(p.namespace)
@@ -483,9 +483,9 @@ var mistakesInTheCloud = []mistake{
 			p.t.Cleanup(func() { p.cloud.repair(id); p.eventually(func() error { return p.is("ACTIVE", p.web) }) })
 			return p.conf
 		}},
-	{name: "a port that Octavia left", check: diagnosis.Orphans, status: diagnosis.Warning, what: "(octavia-lb-" + nobodys + ") is the VIP", do: "openstack port delete",
+	{name: "a port that Octavia left", check: diagnosis.Orphans, status: diagnosis.Warning, what: "(octavia-lb-" + unusedID + ") is the VIP", do: "openstack port delete",
 		make: func(p *patient) string {
-			id := p.makeNamedPort("octavia-lb-" + nobodys)
+			id := p.makeNamedPort("octavia-lb-" + unusedID)
 			p.t.Cleanup(func() { p.cloud.neutron(http.MethodDelete, "ports/"+id, nil, nil) })
 			return p.conf
 		}},
@@ -493,7 +493,7 @@ var mistakesInTheCloud = []mistake{
 		make: func(p *patient) string {
 			f := p.cloud.makeFloatingIP("")
 			has := p.cloud.floatingIP(p.web.address())
-			description := strings.ReplaceAll(has.Description, string(p.web.now().UID), nobodys)
+			description := strings.ReplaceAll(has.Description, string(p.web.now().UID), unusedID)
 			p.cloud.neutron(http.MethodPut, "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"description": description}}, nil)
 			p.t.Cleanup(func() { p.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil) })
 			return p.conf
@@ -527,9 +527,9 @@ var mistakesOfCredentials = []mistake{
 		make: func(p *patient) string {
 			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().Password, "wrong")
 		}},
-	{name: "a wrong project", check: diagnosis.Credentials, status: diagnosis.Error, what: "Keystone accepts user and password, but not project " + nobodys, do: "Set tenant-id in [Global] to a project in which the user has a role",
+	{name: "a wrong project", check: diagnosis.Credentials, status: diagnosis.Error, what: "Keystone accepts user and password, but not project " + unusedID, do: "Set tenant-id in [Global] to a project in which the user has a role",
 		make: func(p *patient) string {
-			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().ProjectID, nobodys)
+			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().ProjectID, unusedID)
 		}},
 	{name: "a credential that expires soon", check: diagnosis.Credentials, status: diagnosis.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate",
 		make: func(p *patient) string {

@@ -93,7 +93,7 @@ func (s *stage) lead(f floatingIP, port any) {
 	s.cloud.neutron("PUT", "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"port_id": port}}, nil)
 }
 
-func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
+func TestSweepRepairsWhatAnotherClientChanged(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping, conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
@@ -170,7 +170,7 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 	}
 }
 
-func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
+func TestSweepMakesALoadBalancerAgainThatAnotherClientDeleted(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
@@ -204,7 +204,7 @@ func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
 	}
 }
 
-func TestFloatingIPThatSomebodyDeletedIsMadeAnew(t *testing.T) {
+func TestFloatingIPThatAnotherClientDeletedIsMadeAgain(t *testing.T) {
 	skipOnRealOpenStack(t, "what a list of floating IPs shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
@@ -223,7 +223,7 @@ func TestFloatingIPThatSomebodyDeletedIsMadeAnew(t *testing.T) {
 	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 }
 
-func TestFloatingIPThatSomebodyMovedIsNotTakenBackUntilItIsFree(t *testing.T) {
+func TestFloatingIPThatAnotherClientMovedIsNotTakenBackUntilItIsFree(t *testing.T) {
 	skipOnRealOpenStack(t, "what a list of floating IPs shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
@@ -374,7 +374,7 @@ func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
 	})
 }
 
-func TestLoadBalancerThatSomebodyDeletedStaysGoneWhereDriftIsOnlyReported(t *testing.T) {
+func TestLoadBalancerThatAnotherClientDeletedStaysGoneWhereDriftIsOnlyReported(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(driftKey, "report"))
@@ -520,7 +520,7 @@ func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
 	s.cloud.octavia("DELETE", "loadbalancers/"+was.ID+"?cascade=true", nil, nil)
 }
 
-func TestWhatSomebodyChangedJustBeforeOurLookAtTheEndOfOurChangeIsRepaired(t *testing.T) {
+func TestWhatAnotherClientChangesJustBeforeTheFinalReadOfAChangeIsRepaired(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))

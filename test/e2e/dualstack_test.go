@@ -242,7 +242,7 @@ func TestADualStackServiceHasSourceRangesOfBothFamilies(t *testing.T) {
 	for _, c := range []struct{ ranges, want []string }{
 		{[]string{"198.51.100.0/24"}, []string{"198.51.100.0/24"}},
 		{[]string{"0.0.0.0/0", "::/0"}, nil},
-		{[]string{"198.51.100.0/24", "::/0"}, []string{"198.51.100.0/24", "::/0"}}, // everybody of one family only
+		{[]string{"198.51.100.0/24", "::/0"}, []string{"198.51.100.0/24", "::/0"}}, // all addresses of one family only
 		{[]string{"2001:db8::/32"}, []string{"2001:db8::/32"}},
 	} {
 		web.change(openTo(c.ranges...))

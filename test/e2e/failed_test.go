@@ -254,7 +254,7 @@ func TestLoadBalancerOfAnInternalServiceIsReplacedAndKeepsItsAddress(t *testing.
 	})
 }
 
-func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
+func TestAddressThatAnotherPortTookMeanwhileIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "that an address in use is refused is in the contract")
 	s := newStage(t, settings{flags: sweeping, program: impatient()})
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"))
@@ -281,7 +281,7 @@ func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
 		t.Errorf("the message does not name %s: %s", address, c.Message)
 	}
 	if ingress := web.now().Status.LoadBalancer.Ingress; len(ingress) > 0 {
-		t.Errorf("an address that is somebody else's is published: %+v", ingress)
+		t.Errorf("an address that another port has is published: %+v", ingress)
 	}
 	s.cloud.neutron(http.MethodDelete, "ports/"+thief.Port.ID, nil, nil)
 	if got := web.waitUntilProgrammed(); got != address {
@@ -300,7 +300,7 @@ func TestAfterThreeFailedReplacementsTheServiceWaits(t *testing.T) {
 	}{
 		"until the operator repairs it": {goOn: func(web *service, old string) { web.cloud.repair(old) }, same: true},
 		"until the Service changes":     {goOn: func(web *service, _ string) { web.change(tcp(8081)) }},
-		"until somebody deletes it": {goOn: func(web *service, old string) {
+		"until another client deletes it": {goOn: func(web *service, old string) {
 			web.cloud.octavia("DELETE", "loadbalancers/"+old+"?cascade=true", nil, nil)
 		}},
 		"until an internal one changes": {edits: []edit{annotated(internalKey, "true")}, goOn: func(web *service, _ string) { web.change(tcp(8081)) }},

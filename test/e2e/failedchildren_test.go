@@ -144,7 +144,7 @@ func TestWhatOctaviaFailedToCarryOutIsRepeatedUntilItSucceeds(t *testing.T) {
 }
 
 // TestSourceRangesOverTheQuotaForRulesAreEnforcedWhenItIsRaised has an Octavia whose project may have no more rules of
-// security groups. Its worker has deleted the rule for everybody by then, and has added as many of the others as it could.
+// security groups. Its worker has by then deleted the rule for all addresses, and added as many of the others as it could.
 func TestSourceRangesOverTheQuotaForRulesAreEnforcedWhenItIsRaised(t *testing.T) {
 	simulatorOnly(t, "noop amphorae have no security groups")
 	s := newStage(t, settings{program: repeating()})

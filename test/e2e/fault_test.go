@@ -135,11 +135,11 @@ func (s *stage) failNext(how wire.Fault, operations ...wire.Operation) {
 	}
 }
 
-// requireFaultMet fails the test, which is wrong then, if a fault was met by nobody.
+// requireFaultMet fails the test, which is wrong then, if no call met a fault.
 func (s *stage) requireFaultMet(t *testing.T) {
 	t.Helper()
 	if left := s.cloud.Faults().List(); len(left) > 0 {
-		t.Errorf("nobody met the faults %+v", left)
+		t.Errorf("no call met the faults %+v", left)
 	}
 	s.cloud.Faults().Clear()
 }

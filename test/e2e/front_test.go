@@ -102,7 +102,7 @@ func (f *front) met() int {
 }
 
 // servicesAsked tells the collector's list of all Services from those of the cache:
-// nobody watches it, and it asks for no version. systemAsked is its look at the cluster,
+// it is no watch, and it asks for no version. systemAsked is its look at the cluster,
 // and cacheFilled what fills the cache with Services.
 
 func servicesAsked(r *http.Request) bool {

@@ -131,7 +131,7 @@ func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 		t.Errorf("one is at %s and the other at %s", address, got)
 	}
 	s.requirePorts(balancer.ID, "TCP/8080", "TCP/8081")
-	// Somebody deletes it: one of them makes another.
+	// Another client deletes the load balancer: one of the two Services makes another.
 	s.resetCalls()
 	s.cloud.octavia("DELETE", "loadbalancers/"+balancer.ID+"?cascade=true", nil, nil)
 	s.eventually(func() error {

@@ -61,8 +61,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	// A command's first run sets the logger of Kubernetes' libraries, which must
-	// not happen while somebody logs. This one ends at once: the file is missing.
+	// A command's first run sets the logger of Kubernetes' libraries, which must not
+	// happen while another goroutine logs. This run ends at once, because the file is missing.
 	cli.Run(context.Background(), []string{"controller", "--cloud-config=" + os.DevNull + "/missing"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
 	options := kube.Options{Audited: []string{deploy.User}, AdvertiseAddress: apiServer}
 	if *stateDir != "" {

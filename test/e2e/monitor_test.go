@@ -119,8 +119,8 @@ func TestLocalTrafficPolicyWithMonitorSendsTrafficOnlyToNodesWithEndpoints(t *te
 	}
 }
 
-// operating checks the operating status of the members, by address. Nobody looks
-// after members where no packets flow.
+// operating checks the operating status of the members, by address. Where no packets
+// flow, no health monitor checks members.
 func (s *stage) operating(want map[string]string) func(tree) error {
 	if !s.cloud.packets() {
 		return all()

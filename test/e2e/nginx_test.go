@@ -237,7 +237,7 @@ func (w *nginxWalk) requireNoAnswerWithoutHeader() {
 	w.t.Helper()
 	at := net.JoinHostPort(w.address("a"), strconv.Itoa(int(w.web.now().Spec.Ports[0].NodePort)))
 	if answer, err := get(w.t.Context(), w.cloud.internet(), at); err == nil {
-		w.t.Errorf("nginx answered %q to somebody without a header", answer)
+		w.t.Errorf("nginx answered %q to a client that sent no PROXY header", answer)
 	}
 }
 

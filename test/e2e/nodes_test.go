@@ -27,7 +27,7 @@ func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
 	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b", "c")...)
 
-	// The node leaves the cluster first and ends when nobody sends it traffic.
+	// The node leaves the cluster first and ends when no load balancer sends it traffic.
 	left := s.addresses("b", "c")
 	if err := s.nodes.Unregister(t.Context(), s.node("a")); err != nil {
 		t.Fatal(err)

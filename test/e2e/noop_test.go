@@ -26,7 +26,7 @@ var errNowhere = errors.New("leads nowhere")
 
 // members are the addresses of the members to which packets to the address and
 // port ("TCP/8080") would go now. The error is errNowhere if there is no such
-// listener or nobody behind it.
+// listener or no member behind it.
 func (c *cloud) membersBehind(address, key string) ([]string, error) {
 	l, err := c.listenerAt(address, key)
 	if err != nil {

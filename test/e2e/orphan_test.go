@@ -171,7 +171,7 @@ func TestOrphansStayForeverWhereTheOperatorWantsThat(t *testing.T) {
 	s.discard(have, f)
 }
 
-// discard deletes what the test leaves to nobody else.
+// discard deletes the objects that the controller must not delete in the test.
 func (s *stage) discard(have tree, f floatingIP) {
 	s.t.Helper()
 	s.cloud.octavia("DELETE", "loadbalancers/"+have.ID+"?cascade=true", nil, nil)
@@ -243,7 +243,7 @@ func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
 		s.cloud.Faults().Remove(last)
 		left(name)
 		if front.met() == 0 {
-			t.Errorf("%s: nobody asked", name)
+			t.Errorf("%s: the controller did not ask", name)
 		}
 		last = s.cloud.Faults().Add(failingLists(have)["load balancers: 500"])
 	}
@@ -301,7 +301,7 @@ func TestServicesThatTheCacheDoesNotHaveAreOwners(t *testing.T) {
 	s.waitForSweeps(3)
 	s.requireUntouched()
 	if front.met() == 0 {
-		t.Error("nobody filled the cache")
+		t.Error("the controller did not fill its cache")
 	}
 	if n := s.gauge(orphansGauge); n > 0 {
 		t.Errorf("%d orphans are counted", n)
@@ -346,7 +346,7 @@ func TestServicesOfEveryTypeAndClassAreOwners(t *testing.T) {
 }
 
 // TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft makes load balancers and
-// floating IPs by hand that look like orphans and are somebody else's.
+// floating IPs by hand that look like orphans but are not this cluster's alone.
 func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	skipOnRealOpenStack(t, "what tags and descriptions are is in the contract")
 	s, have, f := orphaned(t, settings{})
@@ -373,7 +373,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	} {
 		s.given = append(s.given, s.describedFloatingIP(text, "").Address)
 	}
-	// One whose mark is right, and that somebody uses.
+	// One whose mark is right, but that another client's port uses.
 	used := s.describedFloatingIP(begin+"("+cluster+" "+service+") from cluster kubernetes", elsewhere.ID)
 	s.given = append(s.given, used.Address)
 	s.eventually(s.cloud.pending)

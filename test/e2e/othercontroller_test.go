@@ -213,7 +213,7 @@ func TestOneStepSwitchesFromTheOtherControllerAndPoolsFollowTheNodes(t *testing.
 	}
 }
 
-func TestNobodyIsToldOfControllersOfOtherServices(t *testing.T) {
+func TestControllersOfOtherServicesAreNotReported(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	for name, test := range map[string]struct{ flag, occm string }{
 		"OCCM without its service controller": {"", "--controllers=*,-service"},

@@ -35,9 +35,9 @@ func (s *stage) keepAsking(address string) []*user {
 }
 
 // senders returns what sends a datagram and waits for the answer, from one of
-// some source ports in turn. A port of its own for each would be a flow of its
-// own for each, of which everybody on the way keeps a memory. A port that got no
-// answer is given up for a new one.
+// some source ports in turn. A port for each datagram would make a flow of each,
+// and every hop on the way keeps state for each flow. A port that got no answer is
+// given up for a new one.
 func (s *stage) senders(to string) func(context.Context) error {
 	s.t.Helper()
 	var sockets []net.Conn

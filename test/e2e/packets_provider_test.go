@@ -172,8 +172,8 @@ func TestProviderOVNBalancesBySourceAddressWhereCloudConfSaysThatItCan(t *testin
 	requireWords(t, web.waitForCondition(accepted, conditionFalse, "Unsupported").Message, "ROUND_ROBIN", "SOURCE_IP_PORT, SOURCE_IP")
 }
 
-// TestMonitorThatDropsAllTrafficIsTold has a monitor that somebody made, in a
-// network in which nothing can carry its checks out. No port is opened beside it.
+// TestMonitorThatDropsAllTrafficIsTold has a monitor that another client made, in a
+// network in which nothing can carry out its checks. No port is opened beside it.
 func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {
 	simulatorOnly(t, "real networks here have a metadata port")
 	with := oldOVN(t)

@@ -176,7 +176,7 @@ func TestGivenFloatingIPAnswersAndStopsWithTheService(t *testing.T) {
 	}
 }
 
-func TestDeletedServiceAnswersNobody(t *testing.T) {
+func TestDeletedServiceAnswersNoClient(t *testing.T) {
 	needsPackets(t)
 	s := newStage(t, settings{})
 	web, other := s.service("web", tcp(8080), udp(5300)), s.service("other", tcp(8080))

@@ -169,7 +169,7 @@ func TestPodsAreMembersWithoutNodePortsAndFollowTheEndpoints(t *testing.T) {
 	s.deletePod("a")
 	web.waitForTree(membersAt(s.podAddresses("b", "c", "d")...))
 
-	// A node that joins without a Pod concerns nobody.
+	// A change of a node alone concerns no Service whose members are Pods.
 	s.waitUntilIdle()
 	s.resetCalls()
 	s.changeNode("c", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })

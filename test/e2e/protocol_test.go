@@ -65,8 +65,8 @@ func (v *service) requireSameListener(was tree, key string) {
 	}
 }
 
-// openstack-cloud-controller-manager deletes the pools of a Service and makes others
-// while nobody answers.
+// openstack-cloud-controller-manager deletes the pools of a Service and makes others;
+// meanwhile the Service does not answer.
 func TestTogglingProxyProtocolOnALiveServiceFailsNoRequest(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "that a listener gets a pool of another protocol is in the contract")

@@ -171,8 +171,8 @@ func TestServicesThatWaitForQuotaComeOneAfterTheOther(t *testing.T) {
 		others = append(others, v)
 	}
 	s.resetCalls()
-	// Nobody is told that there may be more; the first one that finds out lets the
-	// next one try.
+	// The controller is not told that the quota is raised; the first Service for which
+	// it finds out lets the next one try.
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 4)
 	others[2].change(touched("1"))
 	var served []*service

@@ -87,7 +87,7 @@ func TestLoadBalancerIPThatChangesMovesTheService(t *testing.T) {
 	s.waitUntilSilent(first.Address, 8080)
 }
 
-// Where the load balancer was gone, nobody looked for the rest.
+// Where the load balancer was gone, openstack-cloud-controller-manager did not look for the rest.
 func TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst(t *testing.T) {
 	s := newStage(t, settings{conf: []string{manageGroups}})
 	s.withoutGroups()

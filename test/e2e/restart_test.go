@@ -124,7 +124,7 @@ func TestRestartReadsNoServiceOfBothFamiliesThatIsUnchanged(t *testing.T) {
 	}
 }
 
-func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
+func TestRestartFindsWhatAnotherClientChangedMeanwhile(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080, 8081)})[0]

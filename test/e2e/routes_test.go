@@ -144,8 +144,8 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 				n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.9"}}
 			})
 
-			// Nodes join while somebody else changes the router, too. That client may undo what the controller does, but the
-			// controller undoes nothing of it.
+			// Nodes join while another client changes the router, too. That client may undo what the controller does, but
+			// the controller undoes none of the client's changes.
 			more := make([]route, 20)
 			for i := range more {
 				more[i] = route{fmt.Sprintf("192.168.%d.0/24", i+1), gateway.NextHop}
@@ -201,7 +201,7 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 
 func isRouteTag(tag string) bool { return strings.HasPrefix(tag, "kube-octavia.routes=") }
 
-func TestAnAddressPairThatSomebodyRemovedIsRepaired(t *testing.T) {
+func TestAnAddressPairThatAnotherClientRemovedIsRepaired(t *testing.T) {
 	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay adds pairs to real ports")
 	s := newRouteStage(t, cloudsim.Options{})
 	id, r := s.joinWithPods("a", "10.244.1.0/24")

@@ -224,7 +224,7 @@ func TestSecurityGroupIsRepairedAndNoOtherIsLost(t *testing.T) {
 	s.waitForGroupRules(rules...)
 	found := s.groups()[0]
 
-	// Somebody adds to the group, takes a rule out, and takes it off a port.
+	// Another client adds a rule to the group, deletes one, and takes the group off a port.
 	s.cloud.neutron(http.MethodPost, "security-group-rules", map[string]any{"security_group_rule": map[string]any{
 		"security_group_id": found.ID, "direction": "ingress", "protocol": "tcp", "port_range_min": 22, "port_range_max": 22}}, nil)
 	s.cloud.neutron(http.MethodDelete, "security-group-rules/"+found.Rules[0].ID, nil, nil)

@@ -28,7 +28,7 @@ func (s *stage) addServer(name string) (id string) {
 	}
 	c := s.cloud.backend.(*real)
 	if c.provider() == "ovn" {
-		s.t.Skip("with noop amphorae only: with OVN the port of a new server is ACTIVE only when somebody has plugged it in")
+		s.t.Skip("with noop amphorae only: with OVN the port of a new server is ACTIVE only once it is plugged in")
 	}
 	var answer struct{ Server struct{ ID string } }
 	s.nova(asUser, http.MethodPost, "servers", map[string]any{"server": map[string]any{

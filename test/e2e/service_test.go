@@ -77,11 +77,11 @@ func notAnnotated(key string) edit {
 	return func(v *corev1.Service) { delete(v.Annotations, key) }
 }
 
-// touched sets an annotation of somebody else's: it means nothing to a load
-// balancer, and makes the controller look at the Service.
+// touched sets an annotation that is not the controller's: it means nothing to a
+// load balancer, but makes the controller look at the Service.
 func touched(value string) edit { return annotated("example.com/touched", value) }
 
-// labelled sets a label of somebody else's.
+// labelled sets a label that is not the controller's.
 func labelled(value string) edit {
 	return func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, "touched", value) }
 }
@@ -101,7 +101,7 @@ func at(address string) edit {
 	return func(v *corev1.Service) { v.Spec.LoadBalancerIP = address }
 }
 
-// openTo lets only these sources connect; none means everybody.
+// openTo lets only these sources connect; none means all addresses.
 func openTo(cidrs ...string) edit {
 	return func(v *corev1.Service) { v.Spec.LoadBalancerSourceRanges = cidrs }
 }

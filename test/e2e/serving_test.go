@@ -117,13 +117,13 @@ func TestAServiceThatIsMadeWithoutNodesWarns(t *testing.T) {
 	}
 }
 
-func TestAServiceWhoseSelectorMatchesNobodySaysThatItDoesNotServe(t *testing.T) {
+func TestAServiceWhoseSelectorMatchesNoPodSaysThatItDoesNotServe(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
-	nobody := func(v *corev1.Service) { v.Spec.Selector = map[string]string{"app": "nobody"} }
+	noPod := func(v *corev1.Service) { v.Spec.Selector = map[string]string{"app": "none"} }
 	for _, policy := range []corev1.ServiceExternalTrafficPolicy{corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal} {
 		t.Log(policy)
-		web := s.service("web-"+strings.ToLower(string(policy)), tcp(8080), nobody, func(v *corev1.Service) { v.Spec.ExternalTrafficPolicy = policy })
+		web := s.service("web-"+strings.ToLower(string(policy)), tcp(8080), noPod, func(v *corev1.Service) { v.Spec.ExternalTrafficPolicy = policy })
 		web.waitUntilProgrammed()
 		web.waitForCondition(serving, conditionFalse, "NoEndpoints")
 		s.resetCalls()
@@ -232,7 +232,7 @@ func TestMembersThatFailTheirHealthChecksAreToldByTheService(t *testing.T) {
 	}
 	web.waitForCondition(programmed, conditionTrue, "Programmed")
 	s.awaitServing("AllMembersDown", 1)
-	// Nobody checks the members of the other one, so it cannot know.
+	// No health monitor checks the members of the other Service, so the controller cannot know.
 	other.waitForCondition(serving, conditionTrue, "NotMonitored")
 
 	s.addNode("c")

@@ -234,7 +234,7 @@ func TestASharerWhoseIDWasRemovedWhileNoControllerRanLeavesNothing(t *testing.T)
 	s.requireNothingLeft()
 }
 
-func TestAServiceOfAGroupThatBecomesInternalClosesItsPortsAndCutsOffNobody(t *testing.T) {
+func TestAServiceOfAGroupThatBecomesInternalClosesItsPortsAndCutsOffNoOtherService(t *testing.T) {
 	simulatorOnly(t, "the cloud has no part in it")
 	for _, flips := range []string{"one", "two"} {
 		t.Run(flips, func(t *testing.T) {

@@ -50,7 +50,7 @@ type settings struct {
 	// conf are lines for the section [LoadBalancer] of cloud.conf.
 	conf []string
 	// program is what the controller is made with, such as how long it leaves things
-	// alone; the zero value is what it is for everybody.
+	// alone; the zero value makes the controller that users run.
 	program cli.Options
 	// flags are given to the controller after the usual ones.
 	flags []string
@@ -92,8 +92,8 @@ type stage struct {
 	askedBefore int
 	// floatingIPs that are not the controller's to delete, by address.
 	given []string
-	// keys are those of certificates, which nobody may see, and unreadable is the name of a
-	// Secret that the controller is refused.
+	// keys are those of certificates, which must not be shown anywhere, and unreadable is the
+	// name of a Secret that the controller is refused.
 	keys       []string
 	unreadable string
 	// gates are the readiness gates in the template of the Pods.

@@ -87,7 +87,7 @@ func TestCustomTagsAreChangedLiveAndThoseOfOthersStay(t *testing.T) {
 	}
 }
 
-func TestATagThatSomebodyTookOffIsSetAgain(t *testing.T) {
+func TestATagThatAnotherClientRemovedIsSetAgain(t *testing.T) {
 	skipOnRealOpenStack(t, "tags and their changes are in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(listenerTagsKey, "l"), annotated(floatingTagsKey, "f"))

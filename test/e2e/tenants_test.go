@@ -25,10 +25,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// Who misbehaves in one namespace neither keeps another one waiting nor gets at
-// what is not theirs.
+// A user who misbehaves in one namespace neither keeps another namespace waiting nor
+// gets access to what belongs to others.
 
-// inOtherNamespace is the stage with another namespace, in which somebody else is.
+// inOtherNamespace is the stage with another namespace, which is that of another user.
 func (s *stage) inOtherNamespace() *stage {
 	s.t.Helper()
 	other := *s
@@ -167,7 +167,7 @@ func (s *stage) anothersThings() (balancer string, floating floatingIP) {
 	return made.LoadBalancer.ID, given.FloatingIP
 }
 
-func TestNobodyGetsAtWhatIsNotTheirs(t *testing.T) {
+func TestAServiceGetsNoAccessToWhatBelongsToOthers(t *testing.T) {
 	simulatorOnly(t, "whose something is, is decided by marks, which the contract tests on a real cloud")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

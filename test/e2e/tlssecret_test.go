@@ -363,7 +363,7 @@ func TestEveryFailureOfBarbicanLeavesOneCertificate(t *testing.T) {
 
 // A controller that was killed may have left certificates of Services that are there, and
 // one whose Service was taken away by force leaves all.
-func TestCertificatesThatNobodyUsesAreDeletedByTheSweep(t *testing.T) {
+func TestCertificatesThatNoListenerUsesAreDeletedByTheSweep(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s := newStage(t, settings{password: true, program: curious(), flags: collecting})
 	s.mayRead("web-tls")
@@ -405,8 +405,8 @@ func TestCertificatesThatNobodyUsesAreDeletedByTheSweep(t *testing.T) {
 	}
 }
 
-// Octavia locks a load balancer for ever whose certificate is gone.
-func TestCertificateThatAnybodysListenerHasStays(t *testing.T) {
+// Octavia locks a load balancer for ever if its certificate is gone.
+func TestCertificateThatAnotherClientsListenerUsesStays(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a list")
 	s := newStage(t, settings{password: true, program: curious(), flags: collecting})
 	s.mayRead("web-tls")

@@ -208,7 +208,7 @@ func (s *stage) requests(n int) int {
 	return n
 }
 
-// user is somebody who makes one request after the other.
+// user makes one request after the other.
 type user struct {
 	stop context.CancelFunc
 	done chan struct{}

@@ -130,8 +130,8 @@ func (s *stage) callsOf(c *controller) map[string]bool {
 	return ids
 }
 
-// Two clusters in one project that nobody can tell apart by name: the same
-// --cluster-name, the same namespace, the same Services, at the same time.
+// Two clusters in one project that names do not tell apart: they have the same
+// --cluster-name, the same namespace and the same Services, at the same time.
 func TestTwoClustersOfTheSameNameInOneProjectDoNotTouchEachOther(t *testing.T) {
 	simulatorOnly(t, "whose something is, is decided by marks, which the contract tests on a real cloud")
 	s := newStage(t, settings{nodes: []string{"a"}})

@@ -276,7 +276,7 @@ func shows(c change, v *service) bool {
 	return slices.ContainsFunc(c.Services, func(s topology.Service) bool { return s.Key == v.namespace+"/"+v.name })
 }
 
-func TestTopologyIsReadOnlyWhileSomebodyLooksAndOnceForAll(t *testing.T) {
+func TestTopologyIsReadOnlyWhileAViewerLooksAndOnceForAllViewers(t *testing.T) {
 	simulatorOnly(t, "it counts the calls of one program")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -291,7 +291,7 @@ func TestTopologyIsReadOnlyWhileSomebodyLooksAndOnceForAll(t *testing.T) {
 		t.Errorf("the page: status %d: %s", status, body)
 	}
 	if n := len(s.callsToTheCloud()); n > 0 {
-		t.Errorf("%d calls although nobody looks", n)
+		t.Errorf("%d calls although no viewer looks", n)
 	}
 	p.waitUntilState(web, topology.OK, "")
 	var counts map[string]int
@@ -330,7 +330,7 @@ func (s *stage) countedCalls() map[string]int {
 	return counts
 }
 
-func TestTopologyNeedsATokenOfSomebodyWhoMayLook(t *testing.T) {
+func TestTopologyNeedsATokenOfAUserWhoMayLook(t *testing.T) {
 	simulatorOnly(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -359,14 +359,14 @@ func TestTopologyNeedsATokenOfSomebodyWhoMayLook(t *testing.T) {
 		token, path string
 		want        int
 	}{
-		"nobody":                           {"", "topology", http.StatusUnauthorized},
-		"nobody, the stream":               {"", "topology/events", http.StatusUnauthorized},
-		"a wrong token":                    {"wrong", "topology", http.StatusInternalServerError}, // by the filter of controller-runtime
-		"somebody without the right":       {stranger, "topology", http.StatusForbidden},
-		"the same, the stream":             {stranger, "topology/events", http.StatusForbidden},
-		"the page itself is for everybody": {"", "", http.StatusOK},
-		"and so are its probes":            {"", "healthz", http.StatusOK},
-		"somebody with the right":          {viewer, "topology", http.StatusOK},
+		"a user without a token":             {"", "topology", http.StatusUnauthorized},
+		"a user without a token, the stream": {"", "topology/events", http.StatusUnauthorized},
+		"a wrong token":                      {"wrong", "topology", http.StatusInternalServerError}, // by the filter of controller-runtime
+		"a user without the right":           {stranger, "topology", http.StatusForbidden},
+		"the same, the stream":               {stranger, "topology/events", http.StatusForbidden},
+		"the page itself needs no token":     {"", "", http.StatusOK},
+		"its probes need no token":           {"", "healthz", http.StatusOK},
+		"a user with the right":              {viewer, "topology", http.StatusOK},
 	} {
 		p.token = c.token
 		if status, body := p.status(c.path); status != c.want {

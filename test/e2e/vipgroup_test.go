@@ -120,7 +120,7 @@ func TestSecurityGroupsOfTheVIPAreSetChangedAndRemoved(t *testing.T) {
 	web.waitForCondition(accepted, conditionTrue, "Accepted")
 	s.requireNoFailedRequest(visitor)
 
-	// On a live Service that is open to everybody.
+	// On a live Service that is open to all addresses.
 	web.change(annotated(groupsKey, all))
 	web.waitForGroups(all)
 	web.waitUntilProgrammed()

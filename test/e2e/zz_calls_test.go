@@ -99,8 +99,8 @@ func left() ([]wire.Operation, error) {
 	}
 }
 
-// tableOf is the entry of the table that the operation belongs to; "token" for
-// those that stand in no table because everybody may make them.
+// tableOf is the entry of the table that the operation belongs to. It is "token" for
+// operations that are in no table because every user may make them.
 func tableOf(o wire.Operation) string {
 	if o.Service == cloudsim.Identity && strings.HasSuffix(o.Route, "/v3/auth/tokens") && (o.Method == http.MethodPost || o.Method == http.MethodGet) {
 		return "token"

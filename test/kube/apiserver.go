@@ -54,8 +54,8 @@ func (c *Cluster) startAPIServer(opts Options) (*process, error) {
 		release()
 		return nil, err
 	}
-	// The reservation is held to the end: should the server die, nobody else
-	// answers its clients.
+	// The reservation is held to the end: should the server die, no other
+	// program answers its clients.
 	p.onExit = release
 	return p, nil
 }

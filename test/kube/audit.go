@@ -30,7 +30,7 @@ type Request struct {
 	// Status is that of the answer; for a watch, that of its beginning.
 	Status int
 	// Unauthorized is whether the user has no right to do this. Not every status 403 means that: a
-	// namespace that is being deleted takes no new objects from anybody.
+	// namespace that is being deleted takes no new objects from any user.
 	Unauthorized bool
 }
 
@@ -40,7 +40,7 @@ type Request struct {
 func (c *Cluster) Requests() ([]Request, error) {
 	file, err := os.Open(filepath.Join(c.dir, auditLogFile))
 	if err != nil {
-		return nil, fmt.Errorf("read the audit log, which is there if anybody is Audited: %w", err)
+		return nil, fmt.Errorf("read the audit log, which exists only if Options.Audited names a user: %w", err)
 	}
 	defer file.Close()
 	var requests []Request

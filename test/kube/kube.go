@@ -82,7 +82,7 @@ type Options struct {
 	Audited []string
 	// StartTimeout bounds Start. Zero: DefaultStartTimeout.
 	StartTimeout time.Duration
-	// Progress gets what Start does next, such as "kube-apiserver starts". Nil: nobody is told.
+	// Progress gets what Start does next, such as "kube-apiserver starts". Nil: Start reports nothing.
 	Progress func(what string)
 }
 

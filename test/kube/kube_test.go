@@ -268,8 +268,8 @@ func createNode(t *testing.T) *corev1.Node {
 	return node
 }
 
-// nobody is a client of a user who may do nothing.
-func nobody(t *testing.T) kubernetes.Interface {
+// withoutRights is the client of a user who may do nothing.
+func withoutRights(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	config := rest.CopyConfig(kubetest.Cluster(t).Config())
 	config.Impersonate.UserName = "nobody"
@@ -316,7 +316,7 @@ func TestRequestsOfAuditedUsersAreRecorded(t *testing.T) {
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.UpdateOptions{}); err == nil {
 		t.Fatal("a Service that is not there was updated")
 	}
-	if _, err := nobody(t).CoreV1().Services("recorded").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := withoutRights(t).CoreV1().Services("recorded").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Fatalf("a user without rights: %v", err)
 	}
 	want := []kube.Request{

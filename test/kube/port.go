@@ -12,7 +12,7 @@ import (
 
 // reservePort finds a free TCP port of 127.0.0.1 and keeps it until release is
 // called. A server that shares ports (SO_REUSEPORT) can listen on it meanwhile;
-// nobody else gets it. To look for a free port and close it again would let
+// no other program gets it. To look for a free port and close it again would let
 // another process take it in the second that the server needs to listen.
 func reservePort() (port int, release func(), err error) {
 	// No child may be forked before it is said that it shall not inherit.

@@ -77,15 +77,15 @@ func (c *Cluster) writeKeys() error {
 	return os.WriteFile(filepath.Join(c.dir, signingKeyFile), block, 0o600)
 }
 
-// startEtcd runs etcd on sockets in the cluster's directory: no port that
-// another process could take, and nobody else can read or write the store.
+// startEtcd runs etcd on sockets in the cluster's directory: there is no port that
+// another process could take, and no other user can read or write the store.
 func (c *Cluster) startEtcd() error {
 	_, err := c.run(etcdBinary,
 		"--name=kube-octavia",
 		"--data-dir=etcd",
 		"--listen-client-urls="+etcdSocket,
 		"--listen-peer-urls=unix://peer.sock",
-		// Required beside a listen URL, and used by nobody.
+		// Required beside a listen URL, but no client uses it.
 		"--advertise-client-urls=http://etcd.invalid:0",
 		"--initial-advertise-peer-urls=http://etcd.invalid:0",
 		"--initial-cluster=kube-octavia=http://etcd.invalid:0",

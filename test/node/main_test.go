@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
 
-// randomAddr is a loopback address that nobody else is likely to use.
+// randomAddr is a loopback address that no other process is likely to use.
 func randomAddr() netip.Addr {
 	return netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(15)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
 }

@@ -165,7 +165,7 @@ func TestUDPReachesThePodOfANamespacedNode(t *testing.T) {
 	buffer := make([]byte, 1024)
 	eventually(t, "an answer that names the client", func() bool {
 		if _, err := io.WriteString(c, "hello"); err != nil {
-			return false // nobody listens yet
+			return false // nothing listens yet
 		}
 		n, err := c.Read(buffer)
 		return err == nil && string(buffer[:n]) == want

@@ -66,8 +66,8 @@ type PodPort struct {
 type Node struct {
 	// Name is the name of the Node object.
 	Name string
-	// Address is the InternalIP: a loopback address on which nobody else
-	// listens, such as 127.30.0.11, or the address that the node has in its
+	// Address is the InternalIP: a loopback address on which no other
+	// process listens, such as 127.30.0.11, or the address that the node has in its
 	// network namespace.
 	Address netip.Addr
 	// Namespace is the network namespace in which the node listens, as
@@ -215,7 +215,7 @@ func (n *Nodes) Unregister(ctx context.Context, name string) error {
 }
 
 // Crash makes everything on the node fall silent and leaves its objects as
-// they are: what a power failure looks like before anybody noticed.
+// they are: what a power failure looks like before Kubernetes notices it.
 func (n *Nodes) Crash(name string) error {
 	if _, err := n.change(name, func(nd *node) { nd.down = true }); err != nil {
 		return err

@@ -53,8 +53,8 @@ type process struct {
 	done   sync.WaitGroup
 }
 
-// startProcess listens on all container ports at the first address of those that
-// nobody else uses.
+// startProcess listens on all container ports, at the first of the addresses that
+// no other Pod uses.
 func startProcess(pod *corev1.Pod, pods podNetwork, images map[string]Program, at []PodPort) (*process, error) {
 	err := errors.New("all network namespaces for Pods are taken")
 	for _, port := range at {

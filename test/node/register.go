@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// register writes the Node object: metadata and spec, then the status, and
-// last it takes off the taint with which the API server marks a new node until
-// somebody sees it Ready.
+// register writes the Node object: metadata and spec, then the status. Last it
+// removes the taint with which the API server marks a new node until the node
+// lifecycle controller sees it Ready.
 func (n *Nodes) register(ctx context.Context, nd Node) error {
 	nodes := n.client.CoreV1().Nodes()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {

@@ -29,7 +29,7 @@ type Pod struct {
 	// GraceSeconds is how long the Pod still serves after its deletion; 0 means 1.
 	GraceSeconds int64
 	// ReadinessGates are the condition types of the Pod's readiness gates. Until
-	// somebody sets all of these conditions to True, the Pod is not Ready.
+	// a client of the API sets all of these conditions to True, the Pod is not Ready.
 	ReadinessGates []corev1.PodConditionType
 }
 

@@ -36,9 +36,9 @@ func (c *Cloud) mariadb(ctx context.Context, database string) *exec.Cmd {
 }
 
 // Hold keeps Octavia's worker from ending what it does with amphorae, so that
-// load balancers stay PENDING_CREATE or PENDING_DELETE, until release is called,
-// which has to be within 50 s: longer the database lets nobody wait. The API goes
-// on answering.
+// load balancers stay PENDING_CREATE or PENDING_DELETE, until release is called.
+// That has to be within 50 s, because the database lets the worker wait no longer.
+// The API goes on answering.
 //
 // It holds the locks that the worker needs to make an amphora's record, or to
 // mark it as deleted.

@@ -130,9 +130,9 @@ func TestServicesWithoutAClassPassWhereTheyAreAnotherControllers(t *testing.T) {
 	}
 }
 
-// TestWhatStoodThereBeforeKeepsNobodyFromChangingSomethingElse makes a Service with bad annotations
+// TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges makes Services with bad annotations
 // before the policy is there.
-func TestWhatStoodThereBeforeKeepsNobodyFromChangingSomethingElse(t *testing.T) {
+func TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges(t *testing.T) {
 	const finalizer = "service.kubernetes.io/load-balancer-cleanup"
 	early := service("early", map[string]string{
 		annotation.KeepFloatingIP: "maybe", annotation.SubnetID: "private",

@@ -271,10 +271,10 @@ var good = []value{
 	// Lists that are too long for kube-apiserver are left to the controller.
 	{sources, strings.Repeat("x,", 1001), ""},
 	{"node-selector", strings.Repeat("topology.kubernetes.io/zone=a,topology.kubernetes.io/zone=b,", 17), ""},
-	// What is written by the controller is not looked at.
+	// Annotations that the controller writes are not checked.
 	{annotation.LoadBalancerID, "whatever", ""},
 	{annotation.Managed, "whatever", ""},
-	// Nor is what nobody knows.
+	// Nor are annotations that the controller does not know.
 	{"keep-floating-ip", "maybe", ""},
 	{"example.com/class", "maybe", ""},
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// action is one step of a story: somebody does something, and then some seconds pass. It is data, so that a story can be
+// action is one step of a story: something is done, and then some seconds pass. It is data, so that a story can be
 // printed, kept, shortened and played again.
 type action struct {
 	Do string `json:"do"`
@@ -97,7 +97,7 @@ var deeds = map[string]func(*stage, action) error{
 func (s *stage) play(a action) (did bool, _ error) {
 	do := deeds[a.Do]
 	if do == nil {
-		return false, fmt.Errorf("nobody knows how to %q", a.Do)
+		return false, fmt.Errorf("there is no deed %q", a.Do)
 	}
 	err := do(s, a)
 	var refused apierrors.APIStatus

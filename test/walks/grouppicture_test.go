@@ -20,7 +20,7 @@ import (
 const (
 	groupOfNodes   = "security group of the nodes"
 	groupOfService = "security group lb-sg-"
-	ofNobody       = "of nobody"
+	ofNoService    = "of no Service"
 )
 
 // withoutNode is the text of a line about the port of a server whose Node is gone.
@@ -140,7 +140,7 @@ func (ph *photographer) rule(group string, rule anything, services []corev1.Serv
 	}) {
 		return // it stays when nothing needs it any more: docs/how-it-works.md
 	}
-	of := ofNobody
+	of := ofNoService
 	for _, v := range services {
 		// A Service that is refused may still use a NodePort that it closed, and that another one has since.
 		if hasFamily(&v, fmt.Sprint(rule["ethertype"])) && hasNodePort(&v, fmt.Sprint(rule["protocol"]), fmt.Sprint(rule["port_range_min"])) {

@@ -20,7 +20,7 @@ import (
 )
 
 // ledger notes which floating IPs were published, and what was requested then. An address that was published and is still
-// requested stays the project's, whatever happens, unless somebody else gives it away.
+// requested stays the project's, whatever happens, unless another client deletes it.
 type ledger struct {
 	published map[string]entry // by uid of the Service
 	// kept are the addresses of Services that are gone and requested that they are kept, with their ids.
@@ -182,7 +182,7 @@ func (l *ledger) checkOthers(s *stage) error {
 	return nil
 }
 
-// excuse forgets what was published for a Service whose floating IP somebody else gives away.
+// excuse forgets what was published for a Service whose floating IP another client deletes.
 func (l *ledger) excuse(s *stage, a action) {
 	if a.Value != "floating-ip-deleted" {
 		return

@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 	// Kubernetes' libraries wait after an error until a while has passed since the last one of the process. That was in another
 	// walk, whose clock is another one. Errors are still logged.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
-	// A command's first run sets the logger of Kubernetes' libraries, which must not happen while somebody logs. This one
-	// ends at once: the file is missing.
+	// A command's first run sets the logger of Kubernetes' libraries, which must not happen while another goroutine logs.
+	// This run ends at once, because the file is missing.
 	cli.Run(context.Background(), []string{"controller", "--cloud-config=" + os.DevNull + "/missing"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "walks"})
 	os.Exit(m.Run())
 }

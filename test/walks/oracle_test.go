@@ -40,7 +40,7 @@ func atWeb(name string) tamperer {
 }
 
 // TestTheOracleFindsWhatIsChangedBehindItsBack shows that a walk can fail. The controller does not run when the objects are
-// changed, so nobody repairs them.
+// changed, so it does not repair them.
 func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
 	patch := func(kind types.PatchType, text string, sub ...string) tamperer {
 		return func(s *stage) error {
@@ -82,10 +82,10 @@ func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
 		"another address published": {patch(types.MergePatchType, `{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`, "status"), "unknown address 192.0.2.1"},
 		"no address published":      {patch(types.MergePatchType, `{"status":{"loadBalancer":null}}`, "status"), "published"},
 		"condition changed":         {patch(types.MergePatchType, `{"status":{"conditions":null}}`, "status"), "kube-octavia.io/Programmed=True"},
-		"load balancer of nobody": {func(s *stage) error {
+		"load balancer of no Service": {func(s *stage) error {
 			return s.octavia(http.MethodPost, "loadbalancers", map[string]any{"loadbalancer": map[string]any{"name": "left", "vip_subnet_id": s.symbols["$subnet"]}}, nil)
-		}, "load balancer of nobody"},
-		"floating IP of nobody": {func(s *stage) error {
+		}, "load balancer of no Service"},
+		"floating IP of no Service": {func(s *stage) error {
 			return s.neutron(http.MethodPost, "floatingips", map[string]any{"floatingip": map[string]any{"floating_network_id": s.symbols["$public"]}}, nil)
 		}, "floating IP at nowhere"},
 		"another cluster's load balancer changed": {onOthers("loadbalancers/", func(s *stage, what string) error {
@@ -158,7 +158,7 @@ func TestTheOracleFindsAnotherCertificate(t *testing.T) {
 			}
 			return s.put("listeners/"+b.Listeners[0], "listener", map[string]any{"default_tls_container_ref": s.symbols["$certificate-b"]})
 		}, "$certificate-b"},
-		"secret of nobody": {func(s *stage) error {
+		"secret of no Service": {func(s *stage) error {
 			return s.barbican(http.MethodPost, "secrets", map[string]any{"name": "left"}, nil)
 		}, "secret left"},
 	} {
@@ -240,10 +240,10 @@ func TestTheOracleFindsWhatIsWrongOnASharedLoadBalancer(t *testing.T) {
 		"floating IP detached":     {atWeb("floating-ip-detached"), "no Service uses floating IP at nowhere"},
 		"floating IP deleted":      {atWeb("floating-ip-deleted"), "of Service shop/api was published and is still requested"},
 		"no address published":     {api(`{"status":{"loadBalancer":null}}`), "Service shop/api does not say"},
-		"refused for nothing":      {api(`{"status":{"conditions":[{"type":"kube-octavia.io/Accepted","status":"False","reason":"PortInUse"}]}}`), "nobody uses them"},
-		"load balancer of nobody": {func(s *stage) error {
+		"refused for nothing":      {api(`{"status":{"conditions":[{"type":"kube-octavia.io/Accepted","status":"False","reason":"PortInUse"}]}}`), "no other Service uses them"},
+		"load balancer of no Service": {func(s *stage) error {
 			return s.octavia(http.MethodPost, "loadbalancers", map[string]any{"loadbalancer": map[string]any{"name": "left", "vip_subnet_id": s.symbols["$subnet"]}}, nil)
-		}, "no Service uses load balancer of nobody"},
+		}, "no Service uses load balancer of no Service"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requireOracleFinds(t, shares, test.behind, test.want)
@@ -270,11 +270,11 @@ func TestTheOracleFindsWhatIsWrongWithBothFamilies(t *testing.T) {
 		behind tamperer
 		want   string
 	}{
-		"nothing":                           {nil, ""},
-		"members removed":                   {atWeb("members-emptied"), "members"},
-		"second address not published":      {status("shop", `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.9"}]}}}`), "published second VIP of load balancer of <shop/web>"},
-		"VIP too many, and nobody says so":  {status("blog", `{"status":{"conditions":null}}`), "kube-octavia.io/Programmed=True"},
-		"VIP too many, and it is published": {status("blog", `{"status":{"loadBalancer":{"ingress":[{"ip":"fd00:20::1"}]}}}`), "published"},
+		"nothing":                                {nil, ""},
+		"members removed":                        {atWeb("members-emptied"), "members"},
+		"second address not published":           {status("shop", `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.9"}]}}}`), "published second VIP of load balancer of <shop/web>"},
+		"VIP too many, and no condition says so": {status("blog", `{"status":{"conditions":null}}`), "kube-octavia.io/Programmed=True"},
+		"VIP too many, and it is published":      {status("blog", `{"status":{"loadBalancer":{"ingress":[{"ip":"fd00:20::1"}]}}}`), "published"},
 		"VIP too many, and a port is open": {func(s *stage) error {
 			b, err := s.find("blog/web")
 			if err != nil {
@@ -309,18 +309,18 @@ func TestOnlyServicesThatKeepTheirVIPsAreComparedInAnotherWay(t *testing.T) {
 		moved             []string
 		same              bool
 	}{
-		"as requested":                         {of(both, accepted), of(both, accepted), nil, nil, true},
-		"never changed, a VIP is missing":      {of(one, lacks), of(both, accepted), of(one, accepted), nil, false},
-		"a VIP is missing":                     {of(one, lacks), of(both, accepted), of(one, accepted), moved, true},
-		"a VIP is missing, and nobody says so": {of(one, accepted), of(both, accepted), of(one, accepted), moved, false},
-		"a VIP is missing, published is more":  {of(one, lacks+"\npublished x"), of(both, accepted+"\npublished x"), of(one, accepted), moved, false},
-		"never changed, a VIP too many":        {of(both, keeps), of(one, accepted), of(one, accepted), nil, false},
-		"a VIP too many":                       {of(both, keeps), of(one, accepted), of(one, accepted), moved, true},
-		"a VIP too many, published is more":    {of(both, keeps+"\npublished x"), of(one, accepted), of(one, accepted), moved, false},
-		"refused":                              {of(one, refused), of(both, accepted), of(one, accepted), moved, true},
-		"a subnet that was requested":          {of(another, accepted), of(one, accepted), of(one, accepted), moved, true},
-		"not in the requested subnet":          {of(one, accepted), of(another, accepted), of(another, accepted), moved, false},
-		"says that a VIP is missing":           {of(both, lacks), of(both, accepted), of(one, accepted), moved, false},
+		"as requested":                               {of(both, accepted), of(both, accepted), nil, nil, true},
+		"never changed, a VIP is missing":            {of(one, lacks), of(both, accepted), of(one, accepted), nil, false},
+		"a VIP is missing":                           {of(one, lacks), of(both, accepted), of(one, accepted), moved, true},
+		"a VIP is missing, and no condition says so": {of(one, accepted), of(both, accepted), of(one, accepted), moved, false},
+		"a VIP is missing, published is more":        {of(one, lacks+"\npublished x"), of(both, accepted+"\npublished x"), of(one, accepted), moved, false},
+		"never changed, a VIP too many":              {of(both, keeps), of(one, accepted), of(one, accepted), nil, false},
+		"a VIP too many":                             {of(both, keeps), of(one, accepted), of(one, accepted), moved, true},
+		"a VIP too many, published is more":          {of(both, keeps+"\npublished x"), of(one, accepted), of(one, accepted), moved, false},
+		"refused":                                    {of(one, refused), of(both, accepted), of(one, accepted), moved, true},
+		"a subnet that was requested":                {of(another, accepted), of(one, accepted), of(one, accepted), moved, true},
+		"not in the requested subnet":                {of(one, accepted), of(another, accepted), of(another, accepted), moved, false},
+		"says that a VIP is missing":                 {of(both, lacks), of(both, accepted), of(one, accepted), moved, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, want := test.now.adapted(test.want, test.single, test.now.kept(test.want, test.moved))
@@ -348,12 +348,12 @@ func TestOnlyServicesThatCannotBeReplacedKeepTheirFlavors(t *testing.T) {
 		now, want picture
 		same      bool
 	}{
-		"as requested":                       {of(`"$flavor-a"`, accepted, at), of(`"$flavor-a"`, accepted, at), true},
-		"refused, at the given port":         {of("null", refused, at), of(`"$flavor-a"`, accepted, at), true},
-		"at the given port, nobody says so":  {of("null", accepted, at), of(`"$flavor-a"`, accepted, at), false},
-		"refused, no port is given":          {of("null", refused, none), of(`"$flavor-a"`, accepted, none), false},
-		"refused, at another port":           {of("null", refused, " at port $port-blog-web"), of(`"$flavor-a"`, accepted, at), false},
-		"refused, though it is as requested": {of("null", refused, at), of("null", accepted, at), false},
+		"as requested":                            {of(`"$flavor-a"`, accepted, at), of(`"$flavor-a"`, accepted, at), true},
+		"refused, at the given port":              {of("null", refused, at), of(`"$flavor-a"`, accepted, at), true},
+		"at the given port, no condition says so": {of("null", accepted, at), of(`"$flavor-a"`, accepted, at), false},
+		"refused, no port is given":               {of("null", refused, none), of(`"$flavor-a"`, accepted, none), false},
+		"refused, at another port":                {of("null", refused, " at port $port-blog-web"), of(`"$flavor-a"`, accepted, at), false},
+		"refused, though it is as requested":      {of("null", refused, at), of("null", accepted, at), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, want := test.now.adapted(test.want, nil, test.now.kept(test.want, nil))
@@ -387,7 +387,7 @@ func TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T)
 // TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted does so at the very end.
 func TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted(t *testing.T) {
 	_, err := walkInMemory(t, versions{}, append(plain, action{Do: "wait"}), func(s *stage) error {
-		// Nobody removes a finalizer that the controller does not know.
+		// The controller does not remove a finalizer that it does not know, and no other client removes it.
 		_, err := s.client.CoreV1().Services("shop").Create(s.ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "stays", Finalizers: []string{"example.com/other"}},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, metav1.CreateOptions{})
@@ -426,7 +426,7 @@ func TestTheOracleFindsWhatIsWrongWithTheSecurityGroupsOfNodes(t *testing.T) {
 		"rule added":                 {onGroup("rule-added"), "rule ingress tcp 22-22"},
 		"rule of another form added": {onGroup("rule-of-any-form-added"), "rule egress"},
 		"second group":               {makeGroup(func(ours securityGroup) string { return ours.Name }), "security group of the nodes #2"},
-		"group of nobody": {makeGroup(func(securityGroup) string {
+		"group of no Service": {makeGroup(func(securityGroup) string {
 			return "left"
 		}), "security group left"},
 		"group of a person taken off a port": {func(s *stage) error {

@@ -61,7 +61,7 @@ func (p picture) refused() (all []string) {
 func (p picture) without(services []string) picture {
 	kept := picture{}
 	for line, text := range p {
-		if len(services) > 0 && strings.HasSuffix(line, " "+ofNobody) {
+		if len(services) > 0 && strings.HasSuffix(line, " "+ofNoService) {
 			continue // a rule for a NodePort that one of them had
 		}
 		if len(services) > 0 && text == withoutNode {
@@ -91,10 +91,10 @@ type photographer struct {
 	labels    map[string]string
 	addresses map[string]string
 	requested map[string]bool // the given addresses that a Service requests
-	// named are the Services that name a load balancer by its id: they show whose it is when somebody removed its tags.
+	// named are the Services that name a load balancer by its id: they show whose it is when a client removed its tags.
 	named map[string]string
 	// placed are the Services that request a subnet, and flavored those that request a flavor. A load balancer stays where it
-	// is, and of its flavor, when nobody requests that any more.
+	// is, and keeps its flavor, when its Service no longer requests that.
 	placed, flavored map[string]bool
 	// zoned are those that request an availability zone, and ported those that request a port.
 	zoned, ported map[string]bool
@@ -274,10 +274,10 @@ func (ph *photographer) cloud() error {
 		given := s.symbolic(address)
 		switch {
 		case (s.keeps || s.shares) && strings.Contains(text, "(kept kube-octavia.cluster=") && where == "nowhere":
-			continue // nobody uses it; a Service may have published it before it shared a load balancer
+			continue // no Service uses it; one may have published it before it shared a load balancer
 		case given == address:
 		case where == "nowhere":
-			continue // one of a person's that nobody uses
+			continue // one of a person's that no Service uses
 		case ph.requested[given]:
 			name = "floating IP " + given + " at " + where
 		default:
@@ -344,7 +344,7 @@ func (ph *photographer) ownerOf(b anything) string {
 		return "load balancer of " + of
 	}
 	if len(owners) == 0 {
-		return "load balancer of nobody with tags " + fmt.Sprint(b["tags"])
+		return "load balancer of no Service with tags " + fmt.Sprint(b["tags"])
 	}
 	slices.Sort(owners)
 	return "load balancer of " + strings.Join(owners, "")

@@ -340,12 +340,12 @@ func (j *sharedJudge) refusal(name, reason string) {
 		alone = alone && (strings.HasPrefix(named, own) || j.now[named] == "")
 	}
 	if alone && !j.now.cannotBeReplaced(name, j.now[own], j.want[own]) || !slices.Contains(mayBeRefused, reason) {
-		j.fault("Service %s is refused for the sake of nobody: %s", name, j.now["Service "+name])
+		j.fault("Service %s is refused for the sake of no other Service: %s", name, j.now["Service "+name])
 	}
 	if reason == diff.ReasonPortInUse && !slices.ContainsFunc(j.ports, func(p sharedPort) bool {
 		return p.balancer == label && p.service != name && j.requests(name, socket(p.port))
 	}) {
-		j.fault("Service %s says that its ports are in use, and nobody uses them", name)
+		j.fault("Service %s says that its ports are in use, and no other Service uses them", name)
 	}
 	has := slices.ContainsFunc(j.ports, func(p sharedPort) bool { return p.balancer == label && p.service == name })
 	for _, said := range strings.Split(j.now["Service "+name], "\n") {

@@ -65,7 +65,7 @@ type stage struct {
 	leavesPorts bool
 	// shares is set once a Service requested to share a load balancer.
 	shares bool
-	// keeps is set once a Service requested that its floating IP is kept. One that is kept is no longer anybody's.
+	// keeps is set once a Service requested that its floating IP is kept. A floating IP that was kept belongs to no Service.
 	keeps bool
 	// moved are the Services that have requested other VIPs since they were created.
 	moved map[types.UID]bool

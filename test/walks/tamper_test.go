@@ -127,7 +127,7 @@ var tamperings = map[string]func(*stage, balancerOf) error{
 	},
 	"floating-ip-deleted": onFloatingIP(func(s *stage, id string) error {
 		if id == s.symbols["$given-a-id"] || id == s.symbols["$given-b-id"] {
-			return errNotPossible // nobody can make the same again
+			return errNotPossible // the same one cannot be made again
 		}
 		return s.neutron(http.MethodDelete, "floatingips/"+id, nil, nil)
 	}),

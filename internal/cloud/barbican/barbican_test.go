@@ -113,15 +113,15 @@ func TestAUsableCertificateIsLookedUpOnce(t *testing.T) {
 
 func TestAnUnusableCertificateIsAnError(t *testing.T) {
 	c := newCloud(t)
-	const nobody = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+	const absent = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 	text := c.store("secrets", map[string]any{"payload": "hello", "payload_content_type": "text/plain"})
 	for name, test := range map[string]struct {
 		ref   lb.SecretRef
 		class openstack.Class
 		words string
 	}{
-		"no secret":            {lb.SecretRef{Kind: "secrets", ID: nobody}, openstack.Gone, nobody},
-		"no container":         {lb.SecretRef{Kind: "containers", ID: nobody}, openstack.Gone, nobody},
+		"no secret":            {lb.SecretRef{Kind: "secrets", ID: absent}, openstack.Gone, absent},
+		"no container":         {lb.SecretRef{Kind: "containers", ID: absent}, openstack.Gone, absent},
 		"a text":               {text, openstack.Invalid, "text"},
 		"an empty secret":      {c.store("secrets", map[string]any{"name": "later"}), openstack.Invalid, "is empty"},
 		"a container of texts": {c.store("containers", map[string]any{"type": "generic", "secret_refs": []any{}}), openstack.Invalid, "generic"},

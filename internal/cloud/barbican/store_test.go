@@ -162,7 +162,7 @@ func TestCertificatesAreListedOnlyWhileSomeMayExist(t *testing.T) {
 			t.Errorf("%d certificates by %d calls, want %d by %d; %v", len(got), len(c.Recorder().Calls()), found, calls, err)
 		}
 	}
-	lists(c.Client, 0, 0) // nobody has stored any
+	lists(c.Client, 0, 0) // no process has stored any
 	lists(expecting, 1, 0)
 	lists(expecting, 0, 0)
 	for _, client := range []*barbican.Client{c.Client, expecting} {

@@ -200,7 +200,7 @@ func TestFloatingIPsOfOtherProjectsAreLeftOutWhateverTheFilterDoes(t *testing.T)
 // are certainly together.
 func TestAddressesThatAreRequestedDuringACallTakeOneCall(t *testing.T) {
 	s := newCloud(t, simulator.Options{})
-	addresses := []string{"192.0.2.99"} // that nobody has
+	addresses := []string{"192.0.2.99"} // that no floating IP has
 	for range 3 {
 		addresses = append(addresses, s.make(diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: s.IDs().PublicNetwork}}).Address)
 	}

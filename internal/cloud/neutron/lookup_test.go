@@ -271,7 +271,7 @@ func TestOtherNodesDetermineTheSubnetIfOneIsInAnotherCloud(t *testing.T) {
 		t.Errorf("what was found is forgotten: %q, %v", id, err)
 	}
 	if _, err := c.SubnetOfAddress(t.Context(), "192.0.2.3", "192.0.2.2"); openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "192.0.2.3") {
-		t.Errorf("of addresses that nobody has: %v", err)
+		t.Errorf("of addresses that no port has: %v", err)
 	}
 }
 

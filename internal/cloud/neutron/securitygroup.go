@@ -147,7 +147,7 @@ func (c *Client) Subnet(ctx context.Context, id string) (securitygroup.Subnet, e
 	return securitygroup.Subnet{CIDR: cidr.Masked(), NetworkID: all[i].NetworkID}, nil
 }
 
-// ApplySecurityGroup carries out an op on security groups. If somebody has changed a port since it was read, the
+// ApplySecurityGroup carries out an op on security groups. If another client has changed a port since it was read, the
 // error is of class Conflict. Removing what does not exist is not an error.
 func (c *Client) ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (securitygroup.Made, error) {
 	what := op.String()

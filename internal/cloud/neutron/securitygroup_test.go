@@ -117,7 +117,7 @@ func TestAConcurrentlyAddedSecurityGroupOfAPortIsNotLost(t *testing.T) {
 	}
 	_, err = c.ApplySecurityGroup(t.Context(), securitygroup.SetGroups{Port: port, Groups: append(port.Groups, ours)})
 	if class := openstack.Classify(err); class != openstack.Conflict {
-		t.Errorf("a change of what somebody else has changed: %q, %v", class, err)
+		t.Errorf("a change of what another client has changed: %q, %v", class, err)
 	}
 	port = read()
 	port = c.apply(securitygroup.SetGroups{Port: port, Groups: append(port.Groups, ours)}).Port

@@ -26,11 +26,11 @@ type request struct {
 }
 
 var (
-	minus1, limit  = -1, 100
-	down, up       = true, false
-	nobody, office = []string(nil), []string{"192.0.2.0/24"}
-	poolID         = "p2"
-	tags           = []string{"a", "b"}
+	minus1, limit   = -1, 100
+	down, up        = true, false
+	noCIDRs, office = []string(nil), []string{"192.0.2.0/24"}
+	poolID          = "p2"
+	tags            = []string{"a", "b"}
 )
 
 var smallPool = lb.Pool{Name: "pool", Tags: tags, Protocol: lb.PoolTCP, Algorithm: lb.RoundRobin}
@@ -124,8 +124,8 @@ var requests = map[string]struct {
 		method: "PUT", path: "listeners/l1",
 		body: `{"listener": {"timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0}}`,
 	},
-	"a listener opened to everybody": {
-		op:     diff.UpdateListener{ID: "l1", AllowedCIDRs: &nobody},
+	"a listener opened to every client": {
+		op:     diff.UpdateListener{ID: "l1", AllowedCIDRs: &noCIDRs},
 		method: "PUT", path: "listeners/l1", body: `{"listener": {"allowed_cidrs": []}}`,
 	},
 	"a listener's every setting": {

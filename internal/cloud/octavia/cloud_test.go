@@ -217,11 +217,11 @@ func TestWhatIsReadAfterPortsWereOpenedAndClosedIsWhatWasPredicted(t *testing.T)
 	c.apply(diff.CreateMonitor{PoolID: made.ID, Monitor: *one.Monitor})
 	c.apply(diff.CreateListener{LoadBalancerID: id, Listener: newListener(3, 8443, nil), PoolID: made.ID})
 
-	limit, ranges, nobody := 5, []string{"203.0.113.0/24"}, []string{}
+	limit, ranges, noCIDRs := 5, []string{"203.0.113.0/24"}, []string{}
 	web := c.listener(80)
 	c.apply(diff.UpdateListener{ID: web.ID, ConnectionLimit: &limit, AllowedCIDRs: &ranges})
 	c.apply(diff.UpdateListener{ID: web.ID, Timeouts: &lb.Timeouts{ClientData: 1, MemberConnect: 2, MemberData: 3, TCPInspect: 4}})
-	c.apply(diff.UpdateListener{ID: web.ID, AllowedCIDRs: &nobody})
+	c.apply(diff.UpdateListener{ID: web.ID, AllowedCIDRs: &noCIDRs})
 
 	c.apply(diff.CreatePool{LoadBalancerID: id, Pool: bare(newPool(4, nil))})
 	next := c.detached(owner.PoolName(4))

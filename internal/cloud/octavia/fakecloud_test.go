@@ -84,7 +84,7 @@ func watch(t *testing.T, test func(*fakeCloud)) {
 	})
 }
 
-// Watch watches a load balancer that somebody else has changed.
+// Watch watches a load balancer that another client has changed.
 func (s *fakeCloud) Watch(id string) { s.Watcher.Watch(id, polling.Operation{}) }
 
 // WatchDeletion is Watch for a deletion.

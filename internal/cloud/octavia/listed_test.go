@@ -76,7 +76,7 @@ func TestALoadBalancerWhoseChildrenAreNotAllListedIsIncomplete(t *testing.T) {
 		"a pool of another":    {func(l *lists) { id := "pool-9"; l.listeners[1].DefaultPoolID = &id }, map[string]bool{"one": false, "two": true}},
 		"nothing of any":       {func(l *lists) { l.listeners, l.pools, l.monitors = nil, nil, nil }, map[string]bool{"one": false, "two": true}},
 		"deleted":              {func(l *lists) { l.balancers[1].ProvisioningStatus = lb.Deleted }, map[string]bool{"one": true}},
-		"children of nobody":   {func(l *lists) { l.balancers = l.balancers[1:] }, map[string]bool{"two": true}},
+		"children of none":     {func(l *lists) { l.balancers = l.balancers[1:] }, map[string]bool{"two": true}},
 		"no load balancer":     {func(l *lists) { l.balancers = nil }, map[string]bool{}},
 		"a monitor of another": {func(l *lists) { l.monitors = append(l.monitors, monitorDocument{document: named("monitor-9")}) }, map[string]bool{"one": true, "two": true}},
 	} {

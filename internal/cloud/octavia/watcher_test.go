@@ -298,7 +298,7 @@ func TestAForgottenLoadBalancerIsNotReported(t *testing.T) {
 		s.set(lb.Active, "a")
 		s.Watch("a")
 		s.Forget("a")
-		s.Forget("nobody")
+		s.Forget("unknown")
 		s.advance(time.Minute)
 		s.wantChanged()
 		s.wantCalls(0, 0, 0)

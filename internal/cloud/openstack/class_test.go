@@ -237,7 +237,7 @@ func TestACallThatNeverLeftIsNotUnanswered(t *testing.T) {
 	errs := map[string]error{"cancelled before": post(cancelled, s)}
 	s.connections.current.Load().CloseIdleConnections()
 	c.Server.Close()
-	errs["nobody there"] = post(context.Background(), s)
+	errs["no server there"] = post(context.Background(), s)
 	for name, err := range errs {
 		var e *Error
 		if !errors.As(Wrap("create", err), &e) || e.Class != Transient || e.Unanswered {

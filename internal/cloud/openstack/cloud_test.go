@@ -181,7 +181,7 @@ func post(ctx context.Context, s *Session) error {
 	return err
 }
 
-// fakeClock passes time only when somebody sleeps or the test says so.
+// fakeClock passes time only when the tested code sleeps or the test says so.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time

@@ -135,7 +135,7 @@ func TestConnectErrorsSayWhatToCheck(t *testing.T) {
 			func(c *cloud, _ *config.Global) { c.refuse = http.NotFound },
 			Invalid, "/identity/v3/auth/tokens; is auth-url the address of Keystone?",
 		},
-		"nobody there": {
+		"no server there": {
 			func(_ *cloud, g *config.Global) { g.AuthURL = "http://127.0.0.1:1/v3" },
 			Transient, "authenticate at http://127.0.0.1:1/v3: no answer: dial tcp 127.0.0.1:1: connect: connection refused; nothing listens there: check host and port in auth-url",
 		},

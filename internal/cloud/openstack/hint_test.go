@@ -135,7 +135,7 @@ var wrongAddresses = map[string]struct {
 		func(*testing.T) (string, string) { return "http://keystone.invalid", "" },
 		"check the host in auth-url in [Global], and the DNS of this machine or Pod", "check the host in the endpoint of the load-balancer service",
 	},
-	"a port where nobody listens": {
+	"a port where nothing listens": {
 		func(*testing.T) (string, string) { return "http://127.0.0.1:1", "" },
 		"nothing listens there: check host and port in auth-url", "nothing listens there: check host and port in the endpoint of the load-balancer service",
 	},

@@ -25,7 +25,7 @@ const (
 	restFactor = 10
 )
 
-// Operation is a kind of operation whose durations are alike. Without a name it is unknown: somebody else began it.
+// Operation is a kind of operation whose durations are alike. Without a name it is unknown: another client began it.
 type Operation struct {
 	Provider, Name string
 }

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // secret is the password in the files of these tests; it must never be shown.
 const secret = "hunter2"
 
-// goodConf is a cloud.conf of a cloud that nobody is to reach.
+// goodConf is a cloud.conf of a cloud that no test may reach.
 const goodConf = "[Global]\nauth-url = http://127.0.0.1:1/v3\nuser-id = u\npassword = " + secret + "\n"
 
 // ran is what a command line did.

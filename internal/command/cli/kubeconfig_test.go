@@ -141,7 +141,7 @@ var unusable = map[string]struct {
 		},
 		[]string{"Kubernetes API at SERVER", `check server of cluster "k" in the kubeconfig: another program or a proxy answers there`},
 	},
-	"a page that nobody may see": {
+	"a forbidden page": {
 		func(t *testing.T) (string, string) {
 			server, ca := kubernetesAPI(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>no</html>", http.StatusForbidden) })
 			return kubeconfigFor(t, server, ca), server
@@ -209,7 +209,7 @@ func TestTheKubeconfigOfTheEnvironmentIsNamed(t *testing.T) {
 	}
 }
 
-// anotherAuthority is the certificate of somebody who has signed nothing.
+// anotherAuthority is the certificate of an authority that has signed nothing.
 func anotherAuthority(t *testing.T) string {
 	t.Helper()
 	certificate, _, err := cert.GenerateSelfSignedCertKey("another.example", nil, nil)

@@ -100,7 +100,7 @@ func (o *migrateOptions) print(streams IO, migration report.Migration) error {
 }
 
 // verdict is the command's end: an error if anything could not be found out, or
-// errDifferences if somebody has to look at something.
+// errDifferences if an operator has to look at something.
 func verdict(m report.Migration) error {
 	var failures []error
 	unchanged := true

@@ -31,7 +31,7 @@ func migrationOf(names ...string) report.Migration {
 	return m
 }
 
-func TestTheExitStatusOfAMigrationSaysWhetherSomebodyHasToLook(t *testing.T) {
+func TestTheExitStatusOfAMigrationSaysWhetherAnOperatorHasToLook(t *testing.T) {
 	for _, c := range []struct {
 		names       []string
 		differences bool

@@ -55,7 +55,7 @@ func (l *Logging) Logger(streams IO) logr.Logger {
 }
 
 // librariesLog guards the loggers that Kubernetes' libraries have for the whole
-// process: they must not be changed while somebody logs, so the first stays.
+// process: they must not be changed while a goroutine logs, so the first ones stay.
 var librariesLog sync.Once
 
 // encodeLevel names all verbosities above 0 alike; zap has no names for most.

@@ -87,7 +87,7 @@ func (c *Connector) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the session, if there is one. It is to be called when nobody makes calls any more.
+// Close closes the session, if there is one. Call it when no goroutine makes calls any more.
 func (c *Connector) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

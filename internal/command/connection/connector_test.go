@@ -78,7 +78,7 @@ func TestACloudThatDoesNotAnswerMakesTheControllerUnreadyAndIsAskedAgain(t *test
 		t.Errorf("unready because of %v", err)
 	}
 	if err := c.Authorized(nil); err != nil {
-		t.Errorf("nobody has refused the credentials: %v", err)
+		t.Errorf("no cloud has refused the credentials: %v", err)
 	}
 	if said := log.String(); !strings.Contains(said, "127.0.0.1:1") || strings.Contains(said, secret) {
 		t.Errorf("said %q, want the address and no secret", said)
@@ -127,7 +127,7 @@ func TestACloudThatRefusesTheCredentialsIsAskedAgainWhenTheFileChanges(t *testin
 	}
 }
 
-// endsAsSoonAsAwaited is a context that ends when somebody waits for its end after it was armed.
+// endsAsSoonAsAwaited is a context that ends when a goroutine waits for its end after it was armed.
 type endsAsSoonAsAwaited struct {
 	context.Context
 	armed bool
@@ -157,7 +157,7 @@ func TestWithSettingsOfTheControllerTheConnectionLastsUntilItIsEnded(t *testing.
 		return nil
 	}
 	if err := c.Start(ctx); err != nil || ctx.Err() == nil {
-		t.Errorf("it returned %v although nobody has ended it", err)
+		t.Errorf("it returned %v although its context has not ended", err)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestTheReasonWhyTheControllerIsNotReadyNamesTheFile(t *testing.T) {
 	}
 }
 
-// anotherAuthority is the certificate of somebody who has signed nothing.
+// anotherAuthority is the certificate of an authority that has signed nothing.
 func anotherAuthority(t *testing.T) string {
 	t.Helper()
 	certificate, _, err := cert.GenerateSelfSignedCertKey("another.example", nil, nil)

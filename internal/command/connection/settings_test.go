@@ -88,7 +88,7 @@ func TestTheLoginIsThatOfTheEnvironmentOrElseOfTheSecret(t *testing.T) {
 		"an entry with several regions":   {map[string]string{"OS_CLOUD": "many"}, nil, "$OS_CLOUD (many)", "https://many/v3", "east", "ovn", ""},
 		"a Secret that is not there":      {nil, func(s *installation.Settings) { s.Secret = "none" }, "Secret system/none", "", "", "", "not found: set $OS_CLOUD or the variables of an openrc file, or --cloud-config"},
 		"a Secret without the key":        {nil, func(s *installation.Settings) { s.SecretKey = "x" }, "Secret system/conf", "", "", "", "Secret system/conf has no key x"},
-		"a Secret that nobody names":      {nil, func(s *installation.Settings) { s.Secret = "" }, "unknown", "", "", "", "--cloud-config-secret of the controller is not set: set $OS_CLOUD"},
+		"a Secret that no flag names":     {nil, func(s *installation.Settings) { s.Secret = "" }, "unknown", "", "", "", "--cloud-config-secret of the controller is not set: set $OS_CLOUD"},
 		"an openrc file without password": {map[string]string{"OS_AUTH_URL": "https://environment/v3", "OS_USER_ID": "u"}, nil, "the environment ($OS_AUTH_URL and others)", "", "", "", "read the login of the environment: "},
 	} {
 		s := published()

@@ -128,7 +128,7 @@ func (o *createOptions) run(ctx context.Context, streams command.IO, version str
 	}
 	if err != nil {
 		err = errors.Join(err, out.discard())
-		// Nobody knows its secret.
+		// Its secret is lost.
 		undo := session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID)
 		return errors.Join(fmt.Errorf("write application credential %s: %w", made.ID, err), undo)
 	}

@@ -278,8 +278,8 @@ func refusedByKubernetes(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// update writes cloud.conf into the Secret, unless somebody has changed that
-// meanwhile.
+// update writes cloud.conf into the Secret, unless another client has changed
+// the Secret meanwhile.
 func (m mounted) update(ctx context.Context, kube client.Client, conf string) error {
 	changed := m.object.DeepCopy()
 	changed.Data[confKey] = []byte(conf)

@@ -122,7 +122,7 @@ func TestErrorsOfUnusableSecretsDoNotContainTheKey(t *testing.T) {
 		"a key without its frame":    {corev1.SecretTypeTLS, data(good, []byte("-----BEGIN "+words[3]+"-----\naGVsbG8=\n-----END "+words[3]+"-----\n")), "no private key in tls.key"},
 		"a certificate for a key":    {corev1.SecretTypeTLS, data(good, good), "no private key in tls.key"},
 		"an encrypted key":           {corev1.SecretTypeTLS, data(good, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("hello")})), "must not be encrypted"},
-		"somebody else's key":        {corev1.SecretTypeTLS, data(good, pkcs8(t, other)), "does not fit"},
+		"another certificate's key":  {corev1.SecretTypeTLS, data(good, pkcs8(t, other)), "does not fit"},
 		"the first is another's":     {corev1.SecretTypeTLS, data(append(signed(t, "ca", other), good...), private), "does not fit"},
 		"a key that Octavia refuses": {corev1.SecretTypeTLS, data(signed(t, "web", edwards), pkcs8(t, edwards)), "neither RSA nor ECDSA"},
 	} {

@@ -249,7 +249,7 @@ func (c *cloud) applyFloating(op Op) (Created, error) {
 		case !there:
 			return f, fmt.Errorf("no floating IP %s", id)
 		case f.PortID != "" && !onVIP:
-			return f, fmt.Errorf("floating IP %s serves somebody else on port %s", id, f.PortID)
+			return f, fmt.Errorf("floating IP %s is attached to another port, %s", id, f.PortID)
 		case f.Description == api.FloatingIPDescription() && !onVIP:
 			return f, fmt.Errorf("floating IP %s is another Service's: %q", id, f.Description)
 		case attached && !onVIP:

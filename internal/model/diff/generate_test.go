@@ -130,7 +130,7 @@ func anyFloating(t *rapid.T, c *cloud, address string) {
 	c.addFloating(f)
 }
 
-// drift is a change of a load balancer by somebody else.
+// drift is a change of a load balancer by another client.
 type drift struct {
 	name string
 	do   func(*rapid.T, *cloud)

@@ -303,7 +303,7 @@ func asWanted(have, want lb.Listener) bool {
 	return tagged && sameSet(have.AllowedCIDRs, want.AllowedCIDRs) && cmp.Equal(have, want, alike)
 }
 
-// keepsTags checks that an op does not remove tags that somebody set by hand.
+// keepsTags checks that an op does not remove tags that a user set by hand.
 func (j *convergence) keepsTags(op Op, before, after lb.Observed) {
 	j.Helper()
 	now := tagsByID(after)
@@ -338,7 +338,7 @@ func noTimeoutRequested(want, have lb.Persistence) bool {
 	return want.TimeoutSeconds == 0 || want.TimeoutSeconds == 3*60*60 && have.TimeoutSeconds == 0
 }
 
-// sameSet compares source ranges as sets of networks; everybody has two notations.
+// sameSet compares source ranges as sets of networks; an empty list is the same as the whole address space.
 func sameSet(a, b []string) bool {
 	set := func(all []string) map[string]bool {
 		networks := map[string]bool{}

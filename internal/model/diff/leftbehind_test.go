@@ -71,7 +71,7 @@ func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 		"an unused pool": {left: true, birth: true, change: func(l *lb.LoadBalancer) {
 			l.DetachedPools = []lb.Pool{{Name: web.PoolName(0), Tags: web.Tags(), ProvisioningStatus: lb.PendingCreate}}
 		}},
-		"somebody else's": {change: func(l *lb.LoadBalancer) {
+		"another Service's": {change: func(l *lb.LoadBalancer) {
 			l.Listeners[0].Tags, l.Listeners[0].Name = []string{"kube-octavia.service=other"}, "canary"
 			l.Listeners[0].ProvisioningStatus = lb.PendingCreate
 		}},
@@ -123,7 +123,7 @@ func TestSourcesOfFinishedListenersAreUpdatedFirst(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if got := OnlySources(New(usual(nodes("11", "13")), observed, web).Ops, observed.LoadBalancer); len(got) > 0 {
-		t.Errorf("nobody asked for %v", texts(got))
+		t.Errorf("not requested: %v", texts(got))
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// live is a change of a Service, or of its load balancer by somebody else.
+// live is a change of a Service, or of its load balancer by another client.
 type live struct {
 	before, after []edit
-	// drift is a change of the cloud by somebody else.
+	// drift is a change of the cloud by another client.
 	drift func(*cloud)
 }
 
@@ -54,8 +54,8 @@ func TestLiveChangesOfPortsAndPools(t *testing.T) {
 		"source_ranges_spelt_otherwise_are_nothing_to_do": {before: []edit{sourceRanges("192.0.2.77/24", "10.0.0.0/8", "10.0.0.0/8")}, after: []edit{sourceRanges("10.0.0.0/8", "192.0.2.0/24")}, drift: func(c *cloud) {
 			c.changeListener(80, func(l *listenerRow) { l.AllowedCIDRs = []string{"192.0.2.0/24", "10.0.0.0/8"} })
 		}},
-		"everybody_spelt_otherwise_is_nothing_to_do":         {before: []edit{sourceRanges("0.0.0.0/0")}, after: []edit{sourceRanges()}},
-		"everybody_of_ipv6_spelt_otherwise_is_nothing_to_do": {before: []edit{sourceRanges()}, after: []edit{sourceRanges("::/0")}},
+		"all_addresses_spelt_otherwise_is_nothing_to_do":      {before: []edit{sourceRanges("0.0.0.0/0")}, after: []edit{sourceRanges()}},
+		"all_ipv6_addresses_spelt_otherwise_is_nothing_to_do": {before: []edit{sourceRanges()}, after: []edit{sourceRanges("::/0")}},
 		"a_node_joins":                     {after: []edit{nodes("11", "12", "13")}},
 		"a_node_leaves":                    {after: []edit{nodes("12")}},
 		"nodes_exchanged":                  {after: []edit{nodes("13", "14")}},

@@ -90,7 +90,7 @@ func TestMonitorsThatMustNotBeTouchedAreNot(t *testing.T) {
 		"a port that was lost and left its monitored pool": {before: eighty(monitored(lb.MonitorTCP)), after: eighty(), first: refused,
 			drift:  func(c *cloud) { delete(c.listeners, c.listenerID(80)) },
 			passes: []string{"delete pool", "create pool", "set the 2 members", "open port TCP/80"}},
-		"one of a pool that nobody uses and that is ours, beside one that works": {before: both(monitored(lb.MonitorTCP)), after: both(),
+		"one of a pool that no port uses and that is ours, beside one that works": {before: both(monitored(lb.MonitorTCP)), after: both(),
 			drift: func(c *cloud) {
 				c.changePool(80, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingUpdate })
 				spare := c.pools[c.poolID(80)].Pool

@@ -62,7 +62,7 @@ func TestTheAddressMovesToTheCompleteLoadBalancerBeforeThePredecessorIsDeleted(t
 		"complete":          {usual(), successor(), []Op{move}},
 		"moved":             {usual(), successor(moved), []Op{end}},
 		"still being built": {usual(), successor(status(lb.PendingCreate)), nil},
-		"moved, and the old one is being changed by somebody": {usual(), successor(moved, func(o *lb.Observed) {
+		"moved, and another client is changing the old one": {usual(), successor(moved, func(o *lb.Observed) {
 			o.Predecessor.ProvisioningStatus = lb.PendingUpdate
 		}), nil},
 		"the old one works again":       {usual(), successor(func(o *lb.Observed) { o.Predecessor.ProvisioningStatus = lb.Active }), []Op{move}},

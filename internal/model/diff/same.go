@@ -62,7 +62,7 @@ func sameSources(want, have []string, dualStack bool) bool {
 }
 
 func sources(cidrs []string, dualStack bool) []string {
-	if lb.AdmitsEverybody(cidrs, dualStack) {
+	if lb.AdmitsEveryClient(cidrs, dualStack) {
 		return nil
 	}
 	var set []string

@@ -16,10 +16,10 @@ func TestSourceRangesOfOneFamilyAreNotThoseOfBoth(t *testing.T) {
 		want, have   []string
 		single, dual bool
 	}{
-		"everybody, in other words":               {nil, []string{"0.0.0.0/0", "::/0"}, true, true},
-		"everybody of IPv4":                       {nil, []string{"0.0.0.0/0"}, true, false},
-		"some of IPv4 and everybody of IPv6":      {[]string{"10.0.0.0/8", "::/0"}, nil, true, false},
-		"others of IPv4 and everybody of IPv6":    {[]string{"10.0.0.0/8", "::/0"}, []string{"192.0.2.0/24", "::/0"}, true, false},
+		"every client, in other words":            {nil, []string{"0.0.0.0/0", "::/0"}, true, true},
+		"every client of IPv4":                    {nil, []string{"0.0.0.0/0"}, true, false},
+		"some clients of IPv4 and all of IPv6":    {[]string{"10.0.0.0/8", "::/0"}, nil, true, false},
+		"other clients of IPv4 and all of IPv6":   {[]string{"10.0.0.0/8", "::/0"}, []string{"192.0.2.0/24", "::/0"}, true, false},
 		"ranges in another order, and not masked": {[]string{"10.0.0.0/8", "2001:db8::/32"}, []string{"2001:db8::1/32", "10.0.0.7/8"}, true, true},
 	} {
 		if single, dual := sameSources(c.want, c.have, false), sameSources(c.want, c.have, true); single != c.single || dual != c.dual {
@@ -95,18 +95,18 @@ func TestUnwantedTimeoutsAreNotChanged(t *testing.T) {
 }
 
 // openstack-cloud-controller-manager sets no timeout, whatever the Service requests.
-func TestPoolWithoutATimeoutOfItsAffinityGetsOneWhenSomebodyAsksForIt(t *testing.T) {
+func TestPoolWithoutATimeoutOfItsAffinityGetsOneWhenTheServiceRequestsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		want, have int
 		updates    bool
 	}{
-		"Kubernetes filled it in":                    {lb.DefaultPersistenceSeconds, 0, false},
-		"somebody asks for another":                  {60, 0, true},
-		"it had another, and nobody asks any more":   {lb.DefaultPersistenceSeconds, 60, true},
-		"none can be asked for":                      {0, 60, false},
-		"the one that Kubernetes fills in is set":    {lb.DefaultPersistenceSeconds, lb.DefaultPersistenceSeconds, false},
-		"the one that somebody asks for is set":      {60, 60, false},
-		"somebody asks for another than what is set": {60, 70, true},
+		"Kubernetes filled it in":                  {lb.DefaultPersistenceSeconds, 0, false},
+		"the Service requests another":             {60, 0, true},
+		"it had another, no longer requested":      {lb.DefaultPersistenceSeconds, 60, true},
+		"none can be asked for":                    {0, 60, false},
+		"the one that Kubernetes fills in is set":  {lb.DefaultPersistenceSeconds, lb.DefaultPersistenceSeconds, false},
+		"the one that the Service requests is set": {60, 60, false},
+		"the Service requests another than is set": {60, 70, true},
 	} {
 		want := &lb.Persistence{Type: lb.PersistenceSourceIP, TimeoutSeconds: c.want}
 		have := &lb.Persistence{Type: lb.PersistenceSourceIP, TimeoutSeconds: c.have}

@@ -35,7 +35,7 @@ func (t *changes) vipGroups(want, have lb.LoadBalancer) access {
 		groups = nil
 	}
 	after := len(groups) > 0
-	restricts := func(l lb.Listener) bool { return !lb.AdmitsEverybody(l.AllowedCIDRs, t.dualStack) }
+	restricts := func(l lb.Listener) bool { return !lb.AdmitsEveryClient(l.AllowedCIDRs, t.dualStack) }
 	closes := func(l lb.Listener) bool {
 		stays := slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Key() == l.Key() })
 		return restricts(l) && !stays && t.owner.OwnsListener(l)

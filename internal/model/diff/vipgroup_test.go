@@ -22,7 +22,7 @@ func groups(ids ...string) edit {
 }
 
 func TestSecurityGroupsOfTheVIP(t *testing.T) {
-	everybody := sourceRanges("0.0.0.0/0")
+	openToAll := sourceRanges("0.0.0.0/0")
 	byHand := func(c *cloud) {
 		c.balancer.VIPSecurityGroups = []string{"by-hand"}
 		for _, number := range []int{80, 443} {
@@ -30,20 +30,20 @@ func TestSecurityGroupsOfTheVIP(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]live{
-		"groups_come_with_a_first_create":                                      {before: []edit{nothing}, after: []edit{groups("g2", "g1")}},
-		"groups_come_beside_ranges_of_everybody_and_before_new_ports":          {before: []edit{everybody}, after: []edit{ports(port(lb.TCP, 80, 30080), port(lb.TCP, 443, 30443), port(lb.UDP, 53, 30053)), groups("g1")}},
-		"groups_come_before_ranges_go":                                         {before: []edit{sourceRanges("10.0.0.0/8")}, after: []edit{groups("g1")}},
-		"groups_that_would_open_the_port_of_another_client_are_not_set":        {before: []edit{everybody}, after: []edit{groups("g1")}, drift: addPortFor("10.0.0.0/8")},
-		"ranges_that_were_left_beside_groups_go_before_the_groups":             {before: []edit{groups("g1")}, after: []edit{everybody}, drift: leaveRanges},
-		"other_groups_are_one_call":                                            {before: []edit{groups("g1", "g2")}, after: []edit{groups("g3", "g1")}},
-		"groups_in_another_order_are_nothing_to_do":                            {before: []edit{groups("g1", "g2")}, after: []edit{groups("g2", "g1")}},
-		"groups_go_after_ports_that_go":                                        {before: []edit{groups("g1")}, after: []edit{ports(port(lb.TCP, 80, 30080)), everybody}},
-		"groups_of_another_client_stay":                                        {before: []edit{everybody}, after: []edit{everybody, ports(port(lb.TCP, 80, 30080), port(lb.UDP, 53, 30053))}, drift: byHand},
-		"groups_of_another_client_that_are_requested_are_not_ours":             {before: []edit{everybody}, after: []edit{groups("by-hand")}, drift: byHand},
-		"groups_of_another_client_are_replaced_by_requested_ones":              {before: []edit{everybody}, after: []edit{groups("g1")}, drift: byHand},
-		"groups_that_another_client_changed_are_put_right":                     {before: []edit{groups("g1")}, after: []edit{groups("g1")}, drift: byHand},
-		"groups_that_another_client_changed_stay_when_none_are_requested":      {before: []edit{groups("g1")}, after: []edit{everybody}, drift: byHand},
-		"groups_come_beside_ranges_of_everybody_on_the_port_of_another_client": {before: []edit{everybody}, after: []edit{groups("g1")}, drift: addPortFor("0.0.0.0/0")},
+		"groups_come_with_a_first_create":                                          {before: []edit{nothing}, after: []edit{groups("g2", "g1")}},
+		"groups_come_beside_ranges_of_all_addresses_and_before_new_ports":          {before: []edit{openToAll}, after: []edit{ports(port(lb.TCP, 80, 30080), port(lb.TCP, 443, 30443), port(lb.UDP, 53, 30053)), groups("g1")}},
+		"groups_come_before_ranges_go":                                             {before: []edit{sourceRanges("10.0.0.0/8")}, after: []edit{groups("g1")}},
+		"groups_that_would_open_the_port_of_another_client_are_not_set":            {before: []edit{openToAll}, after: []edit{groups("g1")}, drift: addPortFor("10.0.0.0/8")},
+		"ranges_that_were_left_beside_groups_go_before_the_groups":                 {before: []edit{groups("g1")}, after: []edit{openToAll}, drift: leaveRanges},
+		"other_groups_are_one_call":                                                {before: []edit{groups("g1", "g2")}, after: []edit{groups("g3", "g1")}},
+		"groups_in_another_order_are_nothing_to_do":                                {before: []edit{groups("g1", "g2")}, after: []edit{groups("g2", "g1")}},
+		"groups_go_after_ports_that_go":                                            {before: []edit{groups("g1")}, after: []edit{ports(port(lb.TCP, 80, 30080)), openToAll}},
+		"groups_of_another_client_stay":                                            {before: []edit{openToAll}, after: []edit{openToAll, ports(port(lb.TCP, 80, 30080), port(lb.UDP, 53, 30053))}, drift: byHand},
+		"groups_of_another_client_that_are_requested_are_not_ours":                 {before: []edit{openToAll}, after: []edit{groups("by-hand")}, drift: byHand},
+		"groups_of_another_client_are_replaced_by_requested_ones":                  {before: []edit{openToAll}, after: []edit{groups("g1")}, drift: byHand},
+		"groups_that_another_client_changed_are_put_right":                         {before: []edit{groups("g1")}, after: []edit{groups("g1")}, drift: byHand},
+		"groups_that_another_client_changed_stay_when_none_are_requested":          {before: []edit{groups("g1")}, after: []edit{openToAll}, drift: byHand},
+		"groups_come_beside_ranges_of_all_addresses_on_the_port_of_another_client": {before: []edit{openToAll}, after: []edit{groups("g1")}, drift: addPortFor("0.0.0.0/0")},
 	} {
 		t.Run(name, func(t *testing.T) { c.converge(t, name) })
 	}
@@ -68,13 +68,13 @@ func admits(l *lb.LoadBalancer, key lb.ListenerKey) string {
 	listener := find(l.Listeners, key)
 	switch {
 	case listener == nil:
-		return "nobody"
+		return "no client"
 	case len(l.VIPSecurityGroups) > 0:
 		return grouped(*l)
-	case !lb.AdmitsEverybody(listener.AllowedCIDRs, l.DualStack()):
+	case !lb.AdmitsEveryClient(listener.AllowedCIDRs, l.DualStack()):
 		return "ranges " + strings.Join(slices.Sorted(slices.Values(listener.AllowedCIDRs)), ",")
 	}
-	return "everybody"
+	return "every client"
 }
 
 func grouped(l lb.LoadBalancer) string {
@@ -99,9 +99,9 @@ func anyAccess(t *rapid.T) lb.Wanted {
 	return w
 }
 
-// Octavia takes groups in place of source ranges, ranges in place of groups only by way of neither, with which a port is open to
-// everybody. At each moment, everybody who may connect to a port could before, or may at the end. Where that is not possible, all
-// stays as it is.
+// Octavia replaces source ranges with groups in one step, but groups with ranges only by way of neither, which opens a port
+// to every client. At each moment, each client that may connect to a port could before, or may at the end. Where that is not
+// possible, nothing changes.
 func TestNoPortIsEverOpenToMoreThanBeforeOrRequested(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, wanted := anyAccess(t), anyAccess(t)
@@ -142,7 +142,7 @@ func TestNoPortIsEverOpenToMoreThanBeforeOrRequested(t *testing.T) {
 			for _, l := range now.Listeners {
 				was, is, will := admits(&start, l.Key()), admits(now, l.Key()), admits(&end, l.Key())
 				// Groups are for all ports, also for those that open before they go. Ports that close after they came had no ranges.
-				early := is == grouped(start) && will == "everybody" || is == grouped(end) && !strings.HasPrefix(was, "ranges")
+				early := is == grouped(start) && will == "every client" || is == grouped(end) && !strings.HasPrefix(was, "ranges")
 				if is != was && is != will && !early {
 					t.Fatalf("after %s, %v is open to %s; before to %s, requested is %s", ops[0], l.Key(), is, was, will)
 				}

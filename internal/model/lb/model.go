@@ -91,7 +91,7 @@ type Listener struct {
 	// ConnectionLimit is the maximum number of concurrent connections; -1 is no limit.
 	ConnectionLimit int `json:"connectionLimit"`
 	// AllowedCIDRs are the sources that may connect. Empty means every client. Other values mean the same, see
-	// AdmitsEverybody.
+	// AdmitsEveryClient.
 	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
 	// Timeouts is nil if the cloud has none, or none that can be set.
 	Timeouts *Timeouts `json:"timeouts,omitempty"`

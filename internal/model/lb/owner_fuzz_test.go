@@ -77,7 +77,7 @@ func texts(t *testing.T, o Owner) {
 }
 
 // FuzzServiceOfSecurityGroup reads security groups of Services of any name, in clusters of any
-// name, and what anybody else may have written. What was made for one cluster is not another's.
+// name, and what any other client may have written. A group made for one cluster is not another's.
 func FuzzServiceOfSecurityGroup(f *testing.F) {
 	f.Add("kubernetes", "other", "lb-sg-aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa-shop-web", "Security Group for shop/web Service LoadBalancer in cluster x")
 	f.Add(" Service LoadBalancer in cluster ", "", "lb-sg-", "Security Group for / Service LoadBalancer in cluster ")

@@ -26,14 +26,14 @@ func TestCustomTagsAreAddedAndRemovedAndAllOthersStay(t *testing.T) {
 		have, want, become []string
 		differ             bool
 	}{
-		"none are wanted, and there are none":       {slices.Concat(ours, []string{hand}), ours, slices.Concat(ours, []string{hand}), false},
-		"one is added":                              {slices.Concat(ours, []string{hand}), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a", hand}), true},
-		"one is exchanged":                          {append(WithCustom(ours, []string{"a", "b"}), hand), WithCustom(ours, []string{"b", "c"}), slices.Concat(ours, []string{"b", "c", hand}), true},
-		"all go":                                    {append(WithCustom(ours, []string{"a", "b"}), hand), ours, slices.Concat(ours, []string{hand}), true},
-		"one that was there before stays":           {slices.Concat(ours, []string{"a"}), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), false},
-		"one that somebody took off is set again":   {slices.DeleteFunc(WithCustom(ours, []string{"a"}), func(t string) bool { return t == "a" }), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), true},
-		"what is made without any gets ours, too":   {nil, WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), true},
-		"one of which somebody took our mark stays": {slices.Concat(ours, []string{"a"}), ours, slices.Concat(ours, []string{"a"}), false},
+		"none are wanted, and there are none":          {slices.Concat(ours, []string{hand}), ours, slices.Concat(ours, []string{hand}), false},
+		"one is added":                                 {slices.Concat(ours, []string{hand}), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a", hand}), true},
+		"one is exchanged":                             {append(WithCustom(ours, []string{"a", "b"}), hand), WithCustom(ours, []string{"b", "c"}), slices.Concat(ours, []string{"b", "c", hand}), true},
+		"all go":                                       {append(WithCustom(ours, []string{"a", "b"}), hand), ours, slices.Concat(ours, []string{hand}), true},
+		"one that was there before stays":              {slices.Concat(ours, []string{"a"}), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), false},
+		"one that another client removed is set again": {slices.DeleteFunc(WithCustom(ours, []string{"a"}), func(t string) bool { return t == "a" }), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), true},
+		"what is made without any gets ours, too":      {nil, WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), true},
+		"one that lost our mark stays":                 {slices.Concat(ours, []string{"a"}), ours, slices.Concat(ours, []string{"a"}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := CustomDiffer(c.have, c.want); got != c.differ {

@@ -44,10 +44,10 @@ func sortedSet(all []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
-// AdmitsEverybody reports whether source ranges exclude no client: there are none, or they have the whole address
+// AdmitsEveryClient reports whether source ranges exclude no client: there are none, or they have the whole address
 // space. On a load balancer of both families, Octavia admits no client of a family without a range (measured with
 // Octavia 16). So there the ranges must have the whole address space of both families.
-func AdmitsEverybody(cidrs []string, dualStack bool) bool {
+func AdmitsEveryClient(cidrs []string, dualStack bool) bool {
 	whole := map[bool]bool{} // the key is whether the family is IPv4
 	for _, text := range cidrs {
 		if p, err := netip.ParsePrefix(text); err == nil && p.Bits() == 0 {
@@ -60,7 +60,7 @@ func AdmitsEverybody(cidrs []string, dualStack bool) bool {
 // RestrictsSources reports whether any listener of the load balancer has source ranges that exclude a client.
 func (l LoadBalancer) RestrictsSources() bool {
 	dualStack := l.DualStack()
-	return slices.ContainsFunc(l.Listeners, func(l Listener) bool { return !AdmitsEverybody(l.AllowedCIDRs, dualStack) })
+	return slices.ContainsFunc(l.Listeners, func(l Listener) bool { return !AdmitsEveryClient(l.AllowedCIDRs, dualStack) })
 }
 
 // RestrictsSourcesOfOthers reports whether a listener that the owner does not own has source ranges that exclude a
@@ -68,6 +68,6 @@ func (l LoadBalancer) RestrictsSources() bool {
 func (l LoadBalancer) RestrictsSourcesOfOthers(owner Owner) bool {
 	dualStack := l.DualStack()
 	return slices.ContainsFunc(l.Listeners, func(l Listener) bool {
-		return !owner.OwnsListener(l) && !AdmitsEverybody(l.AllowedCIDRs, dualStack)
+		return !owner.OwnsListener(l) && !AdmitsEveryClient(l.AllowedCIDRs, dualStack)
 	})
 }

@@ -32,7 +32,7 @@ func TestSecurityGroupsOfTheVIPAreOursOnlyIfExactlyTheseWereSet(t *testing.T) {
 	}
 }
 
-func TestTheWholeAddressSpaceAdmitsEverybody(t *testing.T) {
+func TestTheWholeAddressSpaceAdmitsEveryClient(t *testing.T) {
 	for _, c := range []struct {
 		cidrs        []string
 		single, dual bool
@@ -46,7 +46,7 @@ func TestTheWholeAddressSpaceAdmitsEverybody(t *testing.T) {
 		{[]string{"10.0.0.0/8"}, false, false},
 		{[]string{"10.0.0.0/8", "2001:db8::/32"}, false, false},
 	} {
-		if single, dual := AdmitsEverybody(c.cidrs, false), AdmitsEverybody(c.cidrs, true); single != c.single || dual != c.dual {
+		if single, dual := AdmitsEveryClient(c.cidrs, false), AdmitsEveryClient(c.cidrs, true); single != c.single || dual != c.dual {
 			t.Errorf("%v: %v with VIPs of one family, %v of both", c.cidrs, single, dual)
 		}
 	}

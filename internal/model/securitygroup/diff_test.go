@@ -247,7 +247,7 @@ func TestPlansEndAndNoStepCutsOffWantedTraffic(t *testing.T) {
 		}
 		for _, p := range s.Ports {
 			if !slices.Contains(p.Groups, "default") {
-				t.Errorf("port %s lost a group of somebody else's: %v", p.ID, p.Groups)
+				t.Errorf("port %s lost a group that is not ours: %v", p.ID, p.Groups)
 			}
 		}
 		if len(s.Groups) > 1 || len(s.Groups) == 0 && len(wanted.Groups[0].Rules) > 0 {

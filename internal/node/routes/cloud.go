@@ -29,7 +29,7 @@ import (
 // the same rate limit.
 const portsAtOnce = 8
 
-// attempts is how often a change is tried that Neutron refuses because somebody else changed the object.
+// attempts is how often a change is tried that Neutron refuses because another client changed the object.
 const attempts = 5
 
 // Cloud reads and writes a router and ports in Neutron. Its errors are of type *openstack.Error.
@@ -294,7 +294,7 @@ func (c *Cloud) unmark(ctx context.Context, port Port, tag string) (Port, error)
 	return port, existence.Explain(ctx, c.network, openstack.Wrap("remove tag "+tag+" of port "+port.ID, err), "ports", port.ID)
 }
 
-// changePort sets the address pairs of a port, if change says that they differ. If somebody else has changed the port since
+// changePort sets the address pairs of a port, if change says that they differ. If another client has changed the port since
 // it was read, it is read again.
 func (c *Cloud) changePort(ctx context.Context, op string, port Port, change func(Port) ([]AddressPair, bool)) (Port, error) {
 	var answer struct{ Port Port }

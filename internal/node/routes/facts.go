@@ -136,9 +136,9 @@ func (f Facts) isComplete(route Route) bool {
 	return !there || err != nil || port.admits(cidr) && port.hasTag(f.ClusterUID)
 }
 
-// isBlackhole reports whether a route of the cluster leads to no Node of it any more. The address of a gone Node may belong
-// to a server of somebody else, such as a node of another cluster with the same Pod network, whose route stays. So it must
-// be true that
+// isBlackhole reports whether a route of the cluster no longer leads to one of its Nodes. The address of a gone Node may now
+// belong to a server outside the cluster, such as a node of another cluster with the same Pod network, whose route stays. So
+// it must be true that
 //
 //   - no port of the router's networks has the address,
 //   - or the port has the tag of this cluster,
@@ -193,7 +193,7 @@ func (f Facts) Wanted() (all []Wanted) {
 }
 
 // Strays returns the routes into the Pod network that lead to no Node: blackholes, and those that are kept because they may
-// belong to somebody else.
+// belong to another owner.
 func (f Facts) Strays() (blackholes, kept []Route) {
 	for _, route := range f.Routes {
 		switch {
@@ -212,7 +212,7 @@ type Left struct {
 	Route
 	// PortID is set if the router has no such route: only address pairs and the tag of the port are left.
 	PortID string
-	// Keep says why the route may belong to somebody else, or is "".
+	// Keep says why the route may belong to another cluster, or is "".
 	Keep string
 }
 
@@ -356,8 +356,8 @@ func (p Port) sendsAs(pair AddressPair) bool {
 	return pair.MAC == "" || p.MAC == "" || strings.EqualFold(pair.MAC, p.MAC)
 }
 
-// pairsIn returns the address pairs of the port that can be Pod CIDRs of a Node. One of the whole Pod network, or of a single
-// address, is somebody else's.
+// pairsIn returns the address pairs of the port that can be Pod CIDRs of a Node. A pair of the whole Pod network, or of a
+// single address, was set by another client.
 func (p Port) pairsIn(clusterCIDRs []netip.Prefix) []string {
 	var in []string
 	for _, pair := range p.AddressPairs {

@@ -5,8 +5,8 @@
 // its address, and the Pod CIDR among the allowed address pairs of its port, so that Neutron lets the packets of Pods pass.
 //
 // A router has no tags, and other programs may keep routes there. What belongs to the cluster is decided by pure functions
-// over the facts that Facts holds. Changes of a router name only our own routes, or are refused by Neutron if somebody else
-// changed it in the meantime.
+// over the facts that Facts holds. Changes of a router name only our own routes, or Neutron refuses them if another client
+// changed the router in the meantime.
 package routes
 
 import (
@@ -110,7 +110,7 @@ func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 	if err != nil {
 		return fmt.Errorf("next hop of Node %s: %w", route.TargetNode, err)
 	}
-	// The port comes first: packets that cannot be answered help nobody.
+	// The port comes first: packets to Pods are of no use while the port drops the answers.
 	port, err = r.Cloud.admit(ctx, port, cidr)
 	r.keep(port, err)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *Routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider
 }
 
 // Delete removes a route from the router, and what the cluster has changed for it at the port of the next hop. The tag of the
-// port goes last: without it a route to a port that still exists would be somebody else's.
+// port goes last: without it, a route to a port that still exists might belong to another cluster.
 func (r *Routes) Delete(ctx context.Context, gone Route) error {
 	all, err := r.portsSince(ctx, r.Now().Add(-writeAge))
 	if err != nil {

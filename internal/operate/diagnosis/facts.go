@@ -81,7 +81,7 @@ type MissingKind int
 const (
 	// Present: there is a value.
 	Present MissingKind = iota
-	// NotAsked: nobody could be asked, or nothing needs the value.
+	// NotAsked: there was no API to ask, or nothing needs the value.
 	NotAsked
 	// Denied: the login may not read it.
 	Denied

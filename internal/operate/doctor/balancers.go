@@ -21,7 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// operatingError is the operating status of what serves nobody.
+// operatingError is the operating status of what serves no client.
 const operatingError = "ERROR"
 
 // pendingLong is how long a change of a load balancer usually takes at most.

@@ -365,7 +365,7 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 			},
 			check: diagnosis.LoadBalancers, status: diagnosis.OK,
 		},
-		"that serves nobody": {
+		"that serves no client": {
 			mistake: balancer(func(b *diagnosis.Balancer) { b.OperatingStatus = "ERROR" }),
 			check:   diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has operating status ERROR", do: "kubectl get endpointslices",
 		},
@@ -436,7 +436,7 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 			},
 			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "Service default/web is not programmed, reason QuotaExceeded: no more", do: "kubectl describe service",
 		},
-		"a Service that nobody answers": {
+		"a Service that does not serve": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cluster.Services.Value[0].Status.Conditions = []metav1.Condition{{Type: "kube-octavia.io/Serving", Status: metav1.ConditionFalse, Reason: "NoMembers", Message: "no node is available"}}
 			},

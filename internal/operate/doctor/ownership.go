@@ -20,14 +20,14 @@ import (
 // checkOwnership compares the load balancers of the project with those that the Services name, by id or by name. What does
 // not fit shows that project, region, --cluster-name or --load-balancer-class are those of something else.
 func checkOwnership(f facts, r *diagnosis.Result) {
-	checkNobodyServed(f, r)
+	checkNoServiceServed(f, r)
 	checkNamedByID(f, r)
 	checkClusterName(f, r)
 	checkOtherClusters(f, r)
 }
 
-// checkNobodyServed reports that there are Services of type LoadBalancer, of which these flags choose none.
-func checkNobodyServed(f facts, r *diagnosis.Result) {
+// checkNoServiceServed reports that there are Services of type LoadBalancer, but these flags choose none of them.
+func checkNoServiceServed(f facts, r *diagnosis.Result) {
 	if len(served(f)) > 0 {
 		return
 	}

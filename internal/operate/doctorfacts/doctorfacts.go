@@ -160,7 +160,7 @@ func needOf(err *openstack.Error) string {
 	return "The controller needs the right, too."
 }
 
-// notAsked returns a fact that nobody was asked for.
+// notAsked returns a fact for which no call was made.
 func notAsked[T any](reason string) diagnosis.Read[T] {
 	return diagnosis.Read[T]{Missing: diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: reason}}
 }

@@ -56,7 +56,7 @@ func TestNodesAndTheirServers(t *testing.T) {
 		"not initialized":                            {tainted, diagnosis.Warning, "uninitialized is still on Node a, although kube-octavia works", "kubectl describe node a"},
 		"not initialized, and new":                   {all(tainted, isNew), diagnosis.OK, "Node a to be initialized", ""},
 		"not initialized, and no kube-octavia works": {all(tainted, idle), diagnosis.OK, "Node a to be initialized", ""},
-		"not initialized, by somebody else":          {all(tainted, onlyLifecycle), diagnosis.OK, "2 Nodes with exactly one server", ""},
+		"left to another controller to initialize":   {all(tainted, onlyLifecycle), diagnosis.OK, "2 Nodes with exactly one server", ""},
 		"registered as if there were no cloud":       {id(""), diagnosis.Warning, "Node a without a provider id and without taint", "--cloud-provider=external"},
 
 		"OCCM beside us":                   {occm(1, "--controllers=*,-service"), diagnosis.Warning, "(DaemonSet kube-system/openstack-cloud-controller-manager) initializes Nodes, too", "docs/nodes.md"},

@@ -96,10 +96,10 @@ func TestRoutesToPods(t *testing.T) {
 		"as many routes as Neutron allows":                  {all(idle, onlyA, many(28)), diagnosis.OK, "1 of 2 routes", ""},
 		"more routes than Neutron allows by default, there": {many(40), diagnosis.OK, "2 of 2 routes", ""},
 
-		"a route to nobody":                      {route("10.244.9.0/24", "10.0.0.99"), diagnosis.Warning, "the next hop is no Node: route 10.244.9.0/24 via 10.0.0.99", "openstack router remove route router --route destination=10.244.9.0/24,gateway=10.0.0.99"},
-		"a route to a server that was a Node":    {all(route("10.244.9.0/24", "10.0.0.99"), tagged("kube-octavia.routes=cluster")), diagnosis.Warning, "the next hop is no Node: route", "A controller that works removes it"},
-		"a route to a server of somebody else":   {all(route("10.244.9.0/24", "10.0.0.99"), tagged()), diagnosis.Warning, "no Node, but a port of the project: route 10.244.9.0/24", "another Pod network"},
-		"a route to nobody, outside of the Pods": {route("192.168.9.0/24", "10.0.0.99"), diagnosis.OK, "router router has 4 routes", ""},
+		"a route to an unused address":              {route("10.244.9.0/24", "10.0.0.99"), diagnosis.Warning, "the next hop is no Node: route 10.244.9.0/24 via 10.0.0.99", "openstack router remove route router --route destination=10.244.9.0/24,gateway=10.0.0.99"},
+		"a route to a server that was a Node":       {all(route("10.244.9.0/24", "10.0.0.99"), tagged("kube-octavia.routes=cluster")), diagnosis.Warning, "the next hop is no Node: route", "A controller that works removes it"},
+		"a route to a server outside the cluster":   {all(route("10.244.9.0/24", "10.0.0.99"), tagged()), diagnosis.Warning, "no Node, but a port of the project: route 10.244.9.0/24", "another Pod network"},
+		"a route to an unused address, not to Pods": {route("192.168.9.0/24", "10.0.0.99"), diagnosis.OK, "router router has 4 routes", ""},
 	})
 }
 

@@ -47,7 +47,7 @@ func TestOtherControllersOfTheSameServicesAreFound(t *testing.T) {
 		want map[Kind]string
 		seen string
 	}{
-		"nobody":                            {Facts{}, nil, "no other cloud controller has a Lease"},
+		"no other controller":               {Facts{}, nil, "no other cloud controller has a Lease"},
 		"a Lease that cannot be read":       {Facts{OCCMUnknown: true}, nil, ""},
 		"OCCM with all controllers":         {Facts{OCCM: &fresh, Workloads: []Workload{occm(1)}}, map[Kind]string{OCCM: daemonSet}, ""},
 		"OCCM without a Lease":              {Facts{Workloads: []Workload{occm(3, "--leader-elect=false")}}, map[Kind]string{OCCM: daemonSet}, "no other"},
@@ -123,6 +123,6 @@ func TestTheLastWriteToTheAddressOfAServiceIsFound(t *testing.T) {
 	}
 	s.ManagedFields = s.ManagedFields[2:4]
 	if got, ok := LastWrite(s); ok {
-		t.Errorf("nobody wrote the address, and %+v was found", got)
+		t.Errorf("no manager wrote the address, and %+v was found", got)
 	}
 }

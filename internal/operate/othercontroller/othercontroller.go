@@ -111,7 +111,7 @@ type Write struct {
 // OwnManager is the field manager of kube-octavia.
 const OwnManager = "kube-octavia"
 
-// LastWrite returns the last write to the address of the Service; false if nobody made one, or nobody knows when.
+// LastWrite returns the last write to the address of the Service; false if there was none, or its time is unknown.
 func LastWrite(s *corev1.Service) (Write, bool) {
 	last := Write{Service: s.Namespace + "/" + s.Name}
 	for _, e := range s.ManagedFields {

@@ -37,7 +37,7 @@ type Migration struct {
 	// SecurityGroups are those that were created for Services. It is nil if the controller does
 	// not manage security groups.
 	SecurityGroups []SecurityGroupMigration `json:"securityGroups"`
-	// Kuryr is what Kuryr-Kubernetes left in the cluster. It is nil if nobody asked.
+	// Kuryr is what Kuryr-Kubernetes left in the cluster. It is nil unless the migration is from Kuryr.
 	Kuryr []KuryrMark `json:"kuryr,omitempty"`
 }
 

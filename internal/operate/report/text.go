@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 )
 
-// told is what the text says of each outcome, those first that somebody has to look at.
+// told is what the text says of each outcome. Outcomes that an operator has to look at come first.
 var told = []struct {
 	outcome Outcome
 	text    string

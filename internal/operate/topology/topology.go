@@ -61,7 +61,7 @@ const (
 	Warning State = "warning"
 	// Failed: it does not serve.
 	Failed State = "failed"
-	// Unmonitored: no health monitor checks the member, so that nobody knows whether it serves. No Service has this state.
+	// Unmonitored: no health monitor checks the member, so it is unknown whether it serves. No Service has this state.
 	Unmonitored State = "unmonitored"
 )
 

@@ -25,7 +25,7 @@ const syncLimit = 20 * time.Second
 // answerLimit is how long the cluster may take to answer while the watches run.
 const answerLimit = 5 * time.Second
 
-// kube is the cache of the cluster's objects, while somebody looks.
+// kube is the cache of the cluster's objects while there are viewers.
 type kube struct {
 	options Options
 	reader  cache.Cache

@@ -131,8 +131,8 @@ func wakeUpOf(f Facts, d Decision, o Outcome) wakeUp {
 	return byService
 }
 
-// swept reports whether a sweep requests a pass after somebody has repaired the load balancer. The list of the cluster's
-// load balancers has those with its tag; others are looked at if the memory asks for them.
+// swept reports whether a sweep requests a pass after another client has repaired the load balancer. The list of the
+// cluster's load balancers has those with its tag; others are looked at if the memory asks for them.
 func swept(r memory.Record) bool {
 	store, key := memory.NewStore(), owner.ServiceKey("", "web")
 	store.Put(key, r)

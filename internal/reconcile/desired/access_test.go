@@ -44,15 +44,15 @@ func TestSecurityGroupsOfTheVIPTakeThePlaceOfSourceRanges(t *testing.T) {
 		in   Input
 		want []string
 	}{
-		"none":                              {input(), nil},
-		"two, of a new load balancer":       {input(byGroups("g2", "g1", "g2")), []string{"g1", "g2"}},
-		"beside a range of everybody":       {input(byGroups("g1"), ranges("0.0.0.0/0")), []string{"g1"}},
-		"beside a range of everybody there": {input(byGroups("g1"), there(nil, nil, "0.0.0.0/0")), []string{"g1"}},
-		"in place of ranges":                {input(byGroups("g1"), there(nil, nil, "192.0.2.0/24")), []string{"g1"}},
-		"in place of others":                {input(byGroups("g2"), there(ours, []string{"g1"})), []string{"g2"}},
-		"in place of another client's":      {input(byGroups("g2"), there(nil, []string{"g1"})), []string{"g2"}},
-		"of a sharer, as the owner's":       {input(byGroups("g2", "g1"), there(nil, []string{"g1", "g2"}), shares), nil},
-		"with metrics for everybody":        {input(byGroups("g1"), annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "0.0.0.0/0")), []string{"g1"}},
+		"none":                                  {input(), nil},
+		"two, of a new load balancer":           {input(byGroups("g2", "g1", "g2")), []string{"g1", "g2"}},
+		"beside a range of all addresses":       {input(byGroups("g1"), ranges("0.0.0.0/0")), []string{"g1"}},
+		"beside a range of all addresses there": {input(byGroups("g1"), there(nil, nil, "0.0.0.0/0")), []string{"g1"}},
+		"in place of ranges":                    {input(byGroups("g1"), there(nil, nil, "192.0.2.0/24")), []string{"g1"}},
+		"in place of others":                    {input(byGroups("g2"), there(ours, []string{"g1"})), []string{"g2"}},
+		"in place of another client's":          {input(byGroups("g2"), there(nil, []string{"g1"})), []string{"g2"}},
+		"of a sharer, as the owner's":           {input(byGroups("g2", "g1"), there(nil, []string{"g1", "g2"}), shares), nil},
+		"with metrics for every client":         {input(byGroups("g1"), annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "0.0.0.0/0")), []string{"g1"}},
 	} {
 		wanted, err := Wanted(c.in)
 		if err != nil {

@@ -47,7 +47,7 @@ func requests() map[string]Input {
 		"TLS without a certificate":                  input(annotate(annotation.ProtocolsKey, "80=TERMINATED_HTTPS")),
 		"certificates without TLS":                   input(annotate(annotation.SNIContainers, someRef)),
 		"metrics":                                    input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")),
-		"metrics for nobody":                         input(annotate(annotation.MetricsPort, "9100")),
+		"metrics for no client":                      input(annotate(annotation.MetricsPort, "9100")),
 		"metrics at a port of the Service":           input(annotate(annotation.MetricsPort, "80"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")),
 		"metrics that the provider lacks":            input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8"), ovn),
 		"a limit and timeouts that the cloud lacks":  input(annotate(annotation.ConnectionLimit, "7"), annotate(annotation.Timeouts[0], "7"), annotate(annotation.Timeouts[2], "8"), ovn),

@@ -109,8 +109,8 @@ func TestADualStackLoadBalancerHasSourceRangesWhereOctaviaTakesThem(t *testing.T
 		"one that comes twice":          {[]change{require, ranges("10.1.0.0/8", "10.0.0.0/8", "fd00::/8")}, true, []string{"10.0.0.0/8", "fd00::/8"}},
 		"there":                         {[]change{require, found("10.0.0.9", "fd00::9"), ranges("10.0.0.0/8", "fd00::/8")}, true, []string{"10.0.0.0/8", "fd00::/8"}},
 		"kept by one that asks for one": {[]change{found("10.0.0.9", "fd00::9"), ranges("10.0.0.0/8")}, false, []string{"10.0.0.0/8"}},
-		"everybody of one":              {[]change{require, ranges("0.0.0.0/0")}, true, []string{"0.0.0.0/0"}},
-		"everybody of both":             {[]change{require, ranges("0.0.0.0/0", "::/0")}, true, nil},
+		"all addresses of one":          {[]change{require, ranges("0.0.0.0/0")}, true, []string{"0.0.0.0/0"}},
+		"all addresses of both":         {[]change{require, ranges("0.0.0.0/0", "::/0")}, true, nil},
 		"none":                          {[]change{require}, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestADualStackLoadBalancerHasNoSourceRangesWhereTheyPutItIntoError(t *testi
 	for name, in := range map[string]Input{
 		"new":                           input(require),
 		"there":                         input(require, found("10.0.0.9", "fd00::9")),
-		"everybody of both":             input(require, ranges("0.0.0.0/0", "::/0")),
+		"all addresses of both":         input(require, ranges("0.0.0.0/0", "::/0")),
 		"kept by one that asks for one": input(found("10.0.0.9", "fd00::9")),
 	} {
 		wanted, err := Wanted(in)
@@ -163,7 +163,7 @@ func TestADualStackLoadBalancerHasNoSourceRangesWhereTheyPutItIntoError(t *testi
 	}
 	for name, in := range map[string]Input{
 		"preferred":                     input(prefer, found("10.0.0.9", "fd00::9"), ranges("10.0.0.0/8")),
-		"everybody of one":              input(prefer, found("10.0.0.9", "fd00::9"), ranges("0.0.0.0/0")),
+		"all addresses of one":          input(prefer, found("10.0.0.9", "fd00::9"), ranges("0.0.0.0/0")),
 		"required":                      input(require, found("10.0.0.9", "fd00::9"), ranges("10.0.0.0/8", "fd00::/8")),
 		"kept by one that asks for one": input(found("10.0.0.9", "fd00::9"), ranges("10.0.0.0/8")),
 	} {

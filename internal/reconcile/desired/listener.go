@@ -189,12 +189,12 @@ func (in Input) requestedSources(options annotation.Options) []string {
 	return options.SourceRanges
 }
 
-// everybody is the range of all addresses, by family.
-var everybody = map[corev1.IPFamily]string{corev1.IPv4Protocol: "0.0.0.0/0", corev1.IPv6Protocol: "::/0"}
+// everyIP is the range of all addresses, by family.
+var everyIP = map[corev1.IPFamily]string{corev1.IPv4Protocol: "0.0.0.0/0", corev1.IPv6Protocol: "::/0"}
 
 // restricts reports whether the ranges exclude any address of the families.
 func restricts(ranges []string, families []corev1.IPFamily) bool {
-	return len(ranges) > 0 && slices.ContainsFunc(families, func(f corev1.IPFamily) bool { return !slices.Contains(ranges, everybody[f]) })
+	return len(ranges) > 0 && slices.ContainsFunc(families, func(f corev1.IPFamily) bool { return !slices.Contains(ranges, everyIP[f]) })
 }
 
 // hasBoth reports whether the load balancer has, or gets, VIPs of both families.
@@ -239,7 +239,7 @@ func (in Input) sources(options annotation.Options) (ranges []string, restricted
 func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error) {
 	switch restricted = restricts(ranges, in.served()); {
 	case !restricted:
-		return []string{everybody[in.Family()]}, false, nil
+		return []string{everyIP[in.Family()]}, false, nil
 	case in.hasBoth():
 		return slices.Compact(slices.Sorted(slices.Values(ranges))), true, nil
 	}

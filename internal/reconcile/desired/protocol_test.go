@@ -123,7 +123,7 @@ func TestPortsWithAnUnsupportedProtocolAreRefused(t *testing.T) {
 		"UDP over TCP":                       {input(asked("web=UDP"), both), ReasonInvalidAnnotation, []string{"web=UDP", "uses TCP", "needs a UDP port"}},
 		"a port named twice":                 {input(asked("80=HTTP,web=PROXY"), both), ReasonInvalidAnnotation, []string{"web=PROXY", "already set to HTTP"}},
 		"a port that ends TLS without":       {input(asked("80=TERMINATED_HTTPS")), ReasonInvalidAnnotation, []string{"port 80", "no certificate", annotation.TLSContainer}},
-		"certificates that nobody shows":     {input(hosts), ReasonInvalidAnnotation, []string{annotation.SNIContainers, "no port terminates TLS"}},
+		"certificates that no port presents": {input(hosts), ReasonInvalidAnnotation, []string{annotation.SNIContainers, "no port terminates TLS"}},
 		"HSTS without TLS":                   {input(hsts, apiVersion(27)), ReasonInvalidAnnotation, []string{annotation.HSTSMaxAge, "no port does", annotation.TLSSecret}},
 		"HSTS of subdomains without an age":  {input(certificate, subdomains, preload, apiVersion(27)), ReasonInvalidAnnotation, []string{annotation.HSTSIncludeSubdomains, annotation.HSTSPreload, annotation.HSTSMaxAge, "not set"}},
 		"both ways to tell of the client":    {input(forwarded, proxyV1), ReasonInvalidAnnotation, []string{annotation.XForwardedFor, annotation.ProxyProtocol}},

@@ -24,7 +24,7 @@ func udpPort(n int) securitygroup.PortKey { return securitygroup.PortKey{Transpo
 func managed(in *Input) { in.Config.ManageSecurityGroups = true }
 
 func TestSecurityGroupNeedOfAService(t *testing.T) {
-	everybody := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
+	everyIPv4 := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 	monitored := annotate(keyMonitor, "true")
 	nodes := []string{"subnet-nodes"}
 	for _, test := range []struct {
@@ -36,12 +36,12 @@ func TestSecurityGroupNeedOfAService(t *testing.T) {
 			securitygroup.Need{Ports: []securitygroup.PortKey{tcpPort(30080), udpPort(30053)}, FromSubnets: true, MemberSubnetIDs: nodes}},
 		{"of the port that health checks look at", []change{local, monitored},
 			securitygroup.Need{Ports: []securitygroup.PortKey{tcpPort(30080), tcpPort(32000)}, FromSubnets: true, MemberSubnetIDs: nodes}},
-		{"not of one that nobody looks at", []change{local},
+		{"not of that one without health checks", []change{local},
 			securitygroup.Need{Ports: []securitygroup.PortKey{tcpPort(30080)}, FromSubnets: true, MemberSubnetIDs: nodes}},
 		{"the same while no node runs a Pod", []change{local, func(in *Input) { in.Slices = nil }},
 			securitygroup.Need{Ports: []securitygroup.PortKey{tcpPort(30080)}, FromSubnets: true}},
-		{"of everybody with ovn", []change{provider(lb.ProviderOVN)},
-			securitygroup.Need{Ports: []securitygroup.PortKey{tcpPort(30080)}, MemberSubnetIDs: nodes, Sources: everybody}},
+		{"of every client with ovn", []change{provider(lb.ProviderOVN)},
+			securitygroup.Need{Ports: []securitygroup.PortKey{tcpPort(30080)}, MemberSubnetIDs: nodes, Sources: everyIPv4}},
 		{"of the sources with ovn, and of its health checks",
 			[]change{provider(lb.ProviderOVN), monitored, ranges("192.0.2.0/24", "2001:db8::/32")},
 			securitygroup.Need{Ports: []securitygroup.PortKey{tcpPort(30080)}, FromSubnets: true, MemberSubnetIDs: nodes,

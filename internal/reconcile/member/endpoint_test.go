@@ -133,7 +133,7 @@ func TestEndpointsThatServeTakeTraffic(t *testing.T) {
 			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", draining), podEndpoint("b", "10.1.0.2")), endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1"))},
 			want:   []string{"10.1.0.1:8080 a", "10.1.0.2:8080 b"},
 		},
-		"no addresses that nobody reaches": {
+		"no unusable addresses": {
 			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080,
 				podEndpoint("a", "0.0.0.0"), podEndpoint("b", "224.0.0.1"), podEndpoint("c", "fe80::1%eth0"), podEndpoint("d", "x"), podEndpoint("e", "::ffff:10.1.0.1"))},
 			want: []string{},

@@ -73,7 +73,7 @@ func TestAQuestionAboutTheRecordDoesNotMakeAStaleOneKnown(t *testing.T) {
 		t.Error("it has a predecessor")
 	}
 	if m.Get(web, "uid-1").Cloud.Known {
-		t.Error("the record is known after somebody asked whether there is a predecessor")
+		t.Error("asking whether there is a predecessor made the record known")
 	}
 }
 

@@ -563,7 +563,7 @@ func TestChangesOfTheGroupByAnotherClientAreRepaired(t *testing.T) {
 	s.clock = s.clock.Add(time.Hour)
 	requireCalls(t, "the next sweep", s.pass(), "GET groups", "GET ports with the group", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups", "RemoveSecurityGroupRule")
 	s.requireRules(30080, 30443)
-	// Somebody deleted it altogether.
+	// Another client deleted the group.
 	s.neutron.groups = nil
 	for i := range s.neutron.ports {
 		s.neutron.ports[i].Groups = []string{"default"}

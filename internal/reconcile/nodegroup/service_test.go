@@ -269,7 +269,7 @@ func TestDeletionOfASecurityGroupThatIsRefusedIsNotForgotten(t *testing.T) {
 	s.neutron.fails["DeleteSecurityGroup"] = &openstack.Error{Op: "delete security group old-web", Class: openstack.Conflict, Status: 409, Message: "in use"}
 	for range 3 {
 		if _, err := s.tryPass(); err == nil {
-			t.Error("the pass says nothing of it, so that nobody comes back")
+			t.Error("the pass returns no error, so no other pass follows")
 		}
 		if s.isReleased("web") {
 			t.Fatal("the Service is let go, and its group stays")

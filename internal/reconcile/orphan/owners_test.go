@@ -81,7 +81,7 @@ func TestAFloatingIPAtALoadBalancerThatIsUsedIsNoOrphan(t *testing.T) {
 		want     []string
 	}{
 		"a sharer uses the load balancer":       {attached, []corev1.Service{sharer}, shared, nil},
-		"nobody uses the load balancer":         {attached, nil, shared, []string{"b1", "f1"}},
+		"no Service uses the load balancer":     {attached, nil, shared, []string{"b1", "f1"}},
 		"the load balancer is another owner's":  {attached, nil, octavia.Head{ID: "b1", VIPPortID: "p1"}, nil},
 		"it is attached to another port":        {attached, []corev1.Service{sharer}, octavia.Head{ID: "b1", VIPPortID: "p2", Tags: shared.Tags}, []string{"f1"}},
 		"it is detached, and one VIP is unsaid": {detached, []corev1.Service{sharer}, octavia.Head{ID: "b1", Tags: shared.Tags}, []string{"f1"}},

@@ -95,7 +95,7 @@ func TestAPassFollowsWhenOtherAddressesOfAPodCountAsReady(t *testing.T) {
 		"the Pod begins to end":                 {podWith(gates, "Ready=True"), leaving(podWith(gates, "Ready=True")), both},
 		"another Pod has its name":              {at("10.0.0.1", podWith(gates, "Ready=True")), at("10.0.0.2", podWith(gates, "Ready=True")), both},
 		"another Pod without our gates has it":  {podWith(gates, "Ready=True"), podWith("", "Ready=True"), both},
-		"it is gone, and nobody saw it end":     {podWith(gates, "Ready=True"), nil, both},
+		"it is gone, and its end was missed":    {podWith(gates, "Ready=True"), nil, both},
 		"it is gone after it ended":             {leaving(podWith(gates, "Ready=True")), nil, nil},
 		"it is gone, and was not ready":         {podWith(gates, failed), nil, nil},
 		"a gate is set, and the Pod is ready":   {podWith(gates, missing), podWith(gates, "Ready=True"), nil},
@@ -162,16 +162,16 @@ func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrInTheEnd(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"served, members are Pods":  {target{service: balancer, serves: true, pods: true}, time.Second, "", ""},
-		"the same, time is over":    {target{service: balancer, serves: true, pods: true}, 0, ReasonTimedOut, "within 5m0s"},
-		"served, members are nodes": {target{service: balancer, serves: true}, time.Second, ReasonNotApplicable, "requests nodes"},
-		"no such Service":           {target{name: "web"}, time.Second, ReasonNotApplicable, "no Service web"},
-		"of another type":           {target{service: &corev1.Service{}}, time.Second, ReasonNotApplicable, "not of type LoadBalancer"},
-		"of another one, any type":  {target{service: &corev1.Service{}, others: true}, time.Second, "", ""},
-		"the same, in the end":      {target{service: &corev1.Service{}, others: true}, 0, ReasonTimedOut, "becomes ready anyway"},
-		"being deleted":             {target{service: deleted}, time.Second, ReasonNotApplicable, "being deleted"},
-		"perhaps of another one":    {target{service: balancer}, time.Second, "", ""},
-		"of nobody, time is over":   {target{service: balancer}, -time.Second, ReasonTimedOut, "becomes ready anyway"},
+		"served, members are Pods":           {target{service: balancer, serves: true, pods: true}, time.Second, "", ""},
+		"the same, time is over":             {target{service: balancer, serves: true, pods: true}, 0, ReasonTimedOut, "within 5m0s"},
+		"served, members are nodes":          {target{service: balancer, serves: true}, time.Second, ReasonNotApplicable, "requests nodes"},
+		"no such Service":                    {target{name: "web"}, time.Second, ReasonNotApplicable, "no Service web"},
+		"of another type":                    {target{service: &corev1.Service{}}, time.Second, ReasonNotApplicable, "not of type LoadBalancer"},
+		"of another one, any type":           {target{service: &corev1.Service{}, others: true}, time.Second, "", ""},
+		"the same, in the end":               {target{service: &corev1.Service{}, others: true}, 0, ReasonTimedOut, "becomes ready anyway"},
+		"being deleted":                      {target{service: deleted}, time.Second, ReasonNotApplicable, "being deleted"},
+		"perhaps of another one":             {target{service: balancer}, time.Second, "", ""},
+		"perhaps of another one, in the end": {target{service: balancer}, -time.Second, ReasonTimedOut, "becomes ready anyway"},
 	} {
 		got := judge(c.target, c.left)
 		if got.reason != c.reason || !strings.Contains(got.message, c.says) {

@@ -58,19 +58,19 @@ func TestAnEventOfANodeRequestsOnePassOfEachServiceWhoseMembersChange(t *testing
 		before, after *corev1.Node
 		want          []string
 	}{
-		"a heartbeat":                  {node(), node(ready), none},
-		"a node that joins":            {nil, node(), both},
-		"a node that is not selected":  {nil, node(hdd), all},
-		"a node that leaves":           {node(), nil, both},
-		"a node without an address":    {nil, node(homeless), none},
-		"such a node gets one":         {node(homeless), node(), both},
-		"it leaves without":            {node(homeless), nil, none},
-		"another address":              {node(), node(func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.0.0.2" }), both},
-		"a label that nobody selects":  {node(), node(labelled("a", "b")), none},
-		"a label that one selects":     {node(), node(hdd), selects},
-		"another zone":                 {node(), node(labelled(corev1.LabelTopologyZone, "a")), both},
-		"a node that was excluded":     {node(), node(labelled(corev1.LabelNodeExcludeBalancers, "")), both},
-		"another label of such a node": {node(labelled(corev1.LabelNodeExcludeBalancers, "")), node(labelled(corev1.LabelNodeExcludeBalancers, "x")), none},
+		"a heartbeat":                     {node(), node(ready), none},
+		"a node that joins":               {nil, node(), both},
+		"a node that is not selected":     {nil, node(hdd), all},
+		"a node that leaves":              {node(), nil, both},
+		"a node without an address":       {nil, node(homeless), none},
+		"such a node gets one":            {node(homeless), node(), both},
+		"it leaves without":               {node(homeless), nil, none},
+		"another address":                 {node(), node(func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.0.0.2" }), both},
+		"a label that no Service selects": {node(), node(labelled("a", "b")), none},
+		"a label that one selects":        {node(), node(hdd), selects},
+		"another zone":                    {node(), node(labelled(corev1.LabelTopologyZone, "a")), both},
+		"a node that was excluded":        {node(), node(labelled(corev1.LabelNodeExcludeBalancers, "")), both},
+		"another label of such a node":    {node(labelled(corev1.LabelNodeExcludeBalancers, "")), node(labelled(corev1.LabelNodeExcludeBalancers, "x")), none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, cache := withServices(

@@ -20,8 +20,8 @@ import (
 )
 
 // Check returns an error that is for the author of the Service, if the subnet cannot have the ClusterIP. What is known of the
-// subnet may be as old as the first of the ages. If that has problems, it is read again with the next one: somebody may have
-// solved them.
+// subnet may be as old as the first of the ages. If it shows problems, the subnet is read again with the next age: an
+// operator may have solved them.
 func Check(ctx context.Context, n *neutron.Client, subnetID string, clusterIP netip.Addr, ranges []netip.Prefix, ages ...time.Duration) error {
 	var problems []string
 	for _, age := range ages {

@@ -265,7 +265,7 @@ func TestAServiceIsProgrammedNoMoreWhen(t *testing.T) {
 		"a port is to be closed as well":       {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members, closePort}}, ReasonUpdating},
 		"setting members failed":               {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members}, Err: silence}, ReasonUnavailable},
 		"the load balancer is in ERROR":        {Pass{Observed: observed(lb.Error, 1)}, ReasonFailed},
-		"somebody deletes the load balancer":   {Pass{Observed: observed(lb.PendingDelete, 1)}, ReasonDeleting},
+		"another client deletes it":            {Pass{Observed: observed(lb.PendingDelete, 1)}, ReasonDeleting},
 		"the load balancer is gone":            {Pass{}, ReasonCreating},
 		"the load balancer is built again":     {Pass{Observed: observed(lb.PendingCreate, 1)}, ReasonCreating},
 		"Octavia changes more than members":    {Pass{Observed: observed(lb.PendingUpdate, 1)}, ReasonUpdating},

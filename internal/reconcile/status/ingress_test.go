@@ -25,25 +25,25 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 		pass      Pass
 		old, want []string
 	}{
-		"while Octavia builds":                                   {Pass{Observed: observed(lb.PendingCreate, 1), Publication: Publication{External: true}}, nil, nil},
-		"while Octavia builds a successor":                       {Pass{Observed: observed(lb.PendingCreate, 1), Publication: Publication{External: true}}, published, nil},
-		"while a successor is built beside one that failed":      {Pass{Observed: observed(lb.PendingCreate, 1), Publication: Publication{External: true}, Health: Health{Replacing: true}}, []string{floating}, []string{floating}},
-		"before the floating IP has moved":                       {Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true}, Health: Health{Replacing: true}}, []string{floating}, []string{floating}},
-		"internal, while a successor is built beside another":    {Pass{Observed: internalOnly(observed(lb.Active, 1)), Health: Health{Replacing: true, Beside: true}}, []string{"10.0.0.200"}, []string{"10.0.0.200"}},
-		"internal, when the successor is complete":               {Pass{Observed: internalOnly(observed(lb.Active, 1)), Health: Health{Replacing: true}}, []string{"10.0.0.200"}, []string{vip}},
-		"while one that failed makes room for its successor":     {Pass{Observed: internalOnly(observed(lb.PendingDelete, 1)), Health: Health{Replacing: true}}, []string{vip}, []string{vip}},
-		"when the address of one that failed is somebody else's": {Pass{Health: Health{Replacing: true, Failed: "taken", FailedReason: ReasonAddressInUse}, Err: silence}, []string{vip}, nil},
-		"before any of its ports is open":                        {Pass{Observed: observed(lb.Active, 0), Publication: Publication{External: true}}, nil, nil},
-		"when somebody took its ports away":                      {Pass{Observed: observed(lb.Active, 0), Publication: Publication{External: true}}, []string{floating}, []string{floating}},
-		"once it is ACTIVE":                                      {done(), nil, []string{floating}},
-		"while Octavia changes it":                               {Pass{Observed: observed(lb.PendingUpdate, 1), Publication: Publication{External: true}}, published, []string{floating}},
-		"while Octavia opens its first port":                     {Pass{Observed: observed(lb.PendingUpdate, 1), Publication: Publication{External: true}}, nil, nil},
-		"when the floating IP is another":                        {done(), published, []string{floating}},
-		"internal":                                               {Pass{Observed: internalOnly(observed(lb.Active, 1)), Done: true}, nil, []string{vip}},
-		"dual-stack":                                             {dual(corev1.IPv4Protocol, corev1.IPv6Protocol), nil, []string{floating, vip6}},
-		"dual-stack with IPv6 first":                             {dual(corev1.IPv6Protocol, corev1.IPv4Protocol), nil, []string{vip6, floating}},
-		"internal and dual-stack":                                {Pass{Observed: internalOnly(dual().Observed), Publication: Publication{Families: dual(corev1.IPv6Protocol, corev1.IPv4Protocol).Families}, Done: true}, nil, []string{vip6, vip}},
-		"dual-stack, of a Service that asks for one family now":  {dual(), nil, []string{floating}},
+		"while Octavia builds":                                  {Pass{Observed: observed(lb.PendingCreate, 1), Publication: Publication{External: true}}, nil, nil},
+		"while Octavia builds a successor":                      {Pass{Observed: observed(lb.PendingCreate, 1), Publication: Publication{External: true}}, published, nil},
+		"while a successor is built beside one that failed":     {Pass{Observed: observed(lb.PendingCreate, 1), Publication: Publication{External: true}, Health: Health{Replacing: true}}, []string{floating}, []string{floating}},
+		"before the floating IP has moved":                      {Pass{Observed: internalOnly(observed(lb.Active, 1)), Publication: Publication{External: true}, Health: Health{Replacing: true}}, []string{floating}, []string{floating}},
+		"internal, while a successor is built beside another":   {Pass{Observed: internalOnly(observed(lb.Active, 1)), Health: Health{Replacing: true, Beside: true}}, []string{"10.0.0.200"}, []string{"10.0.0.200"}},
+		"internal, when the successor is complete":              {Pass{Observed: internalOnly(observed(lb.Active, 1)), Health: Health{Replacing: true}}, []string{"10.0.0.200"}, []string{vip}},
+		"while one that failed makes room for its successor":    {Pass{Observed: internalOnly(observed(lb.PendingDelete, 1)), Health: Health{Replacing: true}}, []string{vip}, []string{vip}},
+		"when another port took the address of one that failed": {Pass{Health: Health{Replacing: true, Failed: "taken", FailedReason: ReasonAddressInUse}, Err: silence}, []string{vip}, nil},
+		"before any of its ports is open":                       {Pass{Observed: observed(lb.Active, 0), Publication: Publication{External: true}}, nil, nil},
+		"when another client took its ports away":               {Pass{Observed: observed(lb.Active, 0), Publication: Publication{External: true}}, []string{floating}, []string{floating}},
+		"once it is ACTIVE":                                     {done(), nil, []string{floating}},
+		"while Octavia changes it":                              {Pass{Observed: observed(lb.PendingUpdate, 1), Publication: Publication{External: true}}, published, []string{floating}},
+		"while Octavia opens its first port":                    {Pass{Observed: observed(lb.PendingUpdate, 1), Publication: Publication{External: true}}, nil, nil},
+		"when the floating IP is another":                       {done(), published, []string{floating}},
+		"internal":                                              {Pass{Observed: internalOnly(observed(lb.Active, 1)), Done: true}, nil, []string{vip}},
+		"dual-stack":                                            {dual(corev1.IPv4Protocol, corev1.IPv6Protocol), nil, []string{floating, vip6}},
+		"dual-stack with IPv6 first":                            {dual(corev1.IPv6Protocol, corev1.IPv4Protocol), nil, []string{vip6, floating}},
+		"internal and dual-stack":                               {Pass{Observed: internalOnly(dual().Observed), Publication: Publication{Families: dual(corev1.IPv6Protocol, corev1.IPv4Protocol).Families}, Done: true}, nil, []string{vip6, vip}},
+		"dual-stack, of a Service that asks for one family now": {dual(), nil, []string{floating}},
 		"dual-stack, with all addresses asked for": {func() Pass {
 			p := dual(corev1.IPv4Protocol, corev1.IPv6Protocol)
 			p.Addresses = annotation.StatusBoth
@@ -170,8 +170,8 @@ func TestAFieldThatTheAPIServerDoesNotKeepIsNotWrittenAgain(t *testing.T) {
 		pass      Pass
 		old, want []corev1.LoadBalancerIngress
 	}{
-		"nothing was published: nobody knows yet":             {done(), nil, moded(asVIP, floating)},
-		"a host name was published: nobody knows yet":         {done(), []corev1.LoadBalancerIngress{{Hostname: "shop.example.com"}}, moded(asVIP, floating)},
+		"nothing was published: the server may keep the mode":     {done(), nil, moded(asVIP, floating)},
+		"a host name was published: the server may keep the mode": {done(), []corev1.LoadBalancerIngress{{Hostname: "shop.example.com"}}, moded(asVIP, floating)},
 		"the mode was kept":                                   {done(), moded(asVIP, floating), moded(asVIP, floating)},
 		"the mode was not kept":                               {done(), moded("", floating), moded("", floating)},
 		"mode Proxy was not kept":                             {through, moded("", floating), moded("", floating)},

@@ -84,10 +84,10 @@ func TestServingTellsWhetherConnectionsReachSomething(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"members and endpoints, nobody checks them": {carrying(two), yes, ReasonNotMonitored, "nobody checks"},
-		"members that pass their checks":            {change(carrying(watched), health("ONLINE")), yes, ReasonServing, "port 80/TCP: members pass"},
-		"some members fail":                         {change(carrying(watched), health("DEGRADED")), yes, ReasonSomeMembersDown, "some members fail"},
-		"all members fail":                          {change(carrying(watched), health("ERROR")), no, ReasonAllMembersDown, "all members fail"},
+		"members and endpoints, no monitor": {carrying(two), yes, ReasonNotMonitored, "nobody checks"},
+		"members that pass their checks":    {change(carrying(watched), health("ONLINE")), yes, ReasonServing, "port 80/TCP: members pass"},
+		"some members fail":                 {change(carrying(watched), health("DEGRADED")), yes, ReasonSomeMembersDown, "some members fail"},
+		"all members fail":                  {change(carrying(watched), health("ERROR")), no, ReasonAllMembersDown, "all members fail"},
 		"nodes without endpoints fail, with policy Local": {change(carrying(listenerOf(80, 2, true)), health("DEGRADED"), func(p *Pass) {
 			p.Observed.LoadBalancer.Listeners[0].Pool.Members[1].MonitorPort = 30999
 		}), yes, ReasonServing, ""},

@@ -127,7 +127,7 @@ func TestAChangedServiceThatComesLaterIsReadAtOnce(t *testing.T) {
 	})
 }
 
-func TestTheListsAreFreedWhenNobodyWaitsForThem(t *testing.T) {
+func TestTheListsAreFreedWhenNoServiceWaitsForThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSurveyor()
 		s.Drop()
@@ -148,7 +148,7 @@ func TestTheListsAreFreedWhenNobodyWaitsForThem(t *testing.T) {
 	})
 }
 
-func TestAfterListsThatFailEverybodyIsReadOnItsOwn(t *testing.T) {
+func TestAfterListsThatFailEveryServiceIsReadOnItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSurveyor()
 		for i := range 5 {

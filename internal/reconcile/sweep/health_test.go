@@ -35,7 +35,7 @@ func TestHealthOfMembersIsOneListAndAPassOnlyWhereItIsNews(t *testing.T) {
 		"the members fail":                            {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, health: map[string]string{"pool": "ERROR"}, lists: 1, passes: []owner.Key{web}},
 		"they are as they were":                       {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, health: map[string]string{"pool": "ONLINE"}, lists: 1},
 		"the pool is not in the list":                 {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, health: map[string]string{}, lists: 1},
-		"nobody has a monitor":                        {listeners: []lb.Listener{plain}, reason: status.ReasonNotMonitored},
+		"no pool has a monitor":                       {listeners: []lb.Listener{plain}, reason: status.ReasonNotMonitored},
 		"there is no load balancer":                   {reason: status.ReasonNotProgrammed},
 		"the list fails":                              {listeners: []lb.Listener{listener("a", "pool")}, reason: status.ReasonServing, failure: errors.New("no answer"), lists: 1},
 		"the port of another Service on a shared one": {listeners: []lb.Listener{listener("a", "pool", "kube_service_other_default_web")}, sharer: true, reason: status.ReasonServing, health: map[string]string{"pool": "ERROR"}},

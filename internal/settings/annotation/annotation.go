@@ -114,9 +114,9 @@ type Drift string
 const (
 	// DriftRepair makes it again as the Service asks for.
 	DriftRepair Drift = "repair"
-	// DriftReport leaves it until the Service or its nodes change, and tells.
+	// DriftReport leaves it until the Service or its nodes change, and reports it.
 	DriftReport Drift = "report"
-	// DriftIgnore leaves it as DriftReport does, and tells nobody.
+	// DriftIgnore leaves it as DriftReport does, without a report.
 	DriftIgnore Drift = "ignore"
 )
 
@@ -206,8 +206,8 @@ type Options struct {
 	StatusAddresses StatusAddresses
 	// FloatingIP is the address or the id of the floating IP that is asked for, or "".
 	FloatingIP string
-	// MetricsPort is where the load balancer tells Prometheus about itself, 0 for nowhere, and
-	// MetricsAllowedCIDRs are who may read that; empty is nobody.
+	// MetricsPort is the port at which Prometheus reads the metrics of the load balancer, 0 for none, and
+	// MetricsAllowedCIDRs are the networks from which clients may read them; empty admits no client.
 	MetricsPort         int
 	MetricsAllowedCIDRs []string
 	// Tags are the operator's for all objects, to which the others come, each for one kind.

@@ -62,7 +62,7 @@ func Canonical(annotations map[string]string) map[string]string {
 		}
 	}
 	if all == nil {
-		return annotations // usually nobody uses an alias
+		return annotations // usually no key is an alias
 	}
 	return all
 }

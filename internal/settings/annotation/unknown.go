@@ -24,7 +24,7 @@ const (
 	Keeps Protection = "keeps what would be lost without it"
 	// ChoosesBalancer is for a load balancer that Services share: another one would be created instead.
 	ChoosesBalancer Protection = "chooses the load balancer"
-	// MayProtect is for one of so many unknown keys that nobody looks for what they mean.
+	// MayProtect is for an unknown key among so many that their meaning is not looked up.
 	MayProtect Protection = "may protect something"
 )
 

@@ -262,7 +262,7 @@ var subnetTags = valueType[string]{
 	},
 }
 
-// tags are what somebody wants to find objects in the cloud by.
+// tags are those by which a user wants to find objects in the cloud.
 var tags = valueType[[]string]{
 	values: "tags, separated by commas",
 	rule: Rule{

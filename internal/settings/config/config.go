@@ -146,9 +146,9 @@ type LoadBalancer struct {
 	FloatingSubnets value.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, of new load balancers. Empty leaves them to Octavia.
 	FlavorID, AvailabilityZone string
-	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty is everybody.
+	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty admits every client.
 	SourceRanges string
-	// MetricsAllowedCIDRs are CIDRs, separated by commas, that may read the metrics of load balancers. Empty is nobody.
+	// MetricsAllowedCIDRs are CIDRs, separated by commas, that may read the metrics of load balancers. Empty admits no client.
 	MetricsAllowedCIDRs string
 	// Tags are tags, separated by commas, of everything that is made for Services.
 	Tags string

@@ -16,7 +16,7 @@ const (
 	externalStore = "external"
 )
 
-// ExternalContainers reports whether certificates are kept where nobody but Octavia can look: references to them may be any
+// ExternalContainers reports whether certificates are kept where only Octavia can look: references to them may be any
 // text, and are not looked up.
 func (l LoadBalancer) ExternalContainers() bool { return l.ContainerStore == externalStore }
 

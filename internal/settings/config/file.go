@@ -176,7 +176,7 @@ func (f *file) setEmpty(key Key, s inifile.Statement) {
 // emptyValue is the notice about a key without a value.
 const emptyValue = "The value is empty, which is the same as no value."
 
-// isWordForFalse reports whether nobody expects a switch to be on with this value.
+// isWordForFalse reports whether a user who writes this value expects the switch to be off.
 func isWordForFalse(text string) bool {
 	return slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(text))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/inifile"
 )
 
-// Public returns the settings in the text of a cloud.conf that everybody may see, as the text of a cloud.conf: without
+// Public returns the settings in the text of a cloud.conf that every user may see, as the text of a cloud.conf: without
 // [Global], which says how to log in, without secrets, without comments and without what has no effect. WithGlobal adds a
 // login to it.
 func Public(text []byte) (string, error) {

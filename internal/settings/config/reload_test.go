@@ -66,7 +66,7 @@ func TestEveryKeyThatIsActedOnIsReloadedOrNeedsARestart(t *testing.T) {
 		case key.field == nil && found, key.Live && found:
 			t.Errorf("%s needs no restart", name)
 		case key.field != nil && !key.Live && !found:
-			t.Errorf("%s needs a restart, and nobody says so", name)
+			t.Errorf("%s needs a restart, and NeedRestart does not say so", name)
 		}
 	}
 	if again := newer.NeedRestart(newer); len(again) > 0 {

@@ -140,7 +140,7 @@ func (f *file) validateAuthentication(g Global) {
 	}
 	f.validateAddress(g)
 	if f.refusedKey(globalSection, credentialKeys...) {
-		return // nobody knows which way is meant
+		return // it is unknown which way is meant
 	}
 	if ways := f.waysToAuthenticate(g); len(ways) > 1 {
 		f.missing("more than one way to authenticate is set (%s): keep one", strings.Join(ways, ", "))

@@ -64,7 +64,7 @@ func doubtOfText(value string) Doubt {
 // placeholder matches ${NAME}, $NAME, {{ name }}, <name> and %NAME%.
 var placeholder = regexp.MustCompile(`^(\$\{[^{}]*\}|\$[A-Z][A-Z0-9_]+|\{\{.*\}\}|<[A-Za-z][A-Za-z0-9 _-]*>|%[A-Z][A-Z0-9_]*%)$`)
 
-// invisible reports whether nobody can see a character, which is not the blank that everybody types.
+// invisible reports whether a reader cannot see a character. The usual blank does not count.
 func invisible(c rune) bool {
 	return c != ' ' && unicode.Is(unicode.Zs, c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -62,7 +62,7 @@ func (o Object) MustBe() string {
 	return strings.Replace(text, "a Octavia", "an Octavia", 1)
 }
 
-// MustBeNot is MustBe for somebody who wrote a name: the command has it, if a shell takes it as it is.
+// MustBeNot is MustBe for a user who wrote a name: the command contains the name, if a shell takes it as it is.
 func (o Object) MustBeNot(name string) string {
 	if !plainName.MatchString(name) {
 		return o.MustBe()

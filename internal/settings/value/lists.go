@@ -32,8 +32,8 @@ func ParseCIDRs(values []string) ([]string, error) {
 	return cidrs, nil
 }
 
-// ParseTags reads tags that somebody wants on objects in the cloud, separated by commas or, as
-// openstack-cloud-controller-manager has it, by blanks. Each comes once. One that is empty, that the cloud does not take, or
+// ParseTags reads the tags that a user wants on objects in the cloud, separated by commas or, as in
+// openstack-cloud-controller-manager, by blanks. Each comes once. One that is empty, that the cloud does not take, or
 // that has a meaning to us is an error.
 func ParseTags(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {

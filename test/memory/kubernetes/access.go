@@ -22,7 +22,7 @@ const (
 
 // Access says who may do what.
 type Access struct {
-	// Token is the bearer token of the user; "" lets everybody in.
+	// Token is the bearer token of the user; "" admits every request.
 	Token string
 	// User is the name of the user.
 	User string

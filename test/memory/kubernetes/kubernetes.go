@@ -49,7 +49,7 @@ type change struct {
 type API struct {
 	// Wrote is called after each write that changed something, without a lock. It may be nil.
 	Wrote func(kind watch.EventType, o *unstructured.Unstructured)
-	// Access says who may do what. The zero value lets everybody do everything. It is not to be changed while requests are
+	// Access says who may do what. The zero value lets every user do everything. It must not change while requests are
 	// answered.
 	Access Access
 

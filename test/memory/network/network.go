@@ -132,8 +132,8 @@ func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return c, nil
 }
 
-// Cut closes all connections and lets nobody dial any more: nothing that a process on this machine still does is seen by
-// others, as if it were killed.
+// Cut closes all connections and refuses to dial new ones: no other machine sees what a process on this machine still does,
+// as if the process were killed.
 func (h *Host) Cut() {
 	h.mu.Lock()
 	h.cut = true
