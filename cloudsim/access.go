@@ -26,8 +26,8 @@ type Credentials struct {
 	UserDomainName, ProjectDomainName string
 }
 
-// The users. Each has a project of the same name, but for the reader, who has
-// the role reader in the project k8s and no other.
+// The users. Each has a project of the same name, except the reader, whose only role is reader in
+// the project k8s.
 const (
 	UserK8s    = "k8s"
 	UserOther  = "other"
@@ -76,11 +76,11 @@ func (c *Cloud) addCatalog() {
 	}
 }
 
-// AuthURL is where to authenticate, without a version.
+// AuthURL returns the URL of Keystone, without a version.
 func (c *Cloud) AuthURL() string { return c.servers[Identity].url() }
 
-// Endpoint is a service's URL in the catalogue; service is one of Identity,
-// Network, Compute, LoadBalancer, KeyManager and Image. It is empty for others.
+// Endpoint returns a service's URL in the catalogue; service is one of Identity, Network, Compute,
+// LoadBalancer, KeyManager and Image. For any other service it returns an empty string.
 func (c *Cloud) Endpoint(service string) string {
 	s := c.servers[service]
 	switch {
@@ -94,52 +94,50 @@ func (c *Cloud) Endpoint(service string) string {
 	return s.url()
 }
 
-// AdminURL is where the admin API is served.
+// AdminURL returns the URL of the admin API.
 func (c *Cloud) AdminURL() string { return c.servers["admin"].url() }
 
-// Credentials are those of the user k8s.
+// Credentials returns the credentials of the user k8s.
 func (c *Cloud) Credentials() Credentials { return c.credentials[UserK8s] }
 
-// CredentialsOf are those of a user: UserK8s, UserOther, UserAdmin or UserReader.
+// CredentialsOf returns the credentials of a user: UserK8s, UserOther, UserAdmin or UserReader.
 func (c *Cloud) CredentialsOf(user string) Credentials { return c.credentials[user] }
 
-// IDs are the ids of what the cloud had from the start.
+// IDs returns the ids of the objects that the cloud was started with.
 func (c *Cloud) IDs() IDs { return c.ids }
 
-// Recorder has the calls made to all services.
+// Recorder returns the recorder of the calls to all services.
 func (c *Cloud) Recorder() *wire.Recorder { return &c.recorder }
 
-// Faults are what goes wrong.
+// Faults returns the faults that are injected into calls.
 func (c *Cloud) Faults() *wire.Faults { return &c.faults }
 
-// Latency is how long operations take.
+// Latency returns the latencies of operations.
 func (c *Cloud) Latency() *wire.Latency { return &c.latency }
 
-// Keystone is the identity service.
+// Keystone returns the identity service.
 func (c *Cloud) Keystone() *keystone.Service { return c.keystone }
 
-// Nova is the compute service.
+// Nova returns the compute service.
 func (c *Cloud) Nova() *nova.Service { return c.nova }
 
-// Barbican is the key manager.
+// Barbican returns the key manager.
 func (c *Cloud) Barbican() *barbican.Service { return c.barbican }
 
-// Neutron is the network service.
+// Neutron returns the network service.
 func (c *Cloud) Neutron() *neutron.Service { return c.neutron }
 
-// Octavia is the load balancer service.
+// Octavia returns the load balancer service.
 func (c *Cloud) Octavia() *octavia.Service { return c.octavia }
 
-// Secrets is everything that nobody may see who looks at a client's output: see
+// Secrets returns everything that must never appear in a client's output: see
 // keystone.Service.Secrets.
 func (c *Cloud) Secrets() []string { return c.keystone.Secrets() }
 
-// ExpireTokens ends the life of all tokens, so that every client has to
-// authenticate again.
+// ExpireTokens makes all tokens invalid, so that every client has to authenticate again.
 func (c *Cloud) ExpireTokens() { c.keystone.ExpireTokens() }
 
-// CloudConf is a cloud.conf, as cloud providers of Kubernetes read it, for the
-// user k8s.
+// CloudConf returns a cloud.conf for the user k8s, as cloud providers of Kubernetes read it.
 func (c *Cloud) CloudConf() string {
 	k8s := c.Credentials()
 	return fmt.Sprintf(`[Global]
@@ -156,8 +154,8 @@ subnet-id="%s"
 `, k8s.AuthURL, k8s.Username, k8s.Password, k8s.ProjectID, k8s.UserDomainName, k8s.Region, c.ids.PublicNetwork, c.ids.PrivateSubnet)
 }
 
-// CloudsYAML is a clouds.yaml with the clouds cloudsim, cloudsim-other and
-// cloudsim-admin, for the users k8s, other and admin.
+// CloudsYAML returns a clouds.yaml with the clouds cloudsim, cloudsim-other and cloudsim-admin, for
+// the users k8s, other and admin.
 func (c *Cloud) CloudsYAML() string {
 	var b strings.Builder
 	b.WriteString("clouds:\n")
@@ -180,7 +178,7 @@ func (c *Cloud) CloudsYAML() string {
 }
 
 // WriteFile writes text, which may hold a password, to a file that only its
-// owner can read. Directories are made as needed.
+// owner can read. Missing directories are created.
 func WriteFile(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

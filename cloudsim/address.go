@@ -26,7 +26,7 @@ const (
 	claimPort = 7799
 )
 
-// claim finds a block that no other cloud on this machine has.
+// claim finds a block that no other cloud on this machine uses.
 func claim() (*block, error) {
 	n := lastBlock - firstBlock + 1
 	start := rand.IntN(n)
@@ -42,8 +42,7 @@ func claim() (*block, error) {
 	return nil, fmt.Errorf("no free block of loopback addresses for a cloud among 127.%d.0.0/16 to 127.%d.0.0/16: %w", firstBlock, lastBlock, last)
 }
 
-// private is where nodes and VIPs have their addresses, public where floating
-// IPs have theirs.
+// private returns the network of nodes and VIPs, public that of floating IPs.
 func (b *block) private() string { return fmt.Sprintf("127.%d.0.0/17", b.number) }
 func (b *block) public() string  { return fmt.Sprintf("127.%d.128.0/17", b.number) }
 
@@ -54,20 +53,20 @@ func (b *block) release() error {
 	return b.claimed.Close()
 }
 
-// subnetPlan is how a subnet's addresses are shared out.
+// subnetPlan describes how the addresses of a subnet are divided.
 type subnetPlan struct {
 	prefix               netip.Prefix
 	gateway, first, last netip.Addr
 }
 
-// plan shares out an IPv4 prefix: the gateway has its first address; the pool
-// runs to its end, less the last 55 addresses when there are many, and leaves
-// out the first 10 addresses or, if half is true, the first half, which stays
-// for addresses that are given.
+// plan divides an IPv4 prefix. The gateway has the first address. The pool begins after the first
+// 10 addresses or, if half is true, after the first half, which is reserved for addresses that
+// clients choose. It ends at the end of the prefix or, if the prefix is large, 55 addresses before
+// it.
 func plan(cidr string, half bool) (subnetPlan, error) {
 	p, err := netip.ParsePrefix(cidr)
 	if err != nil || !p.Addr().Is4() || p.Bits() > 26 || p != p.Masked() {
-		return subnetPlan{}, errors.Join(fmt.Errorf("%q is no IPv4 network of /26 or larger", cidr), err)
+		return subnetPlan{}, errors.Join(fmt.Errorf("%q is not an IPv4 network of /26 or larger", cidr), err)
 	}
 	size := 1 << (32 - p.Bits())
 	first, last := 10, size-2

@@ -15,30 +15,29 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// adminMux is the admin API, which steers the simulator from outside the
-// process. It is JSON, needs no token, and gives durations as text ("1m30s").
+// adminMux returns the handler of the admin API, which controls the simulator from outside the
+// process. It uses JSON, needs no token, and writes durations as text ("1m30s").
 //
-//	GET    /calls              the recorded calls: ?service=, ?method=, ?route= choose
+//	GET    /calls              the recorded calls, filtered by ?service=, ?method=, ?route=
 //	GET    /counts             how often each operation ("METHOD route") was called
-//	POST   /reset              forget calls and counts
+//	POST   /reset              clear calls and counts
 //	GET    /faults             the faults in force
 //	POST   /faults             add a fault: kind, service, method, route, status, body,
-//	                           header, times, skip, delay; answers it with its id
+//	                           header, times, skip, delay; returns it with its id
 //	DELETE /faults[/{id}]      remove all faults, or one
 //	GET    /latency            how long operations take
-//	PUT    /latency            set it: service, method, route, latency ("0s" takes back)
-//	DELETE /latency            take all settings back
+//	PUT    /latency            set it: service, method, route, latency ("0s" resets it)
+//	DELETE /latency            reset all of them
 //	GET    /settings           api_version, provider, build_time, update_time,
 //	                           delete_time, token_lifetime
 //	PUT    /settings           change those that are given
-//	POST   /tokens/expire      end the life of all tokens
+//	POST   /tokens/expire      make all tokens invalid
 //	GET    /servers            the servers: id, name, addresses
-//	POST   /servers            add one: name, addresses; answers its id
+//	POST   /servers            add one: name, addresses; returns its id
 //	DELETE /servers/{id}       remove one
 //	GET    /state              how many objects of each kind there are, by service
 //
-// A request that cannot be carried out is answered 400 or 404 with {"error":
-// "what is wrong"}.
+// A request that cannot be carried out gets 400 or 404 with {"error": "what is wrong"}.
 func (c *Cloud) adminMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]adminHandler{
@@ -65,8 +64,7 @@ func (c *Cloud) adminMux() *http.ServeMux {
 	return mux
 }
 
-// adminHandler answers one admin request with something that becomes JSON; nil
-// becomes 204.
+// adminHandler handles one admin request. Its result is encoded as JSON; nil becomes status 204.
 type adminHandler func(r *http.Request) (any, error)
 
 // ServeHTTP answers the request.
@@ -84,15 +82,15 @@ func (handle adminHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// errNotFound is what the path of a request names and is not there.
+// errNotFound means that the path of a request names an object that does not exist.
 var errNotFound = errors.New("not found")
 
-// decode reads a request's body, refusing fields it does not know.
+// decode reads a request's body and rejects unknown fields.
 func decode(r *http.Request, v any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("the request's body is not what it should be: %w", err)
+		return fmt.Errorf("invalid request body: %w", err)
 	}
 	return nil
 }
@@ -108,7 +106,7 @@ func (c *Cloud) adminCalls(r *http.Request) (any, error) {
 	return map[string]any{"calls": calls}, nil
 }
 
-// adminFault is a fault with its delay as text.
+// adminFault is a fault whose delay is text.
 type adminFault struct {
 	wire.Fault
 	Delay Duration `json:"delay,omitzero"`
@@ -142,7 +140,7 @@ func (c *Cloud) adminRemoveFault(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// adminLatency is how long an operation takes, as text.
+// adminLatency is the latency of an operation, as text.
 type adminLatency struct {
 	wire.Operation
 	Latency Duration `json:"latency"`

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 )
 
-// admin makes a request of the admin API.
+// admin makes a request to the admin API.
 func admin(t *testing.T, c *cloudsim.Cloud, method, path, body string) (status int, answer map[string]any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, c.AdminURL()+path, strings.NewReader(body))

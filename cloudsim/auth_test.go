@@ -39,7 +39,7 @@ func start(t testing.TB, o cloudsim.Options) *cloudsim.Cloud {
 	return c
 }
 
-// passwordOf are options to log in as a user in its own project.
+// passwordOf returns options to log in as a user in its own project.
 func passwordOf(c *cloudsim.Cloud, user string) gophercloud.AuthOptions {
 	u := c.CredentialsOf(user)
 	return gophercloud.AuthOptions{
@@ -48,7 +48,7 @@ func passwordOf(c *cloudsim.Cloud, user string) gophercloud.AuthOptions {
 	}
 }
 
-// login authenticates, with connections of its own that end with the test.
+// login authenticates, with its own connections, which are closed at the end of the test.
 func login(t testing.TB, o gophercloud.AuthOptions) (*gophercloud.ProviderClient, error) {
 	t.Helper()
 	p, err := openstack.NewClient(o.IdentityEndpoint)

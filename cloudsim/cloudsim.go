@@ -1,11 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloudsim is an OpenStack on one machine, for tests and for trying
-// things out: Keystone, Neutron, Nova, Octavia, Barbican and a little of Glance,
-// each behind its own HTTP server on loopback, with a data plane that really forwards, with knobs that
-// let things go slow or wrong, and with a record of every call. Nothing of it
-// outlives Close. It imports the packages below it and none of the product.
+// Package cloudsim simulates an OpenStack on one machine, for tests and demos: Keystone, Neutron,
+// Nova, Octavia, Barbican and a small part of Glance. Each has its own HTTP server on loopback. The
+// data plane forwards real traffic, delays and faults can be injected, and every call is recorded.
+// Nothing remains after Close. It imports the packages below it and none of the product.
 package cloudsim
 
 import (
@@ -43,16 +42,15 @@ const (
 	Image        = "image"
 )
 
-// Options are what Start makes a Cloud of. The zero value is a cloud with no
-// node, no delay and no data plane.
+// Options configure a Cloud. The zero value is a cloud without nodes, delays or a data plane.
 type Options struct {
-	// DataPlane makes VIPs and floating IPs forward for real.
+	// DataPlane makes VIPs and floating IPs forward traffic.
 	DataPlane bool
-	// BuildTime, UpdateTime and DeleteTime are how long a load balancer is
-	// PENDING_CREATE, PENDING_UPDATE and PENDING_DELETE. Zero is still
-	// asynchronous, but at once.
+	// BuildTime, UpdateTime and DeleteTime are how long a load balancer is PENDING_CREATE,
+	// PENDING_UPDATE and PENDING_DELETE. With zero the operation is still asynchronous, but ends at
+	// once.
 	BuildTime, UpdateTime, DeleteTime time.Duration
-	// Release is the release of OpenStack that is played; the zero value is the newest.
+	// Release is the release of OpenStack that is simulated; the zero value is the newest.
 	Release release.Release
 	// APIVersion is the newest version that Octavia offers, such as "2.10";
 	// empty means Octavia's default.
@@ -61,49 +59,47 @@ type Options struct {
 	Provider string
 	// TokenLifetime is how long tokens are valid; 0 means an hour.
 	TokenLifetime time.Duration
-	// Password of all users; empty means one made up for this cloud.
+	// Password of all users; empty means a random one.
 	Password string
-	// Listen is the loopback address the services listen on; empty means
-	// 127.0.0.1.
+	// Listen is the loopback address on which the services listen; empty means 127.0.0.1.
 	Listen string
-	// Listener listens on an address; nil means on the network. With another network, give
+	// Listener listens on an address; nil means net.Listen. With a network in memory, set
 	// PrivateCIDR and PublicCIDR, too.
 	Listener func(network, address string) (net.Listener, error)
-	// Ports of the services; zero ones are chosen by the kernel.
+	// Ports of the services; for zero the kernel chooses one.
 	Ports Ports
-	// Nodes are servers that are there from the start.
+	// Nodes are servers that exist from the start.
 	Nodes []Node
-	// PrivateCIDR and PublicCIDR are the IPv4 networks of nodes and VIPs, and of
-	// floating IPs. Both empty, the usual, means a block inside 127.0.0.0/8 that
-	// no other cloud on this machine uses.
+	// PrivateCIDR and PublicCIDR are the IPv4 networks of nodes and VIPs, and of floating IPs. If
+	// both are empty, which is usual, a block of 127.0.0.0/8 is used that no other cloud on this
+	// machine has.
 	PrivateCIDR, PublicCIDR string
-	// PrivateIPv6CIDR is the IPv6 network of nodes and VIPs; empty means unique local addresses
-	// that are made up for this cloud.
+	// PrivateIPv6CIDR is the IPv6 network of nodes and VIPs; empty means random unique local
+	// addresses.
 	PrivateIPv6CIDR string
-	// MemberAt returns where the data plane finds a member with an address that is not on
-	// loopback, such as a simulated Pod's; nil means that there are none.
+	// MemberAt returns the address at which the data plane reaches a member whose own address is
+	// not on loopback, such as that of a simulated Pod; nil means that there are no such members.
 	MemberAt func(netip.Addr) netip.Addr
-	// Neutron, Nova and Octavia have further options of these services. What is
-	// named above, and what ties the services together, is put in by Start.
+	// Neutron, Nova and Octavia are further options of these services. Start sets the options
+	// above, and those that connect the services.
 	Neutron neutron.Options
 	Nova    nova.Options
 	Octavia octavia.Options
-	// Logger gets what goes wrong inside the simulator; the zero value discards
-	// it.
+	// Logger receives errors inside the simulator; the zero value discards them.
 	Logger logr.Logger
 }
 
 // Ports are the TCP ports of the services.
 type Ports struct{ Identity, Network, LoadBalancer, Compute, KeyManager, Image, Admin int }
 
-// Node is a server that is to be a Kubernetes node.
+// Node is a server that becomes a Kubernetes node.
 type Node struct {
 	Name string
-	// Addresses on the private network; none means the lowest free one.
+	// Addresses on the private network; if there are none, the server gets the lowest free one.
 	Addresses []netip.Addr
 }
 
-// IDs are the ids of what every cloud has from the start.
+// IDs are the ids of the objects that every cloud is started with.
 type IDs struct {
 	Project, User, OtherProject, OtherUser, AdminProject, AdminUser string
 	PublicNetwork, PublicSubnet                                     string
@@ -111,7 +107,7 @@ type IDs struct {
 	Router                                                          string
 }
 
-// Cloud is a running simulator. Its methods may be called by many goroutines.
+// Cloud is a running simulator. It is safe for concurrent use.
 type Cloud struct {
 	options     Options
 	logger      logr.Logger
@@ -119,7 +115,7 @@ type Cloud struct {
 	private     subnetPlan
 	ids         IDs
 	credentials map[string]Credentials // by user name
-	octaviaUser string                 // the id of the user that Octavia itself is
+	octaviaUser string                 // the id of Octavia's service user
 
 	services
 	servers map[string]*server // by service type, and "admin"
@@ -134,7 +130,7 @@ type Cloud struct {
 	closed  error
 }
 
-// requests is what happens to each request.
+// requests holds what records, delays and fails requests.
 type requests struct {
 	recorder wire.Recorder
 	faults   wire.Faults
@@ -152,15 +148,16 @@ type services struct {
 	plane    *dataplane.Plane // nil without a data plane
 }
 
-// addresses guards what is done with addresses in one go, and what load balancers present there.
+// addresses guards changes of addresses that must be atomic, and the certificates that load
+// balancers present at them.
 type addresses struct {
 	forwarding sync.Mutex // see forward
-	// certificates are those that the data plane has, by load balancer and reference; guarded by forwarding.
+	// certificates has those of the data plane, by load balancer and reference; guarded by forwarding.
 	certificates map[string]map[string]tls.Certificate
-	// missed are the floating IPs of each load balancer, and for which protocols provider ovn missed that they were attached;
-	// guarded by forwarding.
+	// missed has the floating IPs of each load balancer, and the protocols for which provider ovn missed that they were
+	// attached; guarded by forwarding.
 	missed       map[string]map[string][]string
-	addingServer sync.Mutex // an address is chosen and used
+	addingServer sync.Mutex // held while an address is chosen and assigned
 }
 
 // Start starts a cloud: a private and a public network with a router between
@@ -268,7 +265,7 @@ func (c *Cloud) makeNetworkAndBalancer() error {
 	return err
 }
 
-// serve puts each service into its frame and lets it answer.
+// serve starts the HTTP server of each service, in its frame.
 func (c *Cloud) serve() {
 	frame := func(o wire.Options) {
 		o.Recorder, o.Faults, o.Latency, o.KeystoneURI = &c.recorder, &c.faults, &c.latency, c.AuthURL()+"/v3"
@@ -287,8 +284,7 @@ func (c *Cloud) serve() {
 	c.servers["admin"].serve(c.adminMux())
 }
 
-// Close ends the cloud. When it returns nothing of it is left: no address is
-// taken, no goroutine runs.
+// Close stops the cloud. When it returns, all addresses are free and no goroutine runs.
 func (c *Cloud) Close() error {
 	c.closing.Do(func() {
 		var errs []error

@@ -33,7 +33,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("still not: " + what)
 		}
-		time.Sleep(5 * time.Millisecond) // between looks
+		time.Sleep(5 * time.Millisecond) // between two checks
 	}
 }
 
@@ -44,8 +44,8 @@ func balancers(t testing.TB, c *cloudsim.Cloud) (octavia, neutron *gophercloud.S
 	return client(t, p, openstack.NewLoadBalancerV2), client(t, p, openstack.NewNetworkV2)
 }
 
-// front is the port of listeners in these tests. No program that listens on 0.0.0.0 has it:
-// it would have it on 127.0.0.1, too.
+// front is the port of listeners in these tests. No program on 0.0.0.0 uses it, because it would
+// also use it on 127.0.0.1.
 var front = func() int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -76,7 +76,7 @@ func create(t *testing.T, octavia *gophercloud.ServiceClient, subnet string, bac
 	return lb
 }
 
-// backend answers its name to who connects.
+// backend sends its name to each client.
 func backend(t *testing.T, address netip.Addr, name string) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", netip.AddrPortFrom(address, 0).String())
@@ -99,7 +99,7 @@ func backend(t *testing.T, address netip.Addr, name string) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// ask connects and returns what is answered, "" if nobody does.
+// ask connects and returns the answer, or "" if there is none.
 func ask(address string) string {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, strconv.Itoa(front)), 5*time.Second)
 	if err != nil {

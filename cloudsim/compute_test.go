@@ -51,7 +51,7 @@ func show(t *testing.T, compute *gophercloud.ServiceClient, id string) *servers.
 	return server
 }
 
-// kinds are a server's addresses, by network, as "fixed A" or "floating A".
+// kinds returns a server's addresses, by network, as "fixed A" or "floating A".
 func kinds(server *servers.Server) map[string][]string {
 	all := map[string][]string{}
 	for network, addresses := range server.Addresses {
@@ -128,7 +128,7 @@ func TestServersAreChangedByGoCalls(t *testing.T) {
 		t.Errorf("it begins as %+v", before)
 	}
 	err := c.Nova().Update(id, func(s *nova.Server) {
-		s.ID = "another" // is not taken
+		s.ID = "another" // is ignored
 		s.Name, s.Flavor, s.Status, s.AvailabilityZone = "renamed", "m1.large", "SHUTOFF", "zone with blanks"
 		s.HostID, s.AccessIPv4, s.AccessIPv6, s.Metadata = "", "192.0.2.1", "2001:db8::1", map[string]string{"k": "v"}
 	})
@@ -147,7 +147,7 @@ func TestServersAreChangedByGoCalls(t *testing.T) {
 	if name := show(t, compute, id).Name; name != "renamed" {
 		t.Errorf("after a failed change its name is %s", name)
 	}
-	if err := c.Nova().Update("nobody", func(*nova.Server) {}); err == nil {
+	if err := c.Nova().Update("unknown", func(*nova.Server) {}); err == nil {
 		t.Error("a server that is not there was changed")
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 )
 
-// setMemberStatus passes on what a health monitor found.
+// setMemberStatus passes the result of a health monitor to Octavia.
 func (c *Cloud) setMemberStatus(memberID, operatingStatus string) {
 	c.octavia.SetMemberStatus(memberID, operatingStatus)
 }
 
-// floatingIPChanged lets the load balancer behind a port listen on the floating
-// IPs that the port has now.
+// floatingIPChanged makes the load balancer behind a port listen on the floating IPs that the port
+// has now.
 func (c *Cloud) floatingIPChanged(portID string) {
 	if c.plane == nil {
 		return
@@ -30,9 +30,10 @@ func (c *Cloud) floatingIPChanged(portID string) {
 	}
 }
 
-// noteMissed notes for which protocols provider ovn misses that floating IPs were attached to a port: those that it makes at that
-// moment. On Octavia 16, UDP was never answered at a floating IP that was attached while the load balancer was created. A real
-// cloud does that now and then, this one always. Attaching the floating IP again helps.
+// noteMissed records the protocols for which provider ovn misses that floating IPs were attached to a port: those that
+// it is creating at that moment. On Octavia 16, UDP was never answered at a floating IP that was attached while the
+// load balancer was being created. A real cloud misses this only sometimes, the simulator always. Attaching the
+// floating IP again fixes it.
 func (c *Cloud) noteMissed(loadBalancerID, portID string) {
 	c.forwarding.Lock()
 	defer c.forwarding.Unlock()
@@ -47,7 +48,7 @@ func (c *Cloud) noteMissed(loadBalancerID, portID string) {
 	c.missed[loadBalancerID] = now
 }
 
-// lacking sets which floating IPs the listeners lack.
+// lacking sets the floating IPs on which the listeners do not listen.
 func (c *Cloud) lacking(lb dataplane.LoadBalancer) {
 	for address, protocols := range c.missed[lb.ID] {
 		ip, err := netip.ParseAddr(address)
@@ -62,7 +63,7 @@ func (c *Cloud) lacking(lb dataplane.LoadBalancer) {
 	}
 }
 
-// movedFrom are the floating IPs that lead to other load balancers than this one.
+// movedFrom returns the floating IPs of all other load balancers.
 func (c *Cloud) movedFrom(loadBalancerID string) []netip.Addr {
 	var moved []netip.Addr
 	for text, port := range c.neutron.PortsOfFloatingAddresses() {
@@ -74,8 +75,8 @@ func (c *Cloud) movedFrom(loadBalancerID string) []netip.Addr {
 	return moved
 }
 
-// forward makes the data plane do what Octavia and Neutron say of a load
-// balancer now. One at a time: what is read last must be set last.
+// forward applies the current state of a load balancer in Octavia and Neutron to the data plane.
+// Calls are serialized, so that the state that is read last is also set last.
 func (c *Cloud) forward(loadBalancerID string) {
 	c.forwarding.Lock()
 	defer c.forwarding.Unlock()
@@ -97,7 +98,7 @@ func (c *Cloud) forward(loadBalancerID string) {
 	}
 	lb.Moved = c.movedFrom(loadBalancerID)
 	lb.Listeners = c.admitted(loadBalancerID, slices.Clone(lb.Listeners))
-	// VIPs of IPv6 and of networks that are not on loopback have no data plane.
+	// IPv6 VIPs and VIPs of networks that are not on loopback have no data plane.
 	loopback := lb.Addresses[:0:0]
 	for _, ip := range lb.Addresses {
 		if ip.IsLoopback() {
@@ -110,13 +111,13 @@ func (c *Cloud) forward(loadBalancerID string) {
 	c.findCertificates(lb)
 	err := c.plane.Set(lb)
 	if err != nil {
-		c.logger.Error(err, "the data plane cannot do all that the load balancer asks for", "loadbalancer", loadBalancerID)
+		c.logger.Error(err, "The data plane cannot apply the load balancer completely", "loadbalancer", loadBalancerID)
 	}
 	c.octavia.SetClosed(loadBalancerID, closedListeners(err))
 }
 
-// admitted returns the listeners that the security groups of a VIP, if any, let somebody connect to. Rules that change
-// count when the load balancer changes next.
+// admitted returns the listeners to which the security groups of the VIP, if any, let clients connect. Changes of
+// rules take effect with the next change of the load balancer.
 func (c *Cloud) admitted(loadBalancerID string, all []dataplane.Listener) (open []dataplane.Listener) {
 	groups := c.octavia.VIPGroups(loadBalancerID)
 	if len(groups) == 0 {
@@ -134,7 +135,7 @@ func (c *Cloud) admitted(loadBalancerID string, all []dataplane.Listener) (open 
 	return open
 }
 
-// findMembers replaces addresses of members by those at which the data plane finds them.
+// findMembers replaces the addresses of members by those at which the data plane reaches them.
 func (c *Cloud) findMembers(lb dataplane.LoadBalancer) {
 	if c.options.MemberAt == nil {
 		return
@@ -151,8 +152,9 @@ func (c *Cloud) findMembers(lb dataplane.LoadBalancer) {
 	}
 }
 
-// findCertificates reads the certificates of listeners. One that a load balancer has once is not read again, so
-// that it stays when its secret is deleted, as in an amphora. What a secret holds never changes.
+// findCertificates reads the certificates of listeners. A certificate that a load balancer already has is not
+// read again, so that it stays when its secret is deleted, as in an amphora. The content of a secret never
+// changes.
 func (c *Cloud) findCertificates(lb dataplane.LoadBalancer) {
 	had, has := c.certificates[lb.ID], map[string]tls.Certificate{}
 	for i := range lb.Listeners {
@@ -171,7 +173,7 @@ func (c *Cloud) findCertificates(lb dataplane.LoadBalancer) {
 	c.certificates[lb.ID] = has
 }
 
-// certificate returns the certificate of a reference, one without content if it cannot be read.
+// certificate returns the certificate of a reference, without content if it cannot be read.
 func (c *Cloud) certificate(had map[string]tls.Certificate, ref string) tls.Certificate {
 	if pair := had[ref]; len(pair.Certificate) > 0 {
 		return pair
@@ -184,7 +186,7 @@ func (c *Cloud) certificate(had map[string]tls.Certificate, ref string) tls.Cert
 	return pair
 }
 
-// closedListeners are the ids of the listeners that do not take connections.
+// closedListeners returns the ids of the listeners that do not accept connections.
 func closedListeners(err error) []string {
 	var one *dataplane.ListenerError
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// object is a Neutron object as its API shows it, as far as it is needed here.
+// object has those fields of a Neutron object that are needed here.
 type object struct {
 	ID       string    `json:"id"`
 	MAC      string    `json:"mac_address"`
@@ -29,9 +29,8 @@ type fixedIP struct {
 	Address  string `json:"ip_address,omitempty"`
 }
 
-// create makes a Neutron object through its API, which therefore checks it, but
-// not over the network: such calls are not recorded. The caller is an admin of
-// the project.
+// create creates a Neutron object through the API, so that it is validated, but not over the
+// network, so that the call is not recorded. The caller is an admin of the project.
 func (c *Cloud) create(project, collection, kind string, body map[string]any) (object, error) {
 	var answer map[string]object
 	err := c.call(project, http.MethodPost, "/v2.0/"+collection, map[string]any{kind: body}, &answer)
@@ -56,8 +55,8 @@ func (c *Cloud) call(project, method, path string, body, answer any) error {
 	return json.Unmarshal(w.Body.Bytes(), answer)
 }
 
-// seedNetworks makes the public network, of the admin's project, and the private
-// network, of the project k8s, with a router between them.
+// seedNetworks creates the public network in the admin's project, and the private network in the
+// project k8s, with a router between them.
 func (c *Cloud) seedNetworks() error {
 	s := seeder{cloud: c}
 	public, err := plan(c.options.PublicCIDR, false)
@@ -97,7 +96,7 @@ func (c *Cloud) seedNetworks() error {
 	return s.err
 }
 
-// seeder makes objects until the first error.
+// seeder creates objects until the first error.
 type seeder struct {
 	cloud *Cloud
 	err   error
@@ -122,7 +121,7 @@ func pools(p subnetPlan) []map[string]string {
 	return []map[string]string{{"start": p.first.String(), "end": p.last.String()}}
 }
 
-// ula makes up a /64 of unique local IPv6 addresses.
+// ula returns a random /64 of unique local IPv6 addresses.
 func ula() netip.Prefix {
 	id := uuid.New()
 	bytes := [16]byte{0: 0xfd}
@@ -130,9 +129,9 @@ func ula() netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom16(bytes), 64)
 }
 
-// AddServer makes a server of the project k8s with one port on the private
-// network that has the addresses; none means the lowest that no server has, from
-// the tenth on. It returns the server's id.
+// AddServer creates a server in the project k8s with one port on the private network that has the
+// addresses. Without addresses the port gets the lowest free one, from the tenth on. It returns the
+// server's id.
 func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) {
 	c.addingServer.Lock()
 	defer c.addingServer.Unlock()
@@ -158,16 +157,15 @@ func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) 
 	return id, nil
 }
 
-// interfaces are the ports of all servers, as Nova asks Neutron for them. A server
-// has the ports with its id as device, so a port that a test makes for it is one of
-// its interfaces.
+// interfaces returns the ports of all servers, as Nova gets them from Neutron. A server has the
+// ports with its id as device, so a port that a test creates for it is one of its interfaces.
 func (c *Cloud) interfaces() map[string][]nova.Interface {
 	all := map[string][]nova.Interface{}
 	for server, ports := range c.neutron.Devices("compute:") {
 		for _, p := range ports {
 			nic := nova.Interface{PortID: p.ID, NetworkID: p.NetworkID, NetworkName: p.NetworkName, MAC: p.MACAddress, Status: p.Status, FloatingIPs: p.FloatingIPs}
 			for _, ip := range p.FixedIPs {
-				if a, err := netip.ParseAddr(ip.IPAddress); err == nil { // as Neutron has parsed it
+				if a, err := netip.ParseAddr(ip.IPAddress); err == nil { // cannot fail: Neutron has parsed it
 					nic.FixedIPs = append(nic.FixedIPs, nova.FixedIP{SubnetID: ip.SubnetID, Address: a})
 				}
 			}
@@ -177,8 +175,7 @@ func (c *Cloud) interfaces() map[string][]nova.Interface {
 	return all
 }
 
-// securityGroupsOf are the security groups on ports, as Nova asks Neutron for
-// them.
+// securityGroupsOf returns the security groups of ports, as Nova gets them from Neutron.
 func (c *Cloud) securityGroupsOf(portIDs ...string) []nova.SecurityGroup {
 	var groups []nova.SecurityGroup
 	for _, g := range c.neutron.SecurityGroupsOf(portIDs...) {
@@ -187,8 +184,8 @@ func (c *Cloud) securityGroupsOf(portIDs ...string) []nova.SecurityGroup {
 	return groups
 }
 
-// freeNodeAddress is the lowest address for a node that no server has. It lies
-// below the pool that VIPs come from, as long as there are not thousands.
+// freeNodeAddress returns the lowest address for a node that no server has. It is below the pool of
+// VIPs, unless there are thousands of servers.
 func (c *Cloud) freeNodeAddress() netip.Addr {
 	used := map[netip.Addr]bool{}
 	for _, server := range c.nova.Servers() {

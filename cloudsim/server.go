@@ -26,8 +26,8 @@ type server struct {
 	running sync.WaitGroup // requests being handled
 }
 
-// listen takes the address, port 0 for one that the kernel chooses. Clients
-// that come before serve is called wait.
+// listen listens on the address. For port 0 the kernel chooses one. Clients that connect before
+// serve is called wait.
 func listen(on func(network, address string) (net.Listener, error), host string, port int) (*server, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	l, err := on("tcp", address)
@@ -50,8 +50,8 @@ func (s *server) serve(h http.Handler) {
 	go func() { s.served <- s.http.Serve(s.listener) }()
 }
 
-// counted lets close wait for the requests that are being handled, which
-// http.Server.Close does not.
+// counted counts the requests in progress, so that close can wait for them, which http.Server.Close
+// does not.
 func (s *server) counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -67,8 +67,8 @@ func (s *server) counted(h http.Handler) http.Handler {
 	})
 }
 
-// close ends the server, cutting its connections, and returns when nothing of it
-// runs any more.
+// close stops the server, closes its connections, and returns when no goroutine of it runs any
+// more.
 func (s *server) close() error {
 	if s.cancel == nil {
 		return s.listener.Close()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration that is JSON as text: "1m30s".
+// Duration is a time.Duration that is text in JSON: "1m30s".
 type Duration time.Duration
 
 // MarshalText writes the duration.
@@ -25,7 +25,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Settings are what can be changed while the cloud runs.
+// Settings can be changed while the cloud runs.
 type Settings struct {
 	APIVersion    string   `json:"api_version"`
 	Provider      string   `json:"provider"`
@@ -35,7 +35,7 @@ type Settings struct {
 	TokenLifetime Duration `json:"token_lifetime"`
 }
 
-// SettingsChange says which settings to change: those that are not nil.
+// SettingsChange has the settings to change: those that are not nil.
 type SettingsChange struct {
 	APIVersion    *string   `json:"api_version"`
 	Provider      *string   `json:"provider"`
@@ -45,16 +45,15 @@ type SettingsChange struct {
 	TokenLifetime *Duration `json:"token_lifetime"`
 }
 
-// Settings are those in force. An empty APIVersion or Provider is Octavia's
-// default.
+// Settings returns the current settings. An empty APIVersion or Provider means Octavia's default.
 func (c *Cloud) Settings() Settings {
 	c.settingsMu.Lock()
 	defer c.settingsMu.Unlock()
 	return c.settings
 }
 
-// Change changes settings: all that are given, or none and an error. What is
-// under way is not affected.
+// Change changes the given settings. On an error nothing changes. Changes of load balancers in
+// progress are not affected.
 func (c *Cloud) Change(change SettingsChange) error {
 	c.settingsMu.Lock()
 	defer c.settingsMu.Unlock()
@@ -78,7 +77,7 @@ func (c *Cloud) Change(change SettingsChange) error {
 
 // SetBuildTime sets how long load balancers are PENDING_CREATE from now on.
 func (c *Cloud) SetBuildTime(d time.Duration) {
-	_ = c.Change(SettingsChange{BuildTime: (*Duration)(&d)}) // times are never refused
+	_ = c.Change(SettingsChange{BuildTime: (*Duration)(&d)}) // a time is never refused
 }
 
 // SetUpdateTime sets how long load balancers are PENDING_UPDATE from now on.
@@ -91,7 +90,7 @@ func (c *Cloud) SetDeleteTime(d time.Duration) {
 	_ = c.Change(SettingsChange{DeleteTime: (*Duration)(&d)})
 }
 
-// State is how many objects of each kind there are, by service.
+// State returns the number of objects of each kind, by service.
 func (c *Cloud) State() map[string]map[string]int {
 	n := c.octavia.Counts()
 	return map[string]map[string]int{

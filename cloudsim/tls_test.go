@@ -150,7 +150,8 @@ func becomesActive(t *testing.T, octavia *gophercloud.ServiceClient, id string) 
 	})
 }
 
-// hasEverything waits until the load balancer is ACTIVE with all listeners, which provider ovn of 2025.1 and later makes after it.
+// hasEverything waits until the load balancer is ACTIVE with all listeners. Provider ovn of 2025.1 and later creates
+// the listeners after it.
 func hasEverything(t *testing.T, octavia *gophercloud.ServiceClient, id string) {
 	t.Helper()
 	becomesActive(t, octavia, id)
@@ -164,7 +165,7 @@ func hasEverything(t *testing.T, octavia *gophercloud.ServiceClient, id string) 
 	})
 }
 
-// listenerOf is the id of the only listener of a load balancer.
+// listenerOf returns the id of the only listener of a load balancer.
 func listenerOf(t *testing.T, octavia *gophercloud.ServiceClient, id string) string {
 	t.Helper()
 	lb, err := loadbalancers.Get(t.Context(), octavia, id).Extract()

@@ -11,17 +11,17 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// acl says who may read an object, beside its creator.
+// acl lists who may read an object besides its creator.
 type acl struct {
 	users            []string
 	projectAccess    bool
 	created, updated time.Time
 }
 
-// kind is how Barbican calls the object whose list of access is asked for.
+// kind is Barbican's name of the object whose ACL is requested.
 type kind struct{ name, collection string }
 
-// ofObject handles a request about an object's list of access.
+// ofObject handles a request for an object's ACL.
 type ofObject func(w http.ResponseWriter, r *http.Request, k kind, o *object) error
 
 func (s *Service) ofSecret(handle ofObject) handler {
@@ -57,7 +57,7 @@ func (s *Service) getACL(w http.ResponseWriter, r *http.Request, k kind, o *obje
 	return nil
 }
 
-// changeACL replaces the list (PUT), or the parts of it that are given (PATCH).
+// changeACL replaces the ACL (PUT), or the parts of it that are given (PATCH).
 func (s *Service) changeACL(w http.ResponseWriter, r *http.Request, k kind, o *object) error {
 	if !s.policy.mayChange(o, wire.Caller(r.Context())) {
 		return notAllowed(k.name + "ACL(s) Update")
@@ -134,8 +134,8 @@ func (s *Service) deleteACL(w http.ResponseWriter, r *http.Request, k kind, o *o
 	return nil
 }
 
-// grant lets a user read the object, if the caller may say so. It takes two requests in the caller's name: the list is
-// read, and changed unless the user is in it.
+// grant lets a user read the object, if the caller may change its ACL. It takes two requests in the caller's name: the
+// ACL is read, and changed unless it contains the user.
 func (s *Service) grant(caller wire.Identity, o *object, userID string) error {
 	list := "/v1/" + s.collectionOf(o) + "/" + o.id + "/acl"
 	if !s.policy.mayReadACL(o, caller) || !caller.May("key-manager", http.MethodGet, list) {
@@ -154,7 +154,7 @@ func (s *Service) grant(caller wire.Identity, o *object, userID string) error {
 	return nil
 }
 
-// collectionOf names the collection that has the object.
+// collectionOf returns the name of the collection that contains the object.
 func (s *Service) collectionOf(o *object) string {
 	if s.container(o.id) != nil {
 		return "containers"

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package barbican simulates OpenStack's key manager, Barbican v1: secrets with
-// their payloads, containers that hold references to secrets, who uses them and
-// who may read them. It lets the simulated Octavia read certificates. It imports
-// only packages release and wire.
+// their payloads, containers that hold references to secrets, consumers, and ACLs. The simulated
+// Octavia reads certificates from it. It imports only packages release and wire.
 package barbican
 
 import (
@@ -21,15 +20,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// Options are what New makes a Service of.
+// Options configure a Service.
 type Options struct {
-	// Now tells the time; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
-	// Release is the release of OpenStack that is played.
+	// Release is the release of OpenStack that is simulated.
 	Release release.Release
 }
 
-// Service is Barbican. It is used by many goroutines.
+// Service is Barbican. It is safe for concurrent use.
 type Service struct {
 	now     func() time.Time
 	release release.Release
@@ -44,10 +43,10 @@ type Service struct {
 type object struct {
 	id, project, creator string
 	created, updated     time.Time
-	acl                  *acl // nil: that of all, the project may read
+	acl                  *acl // nil: the default ACL; the project may read
 }
 
-// New makes a Barbican that holds nothing yet.
+// New returns an empty Barbican.
 func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -55,7 +54,7 @@ func New(o Options) *Service {
 	return &Service{now: o.Now, release: o.Release, policy: policy{members: o.Release >= release.Newest}}
 }
 
-// Counts returns how many objects of each kind there are.
+// Counts returns the number of objects of each kind.
 func (s *Service) Counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,25 +91,24 @@ func (s *Service) Mux() *http.ServeMux {
 		"DELETE /v1/containers/{id}/acl":       s.ofContainer(s.deleteACL),
 	} {
 		mux.Handle(pattern, s.locked(handle))
-		mux.Handle(pattern+"/{$}", s.locked(handle)) // as Barbican's own client asks
+		mux.Handle(pattern+"/{$}", s.locked(handle)) // the path that Barbican's own client uses
 	}
 	return mux
 }
 
-// Public tells which routes need no token: the version document.
+// Public reports whether a route needs no token: only the version document.
 func Public(route string) bool { return route == "/" }
 
-// Unnumbered reports which answers bear no request id. Before the newest release Barbican gives ids to requests only after it
-// knows who sent them; since then a filter of its own does so first.
+// Unnumbered reports whether an answer has no request id. Before the newest release Barbican assigns the id only after
+// it has authenticated the caller; since then a separate filter assigns it first.
 func (s *Service) Unnumbered(route string, refused bool) bool {
 	return s.release < release.Newest && (refused || Public(route))
 }
 
-// handler answers a request, or returns why not.
+// handler answers a request, or returns the reason why it is refused.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// locked makes requests one after the other, and answers in the microversion
-// that is asked for.
+// locked handles one request at a time, and answers in the requested microversion.
 func (s *Service) locked(handle handler) http.Handler {
 	return versioned(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -126,15 +124,15 @@ func (s *Service) newObject(who wire.Identity) object {
 	return object{id: uuid.NewString(), project: who.ProjectID, creator: who.UserID, created: now, updated: now}
 }
 
-// ref is the URL of an object under the host that was asked.
+// ref returns the URL of an object, with the host of the request.
 func ref(r *http.Request, collection, id string) string {
 	return "http://" + r.Host + "/v1/" + collection + "/" + id
 }
 
-// idOf is the id at the end of a reference.
+// idOf returns the id at the end of a reference.
 func idOf(reference string) string { return path.Base(strings.TrimRight(reference, "/")) }
 
-// secret returns the secret with the id, nil if there is none or it expired.
+// secret returns the secret with the id, or nil if there is none or it has expired.
 func (s *Service) secret(id string) *secret {
 	i := slices.IndexFunc(s.secrets, func(x *secret) bool { return x.id == id && !x.expired(s.now()) })
 	if i < 0 {
@@ -151,5 +149,5 @@ func (s *Service) container(id string) *container {
 	return s.containers[i]
 }
 
-// timestamp writes a time as Barbican does: UTC without saying so.
+// timestamp writes a time as Barbican does: in UTC, without a zone.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }

@@ -26,7 +26,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// vault is a Barbican at some time.
+// vault is a Barbican with a clock that tests set.
 type vault struct {
 	*Service
 	clock time.Time
@@ -118,8 +118,8 @@ func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
 	}
 }
 
-// A release before 2025.1 gets another token in the caller's name, which a delegated one is no login for. Later ones use the
-// caller's, as far as its access rules allow.
+// A release before 2025.1 requests another token in the caller's name, which is refused for a delegated token. Later
+// releases use the caller's token, as far as its access rules allow.
 func TestReaderActsForADelegatedCallerSince2025AsFarAsAccessRulesAllow(t *testing.T) {
 	only := func(methods ...string) func(service, method, path string) bool {
 		return func(service, method, path string) bool {
@@ -190,7 +190,7 @@ func TestOctaviaTakesACertificateForTheNamesThatItsReleaseReads(t *testing.T) {
 	}
 }
 
-// part is a secret of alice's with bytes.
+// part returns a secret of alice's with bytes.
 func (v *vault) part(t *testing.T, payload []byte) string {
 	t.Helper()
 	return v.secret(t, `{"payload": "`+base64.StdEncoding.EncodeToString(payload)+`", "payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"}`)

@@ -17,32 +17,32 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// UnreadablePKCS12Error is of a secret that can be read and is no PKCS#12 bundle without a password. It says so in the words of
-// the library that Octavia reads bundles with since 2025.1, cryptography.
+// UnreadablePKCS12Error means that a secret can be read, but is not a PKCS#12 bundle without a password. Its text is
+// that of cryptography, the library with which Octavia reads bundles since 2025.1.
 type UnreadablePKCS12Error string
 
 func (e UnreadablePKCS12Error) Error() string { return string(e) }
 
-// ErrNoName is a certificate without a name that Octavia can use: before 2025.1 a common name in the subject, since then that or a
-// DNS name (octavia/common/tls_utils/cert_parser.py: "No CN or DNSName(s) found in certificate").
+// ErrNoName means that a certificate has no name that Octavia can use: before 2025.1 a common name in the subject,
+// since then a common name or a DNS name (octavia/common/tls_utils/cert_parser.py: "No CN or DNSName(s) found in
+// certificate").
 var ErrNoName = errors.New("the certificate has no name")
 
-// Reader reads secrets for another service, Octavia, which is a user of its own.
-// As Octavia does, it first puts itself on the list of access of a secret, with
-// the rights of whoever names the secret to it.
+// Reader reads secrets for Octavia, which has a service user of its own. Like Octavia, it first
+// adds this user to the secret's ACL, with the rights of the caller that refers to the secret.
 type Reader struct {
 	service *Service
-	// UserID is who reads.
+	// userID is the user that reads.
 	userID string
 }
 
-// ReaderFor makes a Reader for the user.
+// ReaderFor returns a Reader for the user.
 func (s *Service) ReaderFor(userID string) *Reader { return &Reader{s, userID} }
 
-// Certificate checks that a reference leads to a certificate with its key: a
-// secret that is a PKCS#12 bundle without a password, or a certificate container.
-// The error is an UnreadablePKCS12Error for a secret that is something else, and
-// ErrNoName for a certificate without a name; whatever else is wrong, there is no such certificate that the caller may use.
+// Certificate checks that a reference leads to a certificate with its key: a secret that is a PKCS#12 bundle without a
+// password, or a certificate container. The error is an UnreadablePKCS12Error for a secret that is something else, and
+// ErrNoName for a certificate without a name. Any other error means that there is no such certificate, or that the
+// caller may not use it.
 func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	r.service.mu.Lock()
 	defer r.service.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 		return notFound("the container holds no certificate and key")
 	}
 	if r.held(x, "private_key_passphrase") != nil {
-		return nil // what it opens is not looked at
+		return nil // Octavia does not check whether the key opens with the passphrase
 	}
 	pair, err := tls.X509KeyPair(certificate.payload, key.payload)
 	if err != nil {
@@ -74,8 +74,8 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	return r.named(pair.Leaf)
 }
 
-// KeyPair returns the certificate and the key that a reference leads to, as the reader's own user reads them
-// when it carries a change out.
+// KeyPair returns the certificate and the key that a reference leads to. It reads them as the reader's own
+// user, as Octavia's worker does when it carries out a change.
 func (r *Reader) KeyPair(reference string) (tls.Certificate, error) {
 	r.service.mu.Lock()
 	defer r.service.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *Reader) KeyPair(reference string) (tls.Certificate, error) {
 	return r.pairOfContainer(r.service.container(idOf(reference)))
 }
 
-// pairOfPKCS12 returns what a bundle without a password holds.
+// pairOfPKCS12 returns the certificate and key of a bundle without a password.
 func (r *Reader) pairOfPKCS12(x *secret) (pair tls.Certificate, err error) {
 	key, leaf, chain, err := pkcs12.DecodeChain(x.payload, "")
 	switch {
@@ -114,7 +114,7 @@ func (r *Reader) pairOfPKCS12(x *secret) (pair tls.Certificate, err error) {
 	return pair, nil
 }
 
-// pairOfContainer returns what a certificate container holds.
+// pairOfContainer returns the certificate and key of a certificate container.
 func (r *Reader) pairOfContainer(x *container) (tls.Certificate, error) {
 	certificate, key := r.held(x, "certificate"), r.held(x, "private_key")
 	if certificate == nil || key == nil {
@@ -130,7 +130,7 @@ func (r *Reader) pairOfContainer(x *container) (tls.Certificate, error) {
 	return tls.X509KeyPair(chain, key.payload)
 }
 
-// named refuses a certificate without a name that Octavia can use.
+// named returns an error for a certificate without a name that Octavia can use.
 func (r *Reader) named(leaf *x509.Certificate) error {
 	takesDNSNames := r.service.release >= release.Epoxy
 	if leaf.Subject.CommonName == "" && !(takesDNSNames && len(leaf.DNSNames) > 0) {
@@ -139,7 +139,7 @@ func (r *Reader) named(leaf *x509.Certificate) error {
 	return nil
 }
 
-// Payload is the payload of the secret that a reference names.
+// Payload returns the payload of the secret that a reference names.
 func (r *Reader) Payload(caller wire.Identity, reference string) ([]byte, error) {
 	r.service.mu.Lock()
 	defer r.service.mu.Unlock()
@@ -153,9 +153,9 @@ func (r *Reader) Payload(caller wire.Identity, reference string) ([]byte, error)
 	return slices.Clone(x.payload), nil
 }
 
-// grant lets the reader read what the reference names, and what that holds. Octavia sees
-// to that in the caller's name: with the caller's token since 2025.1, which is held to its
-// access rules, and before with another one that it gets for that.
+// grant lets the reader read the object of the reference and, if it is a container, the secrets in
+// it. Octavia does this in the caller's name: since 2025.1 with the caller's token, whose access
+// rules apply, and before with another token that it requests for this purpose.
 func (r *Reader) grant(caller wire.Identity, reference string) error {
 	exchanges := r.service.release < release.Epoxy
 	if exchanges && caller.Delegated {
@@ -176,8 +176,7 @@ func (r *Reader) grant(caller wire.Identity, reference string) error {
 	return nil
 }
 
-// objects are the secret that a reference names, or the container and the
-// secrets that it holds.
+// objects returns the secret that a reference names, or the container and its secrets.
 func (r *Reader) objects(reference string) ([]*object, error) {
 	if strings.Contains(reference, "/containers/") {
 		x := r.service.container(idOf(reference))
@@ -195,10 +194,10 @@ func (r *Reader) objects(reference string) ([]*object, error) {
 	if x := r.service.secret(idOf(reference)); x != nil {
 		return []*object{&x.object}, nil
 	}
-	return nil, refused(http.StatusNotFound, "no secret is at %q", reference)
+	return nil, refused(http.StatusNotFound, "there is no secret at %q", reference)
 }
 
-// held is the secret that a container holds under a name, nil if none.
+// held returns the secret that a container holds under a name, or nil.
 func (r *Reader) held(x *container, name string) *secret {
 	for _, held := range x.refs {
 		if held.name == name {

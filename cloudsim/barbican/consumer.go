@@ -10,8 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// usable returns the container in the path, if the caller may read it; what it
-// wanted otherwise is named.
+// usable returns the container in the path if the caller may read it. Otherwise the error names
+// what was requested.
 func (s *Service) usable(r *http.Request, what string) (*container, error) {
 	x, err := s.findContainer(r)
 	if err == nil && !s.policy.mayRead(&x.object, wire.Caller(r.Context()), false) {
@@ -35,7 +35,7 @@ func (s *Service) listConsumers(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readConsumer reads who uses a container.
+// readConsumer reads a consumer of a container from the request's body.
 func readConsumer(r *http.Request) (c consumer, err error) {
 	body, err := readBody(r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Service) postConsumer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// register takes the consumer in, once.
+// register adds the consumer, unless it is registered already.
 func (x *container) register(c consumer) {
 	if !slices.ContainsFunc(x.consumers, c.same) {
 		x.consumers = append(x.consumers, c)

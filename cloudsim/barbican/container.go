@@ -28,15 +28,15 @@ type secretRef struct {
 	secretID string
 }
 
-// consumer is who uses a container.
+// consumer is a client that has registered its use of a container.
 type consumer struct {
 	name, url        string
 	project          string
 	created, updated time.Time
 }
 
-// namesIn are the names that secrets must have, and those that they may have, in
-// containers of a type. Generic containers take any.
+// namesIn has, for each type of container, the names that its secrets must have and those that they
+// may have. Generic containers accept any name.
 var namesIn = map[string]struct {
 	required, optional []string
 	unsupported        string
@@ -92,7 +92,7 @@ func (s *Service) postContainer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// newContainer makes a container of the body of a request.
+// newContainer makes a container from the body of a request.
 func newContainer(r *http.Request, body map[string]any) (*container, error) {
 	kind, given := body["type"].(string)
 	switch {
@@ -189,7 +189,7 @@ func (s *Service) getContainer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteContainer deletes a container, used or not. Its secrets stay.
+// deleteContainer deletes a container, even if it is in use. Its secrets stay.
 func (s *Service) deleteContainer(w http.ResponseWriter, r *http.Request) error {
 	x, err := s.findContainer(r)
 	if err != nil {

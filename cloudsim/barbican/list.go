@@ -22,8 +22,8 @@ const (
 	largestPage = 100
 )
 
-// writePage answers with the page of the items that the query asks for. The
-// links to other pages keep nothing of the query but its paging, and what kept holds.
+// writePage answers with the page of the items that the query requests. The links to other pages
+// contain the paging of the query and the parameters in kept, and nothing else.
 func writePage(w http.ResponseWriter, r *http.Request, collection, key string, items []any, kept url.Values) {
 	offset, limit := paging(r.URL.Query())
 	first, end := min(offset, len(items)), min(offset+limit, len(items))
@@ -46,8 +46,7 @@ func writePage(w http.ResponseWriter, r *http.Request, collection, key string, i
 	wire.JSON(w, http.StatusOK, body)
 }
 
-// paging reads where a page begins and how long it is; what cannot be read
-// counts for nothing.
+// paging reads the offset and the size of a page; values that cannot be read are ignored.
 func paging(query url.Values) (offset, limit int) {
 	offset, err := strconv.Atoi(query.Get("offset"))
 	if err != nil || offset < 0 {
@@ -91,7 +90,8 @@ func (s *Service) listSecrets(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keptFilters returns what links to other pages of secrets keep of the query: since the newest release everything.
+// keptFilters returns the parameters of the query that links to other pages of secrets contain: since the newest
+// release, all.
 func (s *Service) keptFilters(query url.Values) url.Values {
 	if s.release < release.Newest {
 		return nil
@@ -137,7 +137,7 @@ func sortKeys(text string) (keys []sortKey, ok bool) {
 	return keys, true
 }
 
-// sortText is what a value is sorted by: numbers are as long as they get.
+// sortText returns the text by which a value is sorted. Numbers are padded to the same length.
 func sortText(x any) string {
 	if n, ok := x.(float64); ok {
 		return fmt.Sprintf("%06d", int(n))

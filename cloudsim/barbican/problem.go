@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// problem is a refusal as Barbican words it.
+// problem is an error answer in the form of Barbican.
 type problem struct {
 	status      int
 	description string
@@ -29,14 +29,14 @@ func refused(status int, format string, args ...any) error {
 
 func notFound(description string) error { return &problem{http.StatusNotFound, description} }
 
-// notAllowed refuses what the caller may not do; what is named as in "Secret
+// notAllowed returns the refusal of an action that the caller may not perform, such as "Secret
 // retrieval".
 func notAllowed(what string) error {
 	return refused(http.StatusForbidden, "%s attempt not allowed - please review your user/project privileges", what)
 }
 
-// unfit refuses a body that is not what the schema wants. The property is "None"
-// when it is the body as a whole.
+// unfit returns the refusal of a body that does not match the schema. The property is "None" if the
+// body as a whole does not match.
 func unfit(schema, property, format string, args ...any) error {
 	return refused(http.StatusBadRequest, "Provided object does not match schema '%s': %s. Invalid property: '%s'", schema, fmt.Sprintf(format, args...), property)
 }
@@ -49,12 +49,12 @@ func refuse(w http.ResponseWriter, err error) {
 	wire.JSON(w, p.status, map[string]any{"code": p.status, "title": http.StatusText(p.status), "description": p.description})
 }
 
-// NotFound answers requests for paths Barbican does not have.
+// NotFound answers requests for paths that Barbican does not have.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	versioned(func(w http.ResponseWriter, _ *http.Request) { refuse(w, notFound("")) }).ServeHTTP(w, r)
 }
 
-// wantType refuses a body of another content type than those.
+// wantType refuses a body whose content type is not one of types.
 func wantType(r *http.Request, types ...string) error {
 	have, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if slices.Contains(types, have) {

@@ -21,7 +21,7 @@ const (
 	plainText = "text/plain"
 	binary    = "application/octet-stream"
 
-	// maxSecret is the size of a payload that is taken, in bytes.
+	// maxSecret is the maximum size of a payload, in bytes.
 	maxSecret = 20_000
 )
 
@@ -39,8 +39,8 @@ type secret struct {
 
 func (x *secret) expired(now time.Time) bool { return !x.expires.IsZero() && !now.Before(x.expires) }
 
-// findSecret returns the secret in the path. Whether the caller may see it comes
-// later: that it is there is no secret.
+// findSecret returns the secret in the path. Its callers check later whether the client may read
+// it: the existence of a secret is not confidential.
 func (s *Service) findSecret(r *http.Request) (*secret, error) {
 	id := r.PathValue("id")
 	if uuid.Validate(id) != nil {
@@ -72,7 +72,7 @@ func (s *Service) postSecret(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// describe is the secret without its payload.
+// describe returns the secret without its payload.
 func (x *secret) describe(r *http.Request) map[string]any {
 	d := map[string]any{
 		"created": timestamp(x.created), "updated": timestamp(x.updated), "status": "ACTIVE", "name": x.name, "secret_type": x.kind,
@@ -91,8 +91,7 @@ func (x *secret) describe(r *http.Request) map[string]any {
 	return d
 }
 
-// getSecret describes the secret to those who accept JSON, and gives its payload
-// to others.
+// getSecret describes the secret to clients that accept JSON, and sends its payload to others.
 func (s *Service) getSecret(w http.ResponseWriter, r *http.Request) error {
 	x, err := s.findSecret(r)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *Service) getPayload(w http.ResponseWriter, r *http.Request) error {
 	return x.sendPayload(w, r)
 }
 
-// sendPayload gives the payload, under the type that is asked for.
+// sendPayload sends the payload, with the requested content type.
 func (x *secret) sendPayload(w http.ResponseWriter, r *http.Request) error {
 	accept := r.Header.Get("Accept")
 	switch {
@@ -137,7 +136,7 @@ func (x *secret) sendPayload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// putPayload gives a secret that was made without a payload its payload.
+// putPayload sets the payload of a secret that was created without one.
 func (s *Service) putPayload(w http.ResponseWriter, r *http.Request) error {
 	x, err := s.findSecret(r)
 	if err != nil {
@@ -181,7 +180,7 @@ func tooLarge() error {
 
 var notBase64 = regexp.MustCompile(`[^A-Za-z0-9+/=]`)
 
-// decode reads base64 as Python does: what is no character of it is passed over.
+// decode reads base64 as Python does: characters that are not part of base64 are skipped.
 func decode(text string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(notBase64.ReplaceAllString(text, ""))
 }

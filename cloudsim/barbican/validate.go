@@ -15,8 +15,7 @@ var (
 	contentTypes = []string{"text/plain", "text/plain;charset=utf-8", "text/plain; charset=utf-8", binary, "application/pkcs8"}
 )
 
-// newSecret makes a secret, which belongs to nobody yet, of the body of a
-// request.
+// newSecret makes a secret, which has no owner yet, from the body of a request.
 func (s *Service) newSecret(body map[string]any) (*secret, error) {
 	if err := checkTypes(body); err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func (s *Service) newSecret(body map[string]any) (*secret, error) {
 	return x, nil
 }
 
-// checkTypes checks what the JSON schema of a secret says.
+// checkTypes checks the body against the JSON schema of a secret.
 func checkTypes(body map[string]any) error {
 	for _, key := range []string{"name", "payload_content_type"} {
 		if _, ok := body[key].(string); !ok && body[key] != nil {
@@ -118,7 +117,7 @@ func parseTime(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time", text)
+	return time.Time{}, fmt.Errorf("%q is not a time", text)
 }
 
 // python writes a JSON value, or a list of texts, as Python prints it.

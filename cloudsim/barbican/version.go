@@ -18,7 +18,7 @@ const (
 	versionHeader = "OpenStack-API-Version"
 )
 
-// versioned answers in the microversion that the request asks for.
+// versioned answers in the microversion that the request names.
 func versioned(handle http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		version := wanted(r)

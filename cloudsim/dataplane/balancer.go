@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// balancer is one load balancer at work. Its fields are guarded by the plane's
-// mutex unless they are atomic.
+// balancer is one running load balancer. Its fields are guarded by the plane's mutex unless they
+// are atomic.
 type balancer struct {
 	plane     *Plane
 	id        string
@@ -21,13 +21,13 @@ type balancer struct {
 	conns     connSet
 	// front is where listeners listen.
 	front Place
-	// source says where members are dialled from.
+	// source determines the address from which members are dialled.
 	source atomic.Pointer[source]
 }
 
 // source is the address that members see as the peer.
 type source struct {
-	// preserve dials from the client's address.
+	// preserve means that members are dialled from the client's address.
 	preserve bool
 	// vip is the first address of the load balancer.
 	vip netip.Addr
@@ -35,7 +35,7 @@ type source struct {
 	back Place
 }
 
-// ListenerError is why a listener does not take connections, or not on all addresses.
+// ListenerError means that a listener does not accept connections, or not on all addresses.
 type ListenerError struct {
 	ID, Protocol string
 	Port         int
@@ -46,7 +46,7 @@ func (e *ListenerError) Error() string {
 	return fmt.Sprintf("listener %s (%s port %d): %v", e.ID, e.Protocol, e.Port, e.Err)
 }
 
-// Unwrap returns the error of the socket.
+// Unwrap returns the underlying error of the socket.
 func (e *ListenerError) Unwrap() error { return e.Err }
 
 func newBalancer(p *Plane, id string) *balancer {
@@ -55,8 +55,8 @@ func newBalancer(p *Plane, id string) *balancer {
 	return b
 }
 
-// set makes the balancer like lb. Sockets that have to go are closed before
-// any is opened, because a port may pass from one listener to another.
+// set applies lb to the balancer. Unneeded sockets are closed before any is opened, because a port
+// may move from one listener to another.
 func (b *balancer) set(lb LoadBalancer) error {
 	var errs []error
 	addrs := lb.Addresses
@@ -99,7 +99,7 @@ func (b *balancer) set(lb LoadBalancer) error {
 			errs = append(errs, &ListenerError{ID: conf.ID, Protocol: conf.Protocol, Port: conf.Port, Err: err})
 		}
 	}
-	// What was to move and is nobody's after all is closed.
+	// Close moving sockets that no listener has taken over.
 	b.plane.closeMoving(func(a netip.Addr, s *tcpSocket) bool {
 		return slices.Contains(addrs, a) || s.listener.Load().balancer == b && !slices.Contains(lb.Moved, a)
 	})
@@ -107,8 +107,8 @@ func (b *balancer) set(lb LoadBalancer) error {
 	return errors.Join(errs...)
 }
 
-// setPools makes or updates the pool of each listener. A pool that serves
-// several listeners exists once, so that its members are checked once.
+// setPools creates or updates the pool of each listener. A pool that serves several listeners
+// exists only once, so that its members are checked only once.
 func (b *balancer) setPools(listeners []Listener, back Place) []error {
 	var errs []error
 	seen := map[string]bool{}
@@ -129,7 +129,7 @@ func (b *balancer) setPools(listeners []Listener, back Place) []error {
 	return errs
 }
 
-// dropUnusedPools stops the monitors of pools that no listener uses any more.
+// dropUnusedPools removes the pools that no listener uses any more, and stops their monitors.
 func (b *balancer) dropUnusedPools(listeners []Listener) {
 	used := map[string]bool{}
 	for _, l := range listeners {
@@ -145,7 +145,7 @@ func (b *balancer) dropUnusedPools(listeners []Listener) {
 	}
 }
 
-// setListener makes or updates one listener.
+// setListener creates or updates one listener.
 func (b *balancer) setListener(conf Listener, addrs []netip.Addr) error {
 	l, ok := b.listeners[conf.ID]
 	if !ok {
@@ -165,7 +165,7 @@ func (b *balancer) setListener(conf Listener, addrs []netip.Addr) error {
 	return l.open(slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return slices.Contains(conf.Lacks, a) }))
 }
 
-// close stops everything and cuts every connection.
+// close stops everything and closes every connection.
 func (b *balancer) close() {
 	for _, l := range b.listeners {
 		l.close()

@@ -15,7 +15,7 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// run checks once; nil means that the member is well.
+// run checks the member once; nil means that it is healthy.
 func (c check) run(ctx context.Context) error {
 	if !c.target.Addr().IsLoopback() {
 		return fmt.Errorf("monitor address %s is not a loopback address", c.target.Addr())
@@ -42,8 +42,8 @@ func (c check) run(ctx context.Context) error {
 	}
 }
 
-// connect opens a TCP connection, with the PROXY header that a pool of that
-// protocol expects of a check.
+// connect opens a TCP connection and sends the PROXY header if the protocol of the pool requires
+// it.
 func (c check) connect(ctx context.Context) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.target.String())
 	if err != nil {
@@ -75,7 +75,7 @@ func (c check) get(ctx context.Context, scheme string) error {
 	}
 	t := &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a health check asks whether, not who
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a health check does not verify identities
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx) },
 	}
 	resp, err := t.RoundTrip(req)
@@ -105,8 +105,8 @@ func (c check) handshake(ctx context.Context) error {
 	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) //nolint:gosec // see get
 }
 
-// udp sends a datagram. Only a refusal is a failure: no answer within the
-// timeout means that somebody has the port open.
+// udp sends a datagram. Only a refusal is a failure: no answer within the timeout means that the
+// port is open.
 func (c check) udp(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", c.target.String())
 	if err != nil {
@@ -125,8 +125,8 @@ func (c check) udp(ctx context.Context) error {
 	return nil
 }
 
-// ping asks whether the address is up. Every address of the loopback network
-// that can be bound answers an echo request, and binding needs no privilege.
+// ping checks that the address is up. Every loopback address that can be bound answers echo
+// requests, and binding needs no privileges.
 func (c check) ping(ctx context.Context) error {
 	conn, err := new(net.ListenConfig).ListenPacket(ctx, "udp", net.JoinHostPort(c.target.Addr().String(), "0"))
 	if err != nil {

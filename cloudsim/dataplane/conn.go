@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// conn is one side of a forwarded connection. It ends when it has been idle
-// too long, and when one side of a pair breaks, the other is closed as well.
+// conn is one side of a forwarded connection. It is closed when it has been idle for too long. When
+// one side of a pair fails, the other is closed, too.
 type conn struct {
 	net.Conn
-	// idle is how long the side may be silent; zero is for ever.
+	// idle is how long the side may be silent; zero means without limit.
 	idle time.Duration
 	// peer is the other side; nil for a connection that stands alone.
 	peer *conn
@@ -33,22 +33,22 @@ func pair(client, member *conn, clientIdle, memberIdle time.Duration) {
 	member.touch()
 }
 
-// touch starts the idle time anew. An error shows in the next read or write.
+// touch restarts the idle timeout. An error appears at the next read or write.
 func (c *conn) touch() {
 	if c.idle > 0 {
 		_ = c.SetDeadline(time.Now().Add(c.idle))
 	}
 }
 
-// Read reads and counts as activity.
+// Read reads, and restarts the idle timeout.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.after(err)
 	return n, err
 }
 
-// Write writes and counts as activity. The idle time starts before the write
-// too: a side that only receives may have been silent for long.
+// Write writes, and restarts the idle timeout. The timeout is restarted before the write, too: a
+// side that only receives may have been silent for a long time.
 func (c *conn) Write(b []byte) (int, error) {
 	c.touch()
 	n, err := c.Conn.Write(b)
@@ -69,10 +69,10 @@ func (c *conn) after(err error) {
 // CloseRead and CloseWrite close one direction.
 func (c *conn) CloseRead() error { return c.Conn.(*net.TCPConn).CloseRead() }
 
-// CloseWrite tells the other end that no more will be written.
+// CloseWrite closes the direction to the other end.
 func (c *conn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
-// Close closes once; further calls do nothing.
+// Close closes the connection; further calls do nothing.
 func (c *conn) Close() error {
 	var err error
 	c.once.Do(func() {
@@ -84,7 +84,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// reset closes so that the other end sees a reset instead of an end of file.
+// reset closes the connection in such a way that the other end sees a reset instead of an end of
+// file.
 func (c *conn) reset() {
 	_ = c.Conn.(*net.TCPConn).SetLinger(0)
 	_ = c.Close()
@@ -93,7 +94,7 @@ func (c *conn) reset() {
 func (c *conn) remote() netip.AddrPort { return addrPort(c.RemoteAddr()) }
 func (c *conn) local() netip.AddrPort  { return addrPort(c.LocalAddr()) }
 
-// addrPort is the address of a TCP or UDP end, with IPv4 in its short form.
+// addrPort returns the address of a TCP or UDP end, with IPv4 in its short form.
 func addrPort(a net.Addr) netip.AddrPort {
 	var ap netip.AddrPort
 	switch a := a.(type) {
@@ -105,15 +106,14 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }
 
-// connSet holds the client connections of a load balancer, so that they can be
-// cut.
+// connSet holds the client connections of a load balancer, so that they can be closed together.
 type connSet struct {
 	mu     sync.Mutex
 	open   map[*conn]struct{}
 	closed bool
 }
 
-// add takes the connection in; false means that the set is closed.
+// add adds the connection; it returns false if the set is closed.
 func (s *connSet) add(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *connSet) remove(c *conn) {
 	delete(s.open, c)
 }
 
-// cut closes the connections for which which is true; nil means all.
+// cut closes the connections for which which returns true; nil means all.
 func (s *connSet) cut(which func(*conn) bool) {
 	s.mu.Lock()
 	var found []*conn
@@ -148,7 +148,7 @@ func (s *connSet) cut(which func(*conn) bool) {
 	}
 }
 
-// close cuts all connections and refuses further ones.
+// close closes all connections and refuses further ones.
 func (s *connSet) close() {
 	s.mu.Lock()
 	s.closed = true

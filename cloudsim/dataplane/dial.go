@@ -15,18 +15,17 @@ import (
 )
 
 var (
-	// errNoMember means that there is nobody to forward to.
+	// errNoMember means that no member can take the connection.
 	errNoMember = errors.New("no member is available")
 	errLimit    = errors.New("the listener's connection limit is reached")
 )
 
-// isRefused reports whether nobody has the port open.
+// isRefused reports whether the connection was refused because the port is closed.
 func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
-// dial connects to a member on behalf of the client, which reached the
-// listener at via. A member that cannot be reached is passed over for the next
-// one, as haproxy's redispatch does. The connection gives the member back when
-// it is closed.
+// dial connects to a member on behalf of the client, which reached the listener at via. If a member
+// cannot be reached, the next one is tried, as with haproxy's redispatch. Closing the connection
+// releases the member.
 func (l *listener) dial(ctx context.Context, client, via netip.AddrPort) (*conn, error) {
 	p := l.pool.Load()
 	if p == nil {
@@ -54,8 +53,8 @@ func (l *listener) dial(ctx context.Context, client, via netip.AddrPort) (*conn,
 	}
 }
 
-// dialMember connects to one member and says who the client is if the pool
-// speaks the PROXY protocol.
+// dialMember connects to one member, and sends the client's address if the pool uses the PROXY
+// protocol.
 func (l *listener) dialMember(ctx context.Context, m *member, protocol string, client, via netip.AddrPort) (*conn, error) {
 	conf := l.conf.Load()
 	ctx, cancel := context.WithTimeout(ctx, conf.ConnectTimeout)
@@ -83,7 +82,7 @@ func (b *balancer) connect(ctx context.Context, network string, client, via neti
 	return c, err
 }
 
-// dialer dials from the load balancer's VIP or, for a load balancer that
+// dialer returns a dialer that dials from the load balancer's VIP or, if the load balancer
 // preserves the source, from the client's address.
 func (src *source) dialer(network string, client, via netip.AddrPort) *net.Dialer {
 	from := src.vip
@@ -102,10 +101,10 @@ func (src *source) dialer(network string, client, via netip.AddrPort) *net.Diale
 	return d
 }
 
-// portAtConnect makes the kernel choose the source port when it knows the
-// destination, so that one VIP can have a full range of ports to each member.
+// portAtConnect makes the kernel choose the source port only when it knows the destination, so that
+// one VIP can use all ports with each member.
 func portAtConnect(_, _ string, c syscall.RawConn) error {
-	const ipBindAddressNoPort = 24 // IP_BIND_ADDRESS_NO_PORT, which package syscall does not name
+	const ipBindAddressNoPort = 24 // IP_BIND_ADDRESS_NO_PORT, which package syscall does not define
 	var setErr error
 	err := c.Control(func(fd uintptr) {
 		setErr = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, ipBindAddressNoPort, 1)
@@ -113,7 +112,7 @@ func portAtConnect(_, _ string, c syscall.RawConn) error {
 	return errors.Join(err, setErr)
 }
 
-// sendProxyHeader writes the header that the pool's protocol asks for.
+// sendProxyHeader writes the header that the pool's protocol requires.
 func sendProxyHeader(c net.Conn, protocol string, client, via netip.AddrPort) error {
 	version := proxyVersion(protocol)
 	if version == 0 {
@@ -126,8 +125,8 @@ func sendProxyHeader(c net.Conn, protocol string, client, via netip.AddrPort) er
 	return nil
 }
 
-// proxyVersion is the version of the PROXY protocol that a pool of this
-// protocol speaks; zero is none.
+// proxyVersion returns the version of the PROXY protocol that a pool of this protocol speaks; zero
+// is none.
 func proxyVersion(poolProtocol string) byte {
 	switch poolProtocol {
 	case "PROXY":

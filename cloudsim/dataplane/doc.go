@@ -6,10 +6,9 @@
 // the way an amphora's haproxy and keepalived would.
 //
 // VIPs, floating IPs, members and monitors are addresses of 127.0.0.0/8 (or
-// ::1); nothing else is ever listened on or dialled, unless the user of the
-// package says in which [Place], such as a network namespace, it is to be done.
-// The package knows nothing of the OpenStack APIs: it is given plain
-// [LoadBalancer] values and tells the operating status of members back.
+// ::1); the package never uses any other address, unless the caller sets a [Place], such as a
+// network namespace, in which sockets are opened. The package does not depend on the OpenStack
+// APIs: its input are plain [LoadBalancer] values, and it reports the operating status of members.
 //
 // It imports the standard library, logr, a TCP proxy and a PROXY protocol
 // library, and nothing of this project.

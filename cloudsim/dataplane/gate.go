@@ -5,8 +5,8 @@ package dataplane
 
 import "sync"
 
-// gate bounds the number of connections that a listener serves at once. The
-// bound can change while connections are open.
+// gate limits the number of connections that a listener serves at once. The limit can change while
+// connections are open.
 type gate struct {
 	mu    sync.Mutex
 	wake  *sync.Cond
@@ -20,8 +20,8 @@ func newGate(limit int) *gate {
 	return g
 }
 
-// enter waits for a free place and takes it. It gives up, and returns false,
-// when stopped reports true; whoever makes it true must call nudge.
+// enter waits for a free place and takes it. It returns false as soon as stopped reports true; code
+// that makes it true must call nudge.
 func (g *gate) enter(stopped func() bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -46,7 +46,7 @@ func (g *gate) try() bool {
 	return true
 }
 
-// leave gives a place back.
+// leave releases a place.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,7 +54,7 @@ func (g *gate) leave() {
 	g.wake.Broadcast()
 }
 
-// setLimit changes the bound; below 1 there is none.
+// setLimit changes the limit; values below 1 mean no limit.
 func (g *gate) setLimit(limit int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,7 +62,7 @@ func (g *gate) setLimit(limit int) {
 	g.wake.Broadcast()
 }
 
-// nudge makes waiting callers of enter ask again whether they are stopped.
+// nudge makes waiting callers of enter check again whether they are stopped.
 func (g *gate) nudge() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// webServer turns the connections of an HTTP listener into requests.
+// webServer serves the requests on the connections of an HTTP listener.
 type webServer struct {
 	clientTimeout time.Duration
 	server        *http.Server
@@ -30,8 +30,9 @@ type webServer struct {
 	once          sync.Once
 }
 
-// newWebServer serves until it is retired. Its connections end on their own:
-// with the client, the idle timeout, or because the load balancer cuts them.
+// newWebServer starts a server that accepts connections until it is retired. Its connections end
+// independently: when the client closes them, at the idle timeout, or when the load balancer closes
+// them.
 func newWebServer(l *listener, clientTimeout time.Duration) *webServer {
 	w := &webServer{
 		clientTimeout: clientTimeout,
@@ -56,15 +57,15 @@ func newWebServer(l *listener, clientTimeout time.Duration) *webServer {
 	return w
 }
 
-// retire takes no more connections; those that it has go on.
+// retire makes the server accept no more connections; existing ones continue.
 func (w *webServer) retire() {
 	if w != nil {
 		w.once.Do(func() { close(w.retired) })
 	}
 }
 
-// stop is retire for a listener that is gone: requests in progress are
-// answered, and then their connections end; idle ones end at once.
+// stop retires the server of a removed listener: requests in progress are answered, then their
+// connections are closed; idle ones are closed at once.
 func (w *webServer) stop() {
 	if w != nil {
 		w.retire()
@@ -72,12 +73,12 @@ func (w *webServer) stop() {
 	}
 }
 
-// serveHTTP hands the connection to the listener's present server.
+// serveHTTP passes the connection to the listener's current server.
 func (l *listener) serveHTTP(client *conn) {
 	l.plane.running.Add(1) // until the server says that the connection is closed
 	var c net.Conn = client
 	if terminate := l.tls.Load(); terminate != nil {
-		c = tls.Server(client, terminate) // the server waits for the handshake, as long as for a header
+		c = tls.Server(client, terminate) // the server waits as long for the handshake as for a header
 	}
 	for {
 		w := l.web.Load()
@@ -86,7 +87,7 @@ func (l *listener) serveHTTP(client *conn) {
 			return
 		case <-w.retired:
 		}
-		if l.web.Load() == w { // retired for good: the listener is gone
+		if l.web.Load() == w { // no newer server: the listener was removed
 			l.plane.running.Done()
 			_ = c.Close()
 			return
@@ -94,7 +95,7 @@ func (l *listener) serveHTTP(client *conn) {
 	}
 }
 
-// webListener feeds an http.Server with connections accepted elsewhere.
+// webListener passes connections that were accepted elsewhere to an http.Server.
 type webListener struct{ *webServer }
 
 func (w webListener) Accept() (net.Conn, error) {
@@ -109,10 +110,10 @@ func (w webListener) Accept() (net.Conn, error) {
 func (w webListener) Close() error   { return nil }
 func (w webListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// clientConnKey finds the client's connection in a request's context.
+// clientConnKey is the key of the client's connection in a request's context.
 type clientConnKey struct{}
 
-// forwardKey finds, in a request's context, where the request has to go.
+// forwardKey is the key of a request's destination in its context.
 type forwardKey struct{}
 
 type forward struct {
@@ -120,9 +121,9 @@ type forward struct {
 	client, via netip.AddrPort
 }
 
-// newTransport returns the transport of all HTTP listeners. Every request gets
-// a member connection of its own, chosen by its listener's pool: no connection
-// is kept that a member might close under a request.
+// newTransport returns the transport of all HTTP listeners. Every request gets its own connection
+// to a member that the listener's pool chooses. Connections are not reused, because a member might
+// close one during a request.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives:  true,
@@ -134,7 +135,7 @@ func newTransport() *http.Transport {
 	}
 }
 
-// tellMetrics answers as an amphora does to Prometheus, with two metrics of the load balancer.
+// tellMetrics answers Prometheus as an amphora does, with two metrics of the load balancer.
 func tellMetrics(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/metrics" {
 		http.NotFound(w, r)
@@ -147,7 +148,7 @@ func tellMetrics(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// httpHandler forwards requests to members, or tells metrics.
+// httpHandler forwards requests to members, or serves metrics.
 func (l *listener) httpHandler() http.Handler {
 	if l.protocol == "PROMETHEUS" {
 		return http.HandlerFunc(tellMetrics)
@@ -169,7 +170,7 @@ func (l *listener) httpHandler() http.Handler {
 	})
 }
 
-// demandTLS adds the header of HSTS.
+// demandTLS adds the HSTS header.
 func (l *listener) demandTLS(r *http.Response) error {
 	if t := l.conf.Load().TLS; t != nil && t.HSTS != "" {
 		r.Header.Set("Strict-Transport-Security", t.HSTS)
@@ -177,10 +178,10 @@ func (l *listener) demandTLS(r *http.Response) error {
 	return nil
 }
 
-// rewrite passes the request on as it came, with the headers that the listener inserts.
+// rewrite forwards the request unchanged, except for the headers that the listener inserts.
 func (l *listener) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme = "http"
-	r.Out.URL.Host = "member" // the pool decides which, when the transport dials
+	r.Out.URL.Host = "member" // the pool chooses the member when the transport dials
 	r.Out.Host = r.In.Host
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -205,8 +206,8 @@ func (l *listener) rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// httpError answers for a member that did not: 503 when none could be reached,
-// 504 when it took too long, 502 when its answer is no HTTP.
+// httpError answers if no member did: with 503 if none could be reached, 504 if the member took too
+// long, 502 if its answer is not HTTP.
 func (l *listener) httpError(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusBadGateway
 	var op *net.OpError
@@ -224,7 +225,7 @@ func (l *listener) httpError(w http.ResponseWriter, r *http.Request, err error) 
 	_, _ = io.WriteString(w, "<html><body><h1>"+http.StatusText(status)+"</h1></body></html>\n")
 }
 
-// logWriter sends what net/http logs of broken connections to the plane's log.
+// logWriter writes net/http's messages about broken connections to the plane's log.
 type logWriter struct{ l *listener }
 
 func (w logWriter) Write(b []byte) (int, error) {

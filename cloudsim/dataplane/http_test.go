@@ -19,7 +19,7 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// browser is an HTTP client with one source address and connections of its own.
+// browser returns an HTTP client with one source address and its own connections.
 func browser(t *testing.T, from netip.Addr) *http.Client {
 	t.Helper()
 	d := net.Dialer{}

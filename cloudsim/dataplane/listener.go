@@ -32,12 +32,12 @@ type listener struct {
 	port     int
 	gate     *gate
 
-	// conf and pool are what new connections are served by.
+	// conf and pool serve new connections.
 	conf atomic.Pointer[Listener]
 	pool atomic.Pointer[pool]
-	// web serves the connections of an HTTP listener; nil for the others.
+	// web serves the connections of an HTTP listener; nil for other protocols.
 	web atomic.Pointer[webServer]
-	// tls is how new connections terminate TLS; nil for a listener without.
+	// tls is the TLS configuration of new connections; nil for a listener without TLS.
 	tls atomic.Pointer[tls.Config]
 
 	// sockets is guarded by the plane's mutex.
@@ -67,8 +67,8 @@ func newListener(b *balancer, conf Listener) (*listener, error) {
 	}, nil
 }
 
-// update changes what new connections meet, without touching the sockets. If TLS cannot be terminated as
-// described, all stays as it was.
+// update changes how new connections are served, without touching the sockets. If TLS cannot be
+// terminated as described, nothing changes.
 func (l *listener) update(conf Listener, p *pool) error {
 	terminate, err := conf.terminate()
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *listener) update(conf Listener, p *pool) error {
 	return nil
 }
 
-// terminate is how the listener terminates TLS, nil if it does not.
+// terminate returns the TLS configuration of the listener, or nil if it does not terminate TLS.
 func (conf Listener) terminate() (*tls.Config, error) {
 	switch {
 	case conf.TLS != nil:
@@ -113,7 +113,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// open listens on those of addrs on which it does not listen yet.
+// open listens on those of addrs on which the listener does not listen yet.
 func (l *listener) open(addrs []netip.Addr) error {
 	var errs []error
 	for _, a := range addrs {
@@ -137,7 +137,7 @@ func (l *listener) listen(at netip.AddrPort) (socket, error) {
 	return listenTCP(l, at)
 }
 
-// bindAdvice says what to do about a port that cannot be bound.
+// bindAdvice explains why a port cannot be bound.
 func bindAdvice(err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -150,7 +150,7 @@ func bindAdvice(err error) string {
 	return ""
 }
 
-// takes makes a socket this listener's that was another load balancer's.
+// takes takes over a socket that belonged to another load balancer.
 func (l *listener) takes(a netip.Addr) bool {
 	at := netip.AddrPortFrom(a, uint16(l.port))
 	s := l.plane.moving[at]
@@ -163,9 +163,9 @@ func (l *listener) takes(a netip.Addr) bool {
 	return true
 }
 
-// keepOnly stops listening on all addresses but addrs, and cuts the
-// connections that came through them: an address that is gone carries nothing. Those in
-// moved are left to other load balancers.
+// keepOnly stops listening on all addresses except addrs, and closes the connections that came
+// through them: a removed address carries no traffic. The sockets on addresses in moved are left to
+// other load balancers.
 func (l *listener) keepOnly(addrs, moved []netip.Addr) {
 	for a, s := range l.sockets {
 		if slices.Contains(addrs, a) {
@@ -183,8 +183,8 @@ func (l *listener) keepOnly(addrs, moved []netip.Addr) {
 	}
 }
 
-// close stops listening. TCP connections that are open go on, HTTP connections
-// until their request is answered.
+// close stops listening. Open TCP connections continue, HTTP connections only until their request
+// is answered.
 func (l *listener) close() {
 	for a, s := range l.sockets {
 		s.close()
@@ -194,13 +194,14 @@ func (l *listener) close() {
 	l.web.Load().stop()
 }
 
-// admits reports whether the source ranges let the client in.
+// admits reports whether the source ranges contain the client's address.
 func (l *listener) admits(client netip.Addr) bool {
 	ranges := l.conf.Load().AllowedCIDRs
 	return len(ranges) == 0 || slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(client) })
 }
 
-// closeMoving closes those of the sockets that nobody has taken which are which.
+// closeMoving closes the moving sockets for which which returns true: no listener has taken them
+// over.
 func (p *Plane) closeMoving(which func(netip.Addr, *tcpSocket) bool) {
 	for at, s := range p.moving {
 		if which(at.Addr(), s) {
@@ -232,7 +233,7 @@ func listenTCP(l *listener, at netip.AddrPort) (socket, error) {
 	return s, nil
 }
 
-// plainBindError drops the "listen tcp address:" that callers say themselves.
+// plainBindError removes "listen tcp address:", which callers add themselves.
 func plainBindError(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -241,9 +242,8 @@ func plainBindError(err error) error {
 	return err
 }
 
-// accept serves connections until the socket is closed. One connection at most
-// waits here for a place within the connection limit; the others wait in the
-// kernel's backlog, as they do before haproxy.
+// accept serves connections until the socket is closed. At most one connection waits here for a
+// place within the connection limit; the others wait in the kernel's backlog, as with haproxy.
 func (s *tcpSocket) accept() {
 	for {
 		raw, err := s.net.AcceptTCP()
@@ -262,8 +262,7 @@ func (s *tcpSocket) accept() {
 	}
 }
 
-// admit checks the source ranges and the connection limit and hands the
-// connection on.
+// admit checks the source ranges and the connection limit, and serves the connection.
 func (s *tcpSocket) admit(c *conn) {
 	l := s.listener.Load()
 	if !l.admits(c.remote().Addr()) {
@@ -284,7 +283,7 @@ func (s *tcpSocket) admit(c *conn) {
 		return
 	}
 	if !state.CompareAndSwap(waiting, served) {
-		l.gate.leave() // it was cut while it waited
+		l.gate.leave() // it was closed while it waited
 		return
 	}
 	if s.closed.Load() {
@@ -304,7 +303,7 @@ func (s *tcpSocket) close() {
 	s.listener.Load().gate.nudge()
 }
 
-// pause waits; false means that ctx ended first.
+// pause waits; it returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

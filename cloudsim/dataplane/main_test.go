@@ -23,15 +23,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// port is the port of the listeners under test; every test has a VIP of its own.
+// port is the port of the listeners under test; every test has its own VIP.
 const port = 18080
 
-// randomAddr is an address of 127.0.0.0/8 that nobody else is likely to use.
+// randomAddr returns an address of 127.0.0.0/8 that no other process is likely to use.
 func randomAddr() netip.Addr {
 	return netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
 }
 
-// eventually waits until ok, which it asks again and again, is true.
+// eventually calls ok until it returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -86,7 +86,7 @@ func set(t *testing.T, p *Plane, lb LoadBalancer) {
 	}
 }
 
-// simple is a load balancer with one listener and the members.
+// simple returns a load balancer with one listener and the members.
 func simple(protocol string, members ...Member) LoadBalancer {
 	poolProtocol := protocol
 	if protocol == "HTTPS" {
@@ -98,13 +98,13 @@ func simple(protocol string, members ...Member) LoadBalancer {
 	}}}
 }
 
-// vip is where the load balancer's first address and listener are.
+// vip returns where the load balancer's first address and listener are.
 func vip(lb LoadBalancer) string {
 	return netip.AddrPortFrom(lb.Addresses[0], uint16(lb.Listeners[0].Port)).String()
 }
 
 // backend is a TCP server that greets with its name and the address it sees,
-// and then sends back what it gets.
+// and then sends back what it receives.
 type backend struct {
 	name string
 	ln   net.Listener
@@ -206,7 +206,7 @@ func (c *client) echo(line string) {
 	}
 }
 
-// closed expects that the other side ends the connection without a word.
+// closed expects that the other side closes the connection without sending anything.
 func (c *client) closed() {
 	c.t.Helper()
 	if b, err := c.r.ReadByte(); err == nil {
@@ -216,7 +216,7 @@ func (c *client) closed() {
 	}
 }
 
-// turnedAway expects that the listener takes the connection only to end it.
+// turnedAway expects that the listener accepts the connection and closes it at once.
 func turnedAway(t *testing.T, from netip.Addr, to string) {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 30 * time.Second}
@@ -232,7 +232,7 @@ func turnedAway(t *testing.T, from netip.Addr, to string) {
 	(&client{t: t, r: bufio.NewReader(c)}).closed()
 }
 
-// who connects, reads the greeting and hangs up.
+// who connects, reads the greeting and closes the connection.
 func who(t *testing.T, from netip.Addr, to string) string {
 	t.Helper()
 	c := dialFrom(t, from, to)
@@ -251,7 +251,7 @@ func count(t *testing.T, n int, to string) map[string]int {
 	return got
 }
 
-// startWeb serves HTTP on an address of its own.
+// startWeb serves HTTP on its own address.
 func startWeb(t *testing.T, id string, h http.HandlerFunc) Member {
 	t.Helper()
 	ln, err := net.Listen("tcp", net.JoinHostPort(randomAddr().String(), "0"))

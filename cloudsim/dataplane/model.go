@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Place carries out open, which opens one socket, where the socket is to be: in
-// a network namespace, for instance. Nil is the process's own.
+// Place runs open, which opens one socket, in the right place, such as a network namespace. Nil
+// means the process's own.
 type Place func(open func() error) error
 
-// do carries open out.
+// do runs open.
 func (p Place) do(open func() error) error {
 	if p == nil {
 		return open()
@@ -20,17 +20,17 @@ func (p Place) do(open func() error) error {
 	return p(open)
 }
 
-// LoadBalancer is everything the data plane needs to know of one load
-// balancer: where it listens and where it forwards to.
+// LoadBalancer is everything that the data plane needs to know about one load balancer: where it
+// listens and to which members it forwards.
 type LoadBalancer struct {
 	// ID is the load balancer's Octavia id.
 	ID string
-	// Addresses are the VIPs and the floating IPs that lead to them, all of
-	// them loopback addresses. A listener listens on each that it does not lack.
+	// Addresses are the VIPs and their floating IPs, all of them loopback addresses. A listener
+	// listens on each of them that is not in its Lacks.
 	Addresses []netip.Addr
-	// Moved are floating IPs that lead to other load balancers. Of such a one that led here
-	// the connections that are open go on, since the router has tracked them, and nobody
-	// finds it closed while it passes from one to the other.
+	// Moved are floating IPs of other load balancers. If one of them belonged to this load balancer
+	// before, its open connections continue, because the router tracks them, and no client finds a
+	// closed port during the move.
 	Moved []netip.Addr
 	// PreserveSource dials members from the client's own address, as the ovn
 	// provider does; otherwise members see an address of the load balancer,
@@ -38,8 +38,8 @@ type LoadBalancer struct {
 	PreserveSource bool
 	// Front is where the listeners' sockets are opened, and Back where members
 	// are dialled. With a Front the Addresses, and with a Back those of the
-	// members, may be other than loopback addresses. A monitor checks in the
-	// process's own place, whatever Back says.
+	// members, may be other than loopback addresses. Monitors always check from the process's own
+	// place, regardless of Back.
 	Front, Back Place
 	Listeners   []Listener
 }
@@ -54,7 +54,7 @@ type Listener struct {
 	// ConnectionLimit is the number of connections served at once; -1 is no
 	// limit.
 	ConnectionLimit int
-	// AllowedCIDRs lists the sources that are served; empty means everybody.
+	// AllowedCIDRs are the sources that are served; empty means all.
 	AllowedCIDRs []netip.Prefix
 	// XForwardedFor inserts the client's address into HTTP requests, XForwardedPort the listener's
 	// port and XForwardedProto http or https.
@@ -65,7 +65,7 @@ type Listener struct {
 	// ConnectTimeout bounds the dialling of a member. Zero means 50 s, 50 s
 	// and 5 s, Octavia's defaults.
 	ClientTimeout, MemberTimeout, ConnectTimeout time.Duration
-	// Lacks are addresses of the load balancer at which the listener does not listen.
+	// Lacks are the addresses of the load balancer on which the listener does not listen.
 	Lacks []netip.Addr
 	// Pool is nil for a listener with no default pool: connections are then
 	// closed at once.
@@ -79,13 +79,13 @@ type Pool struct {
 	Protocol string
 	// Algorithm is ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP or SOURCE_IP_PORT.
 	Algorithm string
-	// SourceIPPersistence keeps a client address on the member it met first.
+	// SourceIPPersistence sends all connections of a client address to the same member.
 	SourceIPPersistence bool
-	// PersistenceTimeout is after how long without traffic a client address is
-	// forgotten; zero means never.
+	// PersistenceTimeout is the time without traffic after which a client address is forgotten;
+	// zero means never.
 	PersistenceTimeout time.Duration
 	Members            []Member
-	// Monitor is nil when members are always taken to be up.
+	// Monitor is nil if members are always assumed to be up.
 	Monitor *Monitor
 }
 
@@ -94,15 +94,15 @@ type Member struct {
 	ID      string
 	Address netip.Addr
 	Port    int
-	// Weight zero means no new clients; a client that persistence has tied to
-	// the member still reaches it, as with haproxy.
+	// Weight zero means no new clients; a client that persistence assigns to the member still
+	// reaches it, as with haproxy.
 	Weight int
 	// Backup members are used only when no other member is up.
 	Backup bool
-	// AdminUp false takes the member out.
+	// AdminUp is false if the member takes no traffic.
 	AdminUp bool
-	// MonitorAddress and MonitorPort are where the monitor looks; the zero
-	// values mean Address and Port.
+	// MonitorAddress and MonitorPort are what the monitor checks; the zero values mean Address and
+	// Port.
 	MonitorAddress netip.Addr
 	MonitorPort    int
 }

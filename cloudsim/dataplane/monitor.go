@@ -9,16 +9,15 @@ import (
 	"net/netip"
 )
 
-// check is all that decides how one member is checked.
+// check describes how one member is checked.
 type check struct {
 	monitor      Monitor
 	poolProtocol string
 	target       netip.AddrPort
 }
 
-// checkOf is the check of a member: its monitor address and port come before
-// its own. As with haproxy, a check that goes there has no PROXY header: what answers
-// there is something else.
+// checkOf returns the check of a member. Its monitor address and port take precedence over its own.
+// As with haproxy, a check of these sends no PROXY header, because another program answers there.
 func checkOf(mon Monitor, poolProtocol string, m *member) check {
 	at := m.endpoint
 	if a := m.conf.MonitorAddress; a.IsValid() {
@@ -33,7 +32,7 @@ func checkOf(mon Monitor, poolProtocol string, m *member) check {
 	return check{monitor: mon, poolProtocol: poolProtocol, target: at}
 }
 
-// monitorError says what the data plane cannot do with the monitor.
+// monitorError returns why the data plane cannot run the monitor, or nil.
 func monitorError(mon *Monitor) error {
 	if mon == nil {
 		return nil
@@ -41,7 +40,7 @@ func monitorError(mon *Monitor) error {
 	switch mon.Type {
 	case "TCP", "HTTP", "HTTPS", "TLS-HELLO", "UDP-CONNECT", "PING":
 	default:
-		return fmt.Errorf("health monitor %s: type %s is not run by the simulator: its members are taken as up", mon.ID, mon.Type)
+		return fmt.Errorf("health monitor %s: the simulator does not support type %s: its members are taken as up", mon.ID, mon.Type)
 	}
 	if mon.Delay <= 0 || mon.Timeout <= 0 || mon.MaxRetries < 1 || mon.MaxRetriesDown < 1 {
 		return fmt.Errorf("health monitor %s: delay, timeout, max_retries and max_retries_down must be positive: its members are taken as up", mon.ID)
@@ -78,15 +77,14 @@ func (p *pool) startChecker(m *member, c check) *checker {
 	return ch
 }
 
-// observe counts one result. A member that is up has a health of at least
-// MaxRetries; every success puts it back to the top, every failure takes one
-// off, and after MaxRetriesDown failures in a row it is down. A member that is
-// down needs MaxRetries successes in a row.
+// observe counts one result. A member that is up has a health of at least MaxRetries; every success
+// restores the maximum, every failure subtracts one, and after MaxRetriesDown consecutive failures
+// the member is down. A member that is down needs MaxRetries consecutive successes.
 func (p *pool) observe(m *member, from *checker, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m.checker != from {
-		return // a result of a check that was replaced
+		return // the result of a replaced check
 	}
 	rise, fall := from.check.monitor.MaxRetries, from.check.monitor.MaxRetriesDown
 	switch {

@@ -143,18 +143,18 @@ func TestMonitorOfAProxyPoolSpeaksTheProtocol(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			strict := &proxyproto.Listener{Listener: ln} // it asks for a header by default
+			strict := &proxyproto.Listener{Listener: ln} // it requires a header by default
 			lb := simple("TCP", serveWeb(t, "a", strict, says("ok")), startWeb(t, "b", says("ok")))
 			lb.Listeners[0].Pool.Protocol = protocol
 			lb.Listeners[0].Pool.Monitor = monitor("HTTP")
 			set(t, p, lb)
-			s.await(t, "b", "ERROR") // it takes the header for a broken request
+			s.await(t, "b", "ERROR") // it treats the header as an invalid request
 			s.await(t, "a", "ONLINE")
 		})
 	}
 }
 
-// Octavia checks the healthCheckNodePort of a node in this way, where no PROXY header is expected.
+// Octavia checks the healthCheckNodePort of a node like this, and it expects no PROXY header.
 func TestMonitorPortOfAProxyPoolGetsNoHeader(t *testing.T) {
 	for _, protocol := range []string{"PROXY", "PROXYV2"} {
 		t.Run(protocol, func(t *testing.T) {

@@ -14,32 +14,30 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Options are what a Plane depends on.
+// Options configure a Plane.
 type Options struct {
-	// Logger gets failures of single connections at level 1. The zero value
-	// discards them.
+	// Logger receives failures of single connections at level 1. The zero value discards them.
 	Logger logr.Logger
-	// OnMemberStatus is told each member's operating status when it changes:
-	// ONLINE, ERROR, NO_MONITOR, DRAINING or OFFLINE. Calls come one at a
-	// time, in order, with no lock of the plane held. Nil is allowed.
+	// OnMemberStatus is called with each member's operating status when it changes: ONLINE, ERROR,
+	// NO_MONITOR, DRAINING or OFFLINE. Calls come one at a time, in order, with no lock of the
+	// plane held. Nil is allowed.
 	OnMemberStatus func(memberID, operatingStatus string)
 }
 
-// Plane forwards for any number of load balancers. Its methods may be called
-// from several goroutines.
+// Plane forwards traffic for any number of load balancers. It is safe for concurrent use.
 type Plane struct {
 	logger    logr.Logger
 	statuses  *notifier
 	transport *http.Transport
 
-	// ctx ends with Close; running counts every goroutine that the plane owns.
+	// Close ends ctx; running counts all goroutines of the plane.
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
 	mu        sync.Mutex
 	balancers map[string]*balancer
-	// moving are sockets on addresses that are about to be another load balancer's.
+	// moving are sockets on addresses that are moving to another load balancer.
 	moving map[netip.AddrPort]*tcpSocket
 	closed bool
 }
@@ -61,16 +59,15 @@ func New(o Options) *Plane {
 	return p
 }
 
-// Set makes the load balancer forward as described. It is idempotent and
-// touches only what differs from the last Set of the same id: sockets and
-// connections of unchanged listeners go on. As with a reload of haproxy,
-// connections that are open stay with the member they have, also when the
-// member or their listener is removed; they are cut when the address they came
-// through goes or when no listener remains.
+// Set makes the load balancer forward as described. It is idempotent and touches only what differs
+// from the last Set of the same id: sockets and connections of unchanged listeners stay open. As
+// with a reload of haproxy, open connections stay with their member, even if the member or their
+// listener is removed. They are closed when the address through which they came is removed or when
+// no listener remains.
 //
-// The error joins one error for each part that cannot be made to work (an
-// address that is not loopback, a port in use, an unknown protocol); all other
-// parts work. A further Set tries the failed parts again.
+// The error joins one error for each part that does not work (an address that is not loopback, a
+// port in use, an unknown protocol); all other parts work. The next Set tries the failed parts
+// again.
 func (p *Plane) Set(lb LoadBalancer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +88,7 @@ func (p *Plane) Set(lb LoadBalancer) error {
 	return nil
 }
 
-// Remove stops the load balancer and cuts its connections. An unknown id is
-// no error.
+// Remove stops the load balancer and closes its connections. An unknown id is not an error.
 func (p *Plane) Remove(loadBalancerID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,8 +98,8 @@ func (p *Plane) Remove(loadBalancerID string) {
 	}
 }
 
-// Close stops every load balancer and returns when nothing of the plane runs
-// any more. It may be called more than once.
+// Close stops every load balancer and returns when all goroutines of the plane have ended. It may
+// be called more than once.
 func (p *Plane) Close() {
 	p.mu.Lock()
 	p.closed = true

@@ -45,7 +45,7 @@ func TestUnchangedListenersServeWithoutAFailureThroughAHundredChanges(t *testing
 		lb := keep
 		lb.Listeners = append([]Listener(nil), keep.Listeners...)
 		pool := *lb.Listeners[0].Pool
-		if i%2 == 0 { // the member set changes, and a neighbour comes
+		if i%2 == 0 { // the members change, and another load balancer is added
 			pool.Members = append(append([]Member(nil), pool.Members...), spare)
 			lb.Listeners = append(lb.Listeners, Listener{ID: "neighbour", Protocol: "TCP", Port: port + 3 + i, Pool: &pool})
 			lb.Addresses = append(append([]netip.Addr(nil), keep.Addresses...), randomAddr())
@@ -63,7 +63,7 @@ func TestUnchangedListenersServeWithoutAFailureThroughAHundredChanges(t *testing
 	load.stop()
 }
 
-// load is requests that are made again and again in the background.
+// load repeats requests in the background.
 type load struct {
 	t    *testing.T
 	made []*atomic.Int64
@@ -79,7 +79,7 @@ func newLoad(t *testing.T) *load {
 	return l
 }
 
-// repeat makes the request until stop, and fails the test when it fails.
+// repeat repeats the request until stop. If it fails, the test fails.
 func (l *load) repeat(request func() error) {
 	made := new(atomic.Int64)
 	l.made = append(l.made, made)
@@ -272,7 +272,7 @@ func TestAddressThatMovesToAnotherLoadBalancerIsNeverClosedAndKeepsItsConnection
 	if got, _ := dial(t, at).greeting(); got != "b" {
 		t.Errorf("%s answers after the old one has gone", got)
 	}
-	// One that leads nowhere after all is closed.
+	// A socket that no listener takes over is closed.
 	set(t, p, with(next, floating))
 	set(t, p, next)
 	refused(t, at)

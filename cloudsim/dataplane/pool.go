@@ -12,46 +12,44 @@ import (
 	"time"
 )
 
-// maxPersistent is how many client addresses a pool remembers, the size of the
-// table that Octavia gives haproxy.
+// maxPersistent is the number of client addresses that a pool remembers: the size of the table that
+// Octavia configures in haproxy.
 const maxPersistent = 10_000
 
-// pool is a set of members at work: it chooses among them and knows which of
-// them are up.
+// pool is a set of running members: it chooses among them and knows which of them are up.
 type pool struct {
 	plane *Plane
 	seed  maphash.Seed
 
 	mu   sync.Mutex
 	conf Pool
-	// anywhere lets members have other than loopback addresses.
+	// anywhere allows members with other addresses than loopback.
 	anywhere   bool
 	members    []*member
 	persistent map[netip.Addr]*persistence
 }
 
-// persistence ties a client address to a member.
+// persistence assigns a client address to a member.
 type persistence struct {
 	member *member
 	last   time.Time
 }
 
-// member is one backend. All but id and endpoint are guarded by the pool's
-// mutex.
+// member is one backend. All fields except id and endpoint are guarded by the pool's mutex.
 type member struct {
 	id       string
 	endpoint netip.AddrPort
 
 	conf    Member
 	present bool
-	// health counts as haproxy does; see observe.
+	// health is counted as in haproxy; see observe.
 	health   int
 	up       bool
 	checker  *checker
 	reported string
-	// active is the number of connections or flows it has.
+	// active is the number of open connections or flows.
 	active int
-	// credit is the member's standing in the weighted round robin.
+	// credit is the member's current value in the weighted round robin.
 	credit int
 }
 
@@ -59,8 +57,8 @@ func newPool(p *Plane) *pool {
 	return &pool{plane: p, seed: maphash.MakeSeed(), persistent: map[netip.Addr]*persistence{}}
 }
 
-// set makes the pool like conf. A member that stays keeps its state, its
-// connections and its place in the rotation.
+// set applies conf to the pool. A member that stays keeps its state, its connections and its place
+// in the rotation.
 func (p *pool) set(conf Pool, anywhere bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +99,7 @@ func (p *pool) set(conf Pool, anywhere bool) error {
 	return errors.Join(errs...)
 }
 
-// close stops the monitors. Connections that still refer to the pool may go
-// on picking members.
+// close stops the monitors. Connections that still refer to the pool can continue to pick members.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,15 +108,15 @@ func (p *pool) close() {
 	}
 }
 
-// protocol is the pool's protocol.
+// protocol returns the pool's protocol.
 func (p *pool) protocol() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.conf.Protocol
 }
 
-// pick chooses the member for a new connection of the client, passing over
-// those in tried, and counts the connection. Nil means that there is none.
+// pick chooses the member for a new connection of the client, except those in tried, and counts the
+// connection. Nil means that there is none.
 func (p *pool) pick(client netip.AddrPort, tried map[*member]bool) *member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,15 +134,14 @@ func (p *pool) pick(client netip.AddrPort, tried map[*member]bool) *member {
 	return m
 }
 
-// release gives back what pick counted.
+// release reverts the count of pick.
 func (p *pool) release(m *member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.active--
 }
 
-// serves reports whether traffic that has the member may stay with it: it is
-// still in the pool and up.
+// serves reports whether existing traffic may stay with the member: it is still in the pool and up.
 func (p *pool) serves(m *member) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,8 +155,8 @@ func (p *pool) dialable(m *member) bool {
 	return (p.anywhere || m.endpoint.Addr().IsLoopback()) && m.endpoint.Port() != 0
 }
 
-// remembered is the member that persistence ties to the client. A weight of
-// zero does not end that, as with haproxy.
+// remembered returns the member that persistence assigns to the client. As with haproxy, this
+// includes a member of weight zero.
 func (p *pool) remembered(client netip.Addr) *member {
 	e := p.persistent[client]
 	if e == nil || !p.conf.SourceIPPersistence {
@@ -209,7 +205,7 @@ func (p *pool) watch(m *member) {
 		return
 	}
 	if m.checker == nil {
-		m.up, m.health = true, mon.MaxRetries // up, but the first failure takes it out, as with haproxy
+		m.up, m.health = true, mon.MaxRetries // up, but the first failure takes it down, as with haproxy
 	} else if m.up {
 		m.health = max(m.health, mon.MaxRetries)
 	} else {
@@ -226,7 +222,7 @@ func (m *member) stopChecker() {
 	}
 }
 
-// report tells the member's operating status if it is news.
+// report reports the member's operating status if it has changed.
 func (p *pool) report(m *member) {
 	if s := p.status(m); s != m.reported {
 		m.reported = s

@@ -9,8 +9,8 @@ import (
 	"net/netip"
 )
 
-// choose picks among the members that take new clients, by the pool's
-// algorithm. Backup members count only when no other is up.
+// choose picks one of the members that take new clients, by the pool's algorithm. Backup members
+// are considered only if no other member is up.
 func (p *pool) choose(client netip.AddrPort, tried map[*member]bool) *member {
 	candidates := p.candidates(false, tried)
 	if len(candidates) == 0 {
@@ -30,7 +30,7 @@ func (p *pool) choose(client netip.AddrPort, tried map[*member]bool) *member {
 	return roundRobin(candidates)
 }
 
-// candidates are the members in rotation, either the backups or the others.
+// candidates returns the members in rotation, either the backups or the others.
 func (p *pool) candidates(backup bool, tried map[*member]bool) []*member {
 	var found []*member
 	for _, m := range p.members {
@@ -41,8 +41,8 @@ func (p *pool) candidates(backup bool, tried map[*member]bool) []*member {
 	return found
 }
 
-// roundRobin is the smooth weighted round robin: every member earns its weight,
-// the richest serves and pays the sum of all.
+// roundRobin is a smooth weighted round robin: in each round every member's credit grows by its
+// weight, and the member with the most credit serves and loses the sum of all weights.
 func roundRobin(members []*member) *member {
 	var best *member
 	total := 0
@@ -57,8 +57,8 @@ func roundRobin(members []*member) *member {
 	return best
 }
 
-// leastConnections picks the member with the fewest connections in proportion
-// to its weight, and takes turns among equals.
+// leastConnections picks the member with the fewest connections in proportion to its weight. Among
+// equals it rotates.
 func leastConnections(members []*member) *member {
 	var least []*member
 	for _, m := range members {
@@ -72,9 +72,8 @@ func leastConnections(members []*member) *member {
 	return roundRobin(least)
 }
 
-// bySource picks by weighted rendezvous hashing: a client has the same member
-// as long as that member is in rotation, and only clients of a member that
-// leaves move.
+// bySource picks by weighted rendezvous hashing: a client keeps its member as long as that member
+// is in rotation, and only the clients of a removed member move.
 func (p *pool) bySource(members []*member, client netip.AddrPort) *member {
 	type key struct {
 		client   netip.AddrPort

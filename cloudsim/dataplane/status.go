@@ -5,7 +5,7 @@ package dataplane
 
 import "sync"
 
-// Operating statuses of a member, as Octavia names them.
+// Operating statuses of a member, with Octavia's names.
 const (
 	statusOnline    = "ONLINE"
 	statusError     = "ERROR"
@@ -14,9 +14,8 @@ const (
 	statusOffline   = "OFFLINE"
 )
 
-// notifier hands member statuses to the callback in the order in which they
-// arose, from one goroutine, so that a slow or locking callback never holds up
-// a health check and never sees an old status last.
+// notifier passes member statuses to the callback in order, from one goroutine, so that a slow or
+// locking callback never delays a health check and never receives an old status last.
 type notifier struct {
 	call func(memberID, status string)
 
@@ -34,7 +33,7 @@ func newNotifier(call func(memberID, status string)) *notifier {
 	return n
 }
 
-// push queues one status. It never blocks.
+// push appends one status to the queue. It never blocks.
 func (n *notifier) push(memberID, status string) {
 	if n.call == nil {
 		return
@@ -65,7 +64,7 @@ func (n *notifier) run() {
 	}
 }
 
-// close ends run; what is still queued is dropped.
+// close ends run; queued statuses are dropped.
 func (n *notifier) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"github.com/inetaf/tcpproxy"
 )
 
-// serveTCP forwards one connection to a member and returns when both sides
-// have ended. When no member takes it the client sees a reset.
+// serveTCP forwards one connection to a member and returns when both sides have ended. If no member
+// accepts it, the client sees a reset.
 func (l *listener) serveTCP(client *conn) {
 	defer func() { _ = client.Close() }()
 	target := tcpproxy.DialProxy{
-		DialTimeout: -1, // dial has a bound of its own for every member it tries
+		DialTimeout: -1, // dial has its own timeout for each member
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			member, err := l.dial(l.plane.ctx, client.remote(), client.local())
 			if err != nil {

@@ -15,37 +15,37 @@ import (
 
 // Certificate is a certificate with its chain and its key.
 type Certificate struct {
-	// Ref is how the caller refers to it. The package does not read it.
+	// Ref is the caller's reference to the certificate. This package does not use it.
 	Ref string
-	// Pair has no certificate if the caller could not read it.
+	// Pair is empty if the caller could not read the certificate.
 	Pair tls.Certificate
 }
 
-// TLS is how a listener terminates TLS.
+// TLS describes how a listener terminates TLS.
 type TLS struct {
-	// Certificates are presented to clients that ask for one of their names; the first one also
-	// to all other clients.
+	// Certificates are presented to clients that request one of their names; the first one also to
+	// all other clients.
 	Certificates []Certificate
 	// Versions are those of Octavia, such as TLSv1.2. Empty means TLSv1.2 and TLSv1.3.
 	Versions []string
 	// ALPN are the protocols that the listener offers. HTTP/2 is left out: the simulator does not speak it.
 	ALPN []string
-	// ClientAuthentication requires certificates of clients. The simulator does not check them,
-	// so a listener with it does not open.
+	// ClientAuthentication requires client certificates. The simulator does not check them, so such
+	// a listener does not open.
 	ClientAuthentication bool
-	// HSTS is the value of the header Strict-Transport-Security of answers; empty is none.
+	// HSTS is the value of the header Strict-Transport-Security of answers; empty means no header.
 	HSTS string
 }
 
-// versions are the versions of TLS by Octavia's names. SSLv3, which Go does not have, is left out.
+// versions maps Octavia's names to versions of TLS. SSLv3, which Go does not have, is left out.
 var versions = map[string]uint16{
 	"TLSv1": tls.VersionTLS10, "TLSv1.1": tls.VersionTLS11, "TLSv1.2": tls.VersionTLS12, "TLSv1.3": tls.VersionTLS13,
 }
 
-// config returns how connections are accepted, or why none can be.
+// config returns the TLS configuration, or an error if TLS cannot be terminated as described.
 func (t *TLS) config() (*tls.Config, error) {
 	if t.ClientAuthentication {
-		return nil, errors.New("the simulator does not check certificates of clients")
+		return nil, errors.New("the simulator does not check client certificates")
 	}
 	if len(t.Certificates) == 0 {
 		return nil, errors.New("there is no certificate")
@@ -77,7 +77,7 @@ func (t *TLS) config() (*tls.Config, error) {
 	}, nil
 }
 
-// versionRange is from the lowest to the highest of the versions.
+// versionRange returns the lowest and the highest of the versions.
 func versionRange(names []string) (low, high uint16, err error) {
 	for _, name := range names {
 		v := versions[name]
@@ -98,8 +98,8 @@ func versionRange(names []string) (low, high uint16, err error) {
 	return low, high, nil
 }
 
-// certificateFor chooses as haproxy does: a certificate with this very name, one with a wildcard for
-// it, or the first.
+// certificateFor chooses as haproxy does: a certificate with exactly this name, one with a matching
+// wildcard, or the first.
 func certificateFor(pairs []*tls.Certificate, name string) *tls.Certificate {
 	name = strings.ToLower(name)
 	_, parent, _ := strings.Cut(name, ".")
@@ -113,7 +113,7 @@ func certificateFor(pairs []*tls.Certificate, name string) *tls.Certificate {
 	return pairs[0]
 }
 
-// namesOf are the names that a certificate is for: those of the extension, and the common name.
+// namesOf returns the names that a certificate is for: those of the extension, and the common name.
 func namesOf(leaf *x509.Certificate) []string {
 	names := []string{strings.ToLower(leaf.Subject.CommonName)}
 	for _, name := range leaf.DNSNames {
@@ -122,7 +122,7 @@ func namesOf(leaf *x509.Certificate) []string {
 	return names
 }
 
-// clientConn is the connection to the client, without TLS.
+// clientConn returns the connection to the client, without TLS.
 func clientConn(c net.Conn) *conn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()

@@ -25,7 +25,7 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// certificate is one for a common name and further names.
+// certificate returns one for a common name and further names.
 func certificate(t *testing.T, common string, names ...string) Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -41,7 +41,7 @@ func certificate(t *testing.T, common string, names ...string) Certificate {
 	return Certificate{Ref: common, Pair: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}
 }
 
-// terminated is a load balancer that terminates TLS with the certificates.
+// terminated returns a load balancer that terminates TLS with the certificates.
 func terminated(certificates []Certificate, members ...Member) LoadBalancer {
 	lb := simple("TERMINATED_HTTPS", members...)
 	lb.Listeners[0].Pool.Protocol = "HTTP"
@@ -49,7 +49,7 @@ func terminated(certificates []Certificate, members ...Member) LoadBalancer {
 	return lb
 }
 
-// presented is the common name of the certificate that a client gets who asks for a name.
+// presented returns the common name of the certificate that a client gets when it requests a name.
 func presented(t *testing.T, lb LoadBalancer, name string) string {
 	t.Helper()
 	c, err := tls.Dial("tcp", vip(lb), &tls.Config{ServerName: name, InsecureSkipVerify: true})
@@ -60,7 +60,7 @@ func presented(t *testing.T, lb LoadBalancer, name string) string {
 	return c.ConnectionState().PeerCertificates[0].Subject.CommonName
 }
 
-// visitor is an HTTPS client that accepts each certificate.
+// visitor returns an HTTPS client that accepts any certificate.
 func visitor(t *testing.T) *http.Client {
 	c := browser(t, randomAddr())
 	c.Transport.(*http.Transport).TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
@@ -174,7 +174,7 @@ func TestAListenerThatCannotTerminateTLSDoesNotOpen(t *testing.T) {
 		"no certificate":         {&TLS{}, "no certificate"},
 		"unreadable certificate": {&TLS{Certificates: []Certificate{good, {Ref: "http://barbican/v1/secrets/1"}}}, "http://barbican/v1/secrets/1 cannot be read"},
 		"broken certificate":     {&TLS{Certificates: []Certificate{{Ref: "it", Pair: tls.Certificate{Certificate: [][]byte{{1}}}}}}, "certificate it"},
-		"clients' certificates":  {&TLS{Certificates: []Certificate{good}, ClientAuthentication: true}, "certificates of clients"},
+		"clients' certificates":  {&TLS{Certificates: []Certificate{good}, ClientAuthentication: true}, "client certificates"},
 		"versions":               {&TLS{Certificates: []Certificate{good}, Versions: []string{"SSLv3"}}, "SSLv3"},
 	} {
 		t.Run(name, func(t *testing.T) {

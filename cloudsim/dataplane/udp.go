@@ -15,9 +15,8 @@ import (
 // maxDatagram is the largest payload of a UDP datagram, rounded up.
 const maxDatagram = 64 << 10
 
-// udpSocket forwards datagrams that arrive on one address. Each client address
-// and port is a flow, which has one member until it falls idle or the member
-// goes out of service.
+// udpSocket forwards datagrams that arrive on one address. Each client address and port is a flow,
+// which has one member until it is idle for too long or the member stops serving.
 type udpSocket struct {
 	listener *listener
 	net      *net.UDPConn
@@ -27,7 +26,7 @@ type udpSocket struct {
 	flows map[netip.AddrPort]*flow
 }
 
-// flow is one client's datagrams to one member and back.
+// flow forwards one client's datagrams to one member and back.
 type flow struct {
 	socket *udpSocket
 	client netip.AddrPort
@@ -81,8 +80,8 @@ func (s *udpSocket) read() {
 	}
 }
 
-// flow returns the client's flow, a new one if it has none whose member still
-// serves. Nil means that the datagram is dropped.
+// flow returns the client's flow, or a new one if there is none whose member still serves. Nil
+// means that the datagram is dropped.
 func (s *udpSocket) flow(client netip.AddrPort) *flow {
 	s.mu.Lock()
 	f := s.flows[client]
@@ -101,7 +100,7 @@ func (s *udpSocket) flow(client netip.AddrPort) *flow {
 	return f
 }
 
-// open gives the client a flow.
+// open opens a flow for the client.
 func (s *udpSocket) open(client netip.AddrPort) (*flow, error) {
 	l := s.listener
 	p := l.pool.Load()
@@ -136,8 +135,8 @@ func (s *udpSocket) open(client netip.AddrPort) (*flow, error) {
 }
 
 // replies sends the member's datagrams back from the address that the client
-// used, until the flow is idle or closed. A refusal by the member is the
-// client's loss only: the flow goes on.
+// used, until the flow is idle or closed. If the member refuses a datagram, the datagram is lost,
+// but the flow continues.
 func (f *flow) replies() {
 	defer f.close()
 	buf := make([]byte, maxDatagram)
@@ -156,12 +155,12 @@ func (f *flow) replies() {
 	}
 }
 
-// touch starts the idle time anew.
+// touch restarts the idle timeout.
 func (f *flow) touch() {
 	_ = f.net.SetReadDeadline(time.Now().Add(f.socket.listener.conf.Load().ClientTimeout))
 }
 
-// close ends the flow and gives back its member and its place.
+// close ends the flow and releases its member and its place.
 func (f *flow) close() {
 	f.once.Do(func() {
 		f.socket.mu.Lock()

@@ -41,8 +41,7 @@ func startUDPAt(t *testing.T, name string, at netip.AddrPort) Member {
 	return memberAt(name, c.LocalAddr())
 }
 
-// udpClient is a socket that is not connected, so that it sees where answers
-// come from.
+// udpClient returns a socket that is not connected, so that it sees where answers come from.
 func udpClient(t *testing.T, from netip.Addr) *net.UDPConn {
 	t.Helper()
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)))
@@ -53,7 +52,7 @@ func udpClient(t *testing.T, from netip.Addr) *net.UDPConn {
 	return c
 }
 
-// ask sends a datagram until it is answered, or not within wait.
+// ask repeats a datagram until it is answered or wait has passed.
 func ask(t *testing.T, c *net.UDPConn, to string, wait time.Duration) (answer string, from string) {
 	t.Helper()
 	if _, err := c.WriteToUDPAddrPort([]byte("hi"), netip.MustParseAddrPort(to)); err != nil {

@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package glance simulates OpenStack's image service, Glance v2, as far as
-// clients of Nova need it to name the images of servers: they can be listed and
-// shown. It imports only package wire.
+// Package glance simulates the part of OpenStack's image service, Glance v2, with which clients of
+// Nova find the names of images: list and show. It imports only package wire.
 package glance
 
 import (
@@ -42,10 +41,10 @@ type Image struct {
 	Schema          string   `json:"schema"`
 }
 
-// Service is Glance with one image. It is used by many goroutines.
+// Service is Glance with one image. It is safe for concurrent use.
 type Service struct{ images []Image }
 
-// New makes a Glance with one image of that name, of the project.
+// New returns a Glance with one image with that name, owned by the project.
 func New(name, projectID string, now time.Time) *Service {
 	id, at := uuid.NewString(), now.UTC().Format(time.RFC3339)
 	return &Service{images: []Image{{
@@ -54,10 +53,10 @@ func New(name, projectID string, now time.Time) *Service {
 	}}}
 }
 
-// ImageID is the id of the image.
+// ImageID returns the id of the image.
 func (s *Service) ImageID() string { return s.images[0].ID }
 
-// Public tells that only the version document needs no token.
+// Public reports whether a route needs no token: only the version documents.
 func Public(route string) bool { return route == "/" || route == "/versions" }
 
 // Mux returns Glance's routes.
@@ -105,7 +104,7 @@ func (s *Service) show(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusNotFound, "No image found with ID "+r.PathValue("id"))
 }
 
-// fail answers in Glance's way, which is a page of HTML.
+// fail answers as Glance does, with an HTML page.
 func fail(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 	w.WriteHeader(status)

@@ -11,17 +11,17 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// accessRule is one request that an application credential may be used for.
+// accessRule is one kind of request for which an application credential may be used.
 type accessRule struct {
 	ID      string `json:"id"`
 	Service string `json:"service"`
 	Method  string `json:"method"`
-	// Path may have * and {name} for one segment, ** for any number.
+	// Path may contain * and {name} for one segment, and ** for any number.
 	Path string `json:"path"`
 }
 
-// ownedRule is an access rule of a user, which outlives the application
-// credentials that have it.
+// ownedRule is an access rule of a user. It remains when the application credentials that have it
+// are deleted.
 type ownedRule struct {
 	accessRule
 	user *user
@@ -46,9 +46,9 @@ func (a *accessRule) matches(service, method, path string) bool {
 	return err == nil && re.MatchString(path)
 }
 
-// Allowed reports whether a valid token may be used for a request of a service:
-// always, unless it was had for an application credential with access rules,
-// one of which must then match. Keystone itself asks since 2025.1.
+// Allowed reports whether a valid token may be used for a request to a service. If the token was
+// issued for an application credential with access rules, one of them must match. Keystone's own
+// requests are checked since 2025.1.
 func (s *Service) Allowed(token, service, method, path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +60,8 @@ func (s *Service) Allowed(token, service, method, path string) bool {
 		slices.ContainsFunc(t.credential.rules, func(a *accessRule) bool { return a.matches(service, method, path) })
 }
 
-// rulesOf returns the access rules of the user that are wanted; those that it
-// has not yet are made, others used again. Nil stays nil: no rules, all allowed.
+// rulesOf returns the wanted access rules of the user. Missing ones are created, existing ones
+// reused. Nil stays nil: without rules everything is allowed.
 func (s *Service) rulesOf(u *user, wanted []*accessRule) ([]*accessRule, *problem) {
 	if wanted == nil {
 		return nil, nil
@@ -85,8 +85,7 @@ func (s *Service) rulesOf(u *user, wanted []*accessRule) ([]*accessRule, *proble
 	return rules, nil
 }
 
-// ownRules returns the access rules of the user in the path, if the caller may
-// do with them what the action names.
+// ownRules returns the access rules of the user in the path, if the caller may perform the action.
 func (s *Service) ownRules(r *http.Request, action string) ([]*ownedRule, *problem) {
 	if caller := wire.Caller(r.Context()); caller.UserID != r.PathValue("id") && !caller.Admin() {
 		return nil, forbidden("identity:" + action)
@@ -143,7 +142,7 @@ func (s *Service) showAccessRule(w http.ResponseWriter, r *http.Request) {
 	wire.JSON(w, http.StatusOK, map[string]any{"access_rule": describeRule(r, rule)})
 }
 
-// deleteAccessRule deletes a rule that no application credential has.
+// deleteAccessRule deletes a rule, unless an application credential has it.
 func (s *Service) deleteAccessRule(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// admitted does the request of an admin; others are refused, and so is a request
-// that do refuses. The status is that of a success, the answer its body.
+// admitted carries out the request of an admin with do. Other callers are refused. If do succeeds,
+// the answer has the status, and do's result as its body.
 func (s *Service) admitted(w http.ResponseWriter, r *http.Request, action string, status int, do func() (any, *problem)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,7 +30,7 @@ func (s *Service) admitted(w http.ResponseWriter, r *http.Request, action string
 	}
 }
 
-// change is what a request wants of a user or a project.
+// change is a requested change of a user or a project.
 type change struct {
 	Name             *string `json:"name"`
 	Description      *string `json:"description"`
@@ -95,7 +95,7 @@ func (s *Service) postProject(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// pathProject is the project in the path.
+// pathProject returns the project in the path.
 func (s *Service) pathProject(r *http.Request) (*project, *problem) {
 	if p := s.projectByID(r.PathValue("id")); p != nil {
 		return p, nil
@@ -126,7 +126,7 @@ func (s *Service) deleteProject(w http.ResponseWriter, r *http.Request) {
 		if refusal != nil {
 			return nil, refusal
 		}
-		p.disabled = true // for the tokens there are
+		p.disabled = true // for tokens that were issued before
 		s.projects = slices.DeleteFunc(s.projects, func(other *project) bool { return other == p })
 		s.credentials = slices.DeleteFunc(s.credentials, func(c *credential) bool { return c.project == p })
 		for _, u := range s.users {
@@ -154,7 +154,7 @@ func (s *Service) postUser(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// pathUser is the user in the path.
+// pathUser returns the user in the path.
 func (s *Service) pathUser(r *http.Request, name string) (*user, *problem) {
 	if u := s.userByID(r.PathValue(name)); u != nil {
 		return u, nil
@@ -185,7 +185,7 @@ func (s *Service) deleteUser(w http.ResponseWriter, r *http.Request) {
 		if p != nil {
 			return nil, p
 		}
-		u.disabled = true // for the tokens there are
+		u.disabled = true // for tokens that were issued before
 		s.users = slices.DeleteFunc(s.users, func(other *user) bool { return other == u })
 		s.credentials = slices.DeleteFunc(s.credentials, func(c *credential) bool { return c.user == u })
 		s.rules = slices.DeleteFunc(s.rules, func(rule *ownedRule) bool { return rule.user == u })

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// assignment is a role of a user in a project, as the path of a request names
-// it.
+// assignment is a role of a user in a project, from the path of a request.
 type assignment struct {
 	user    *user
 	project *project
@@ -32,7 +31,7 @@ func (s *Service) pathAssignment(r *http.Request) (a assignment, p *problem) {
 
 func (a assignment) held() bool { return slices.Contains(a.user.roles[a.project.id], a.role.Name) }
 
-// missing refuses an assignment that is not there.
+// missing returns the refusal of an assignment that does not exist.
 func (a assignment) missing() *problem {
 	return &problem{http.StatusNotFound, "Could not find role assignment with role: " + a.role.ID + ", user or group: " + a.user.id +
 		", project, domain, or system: " + a.project.id + "."}
@@ -72,7 +71,7 @@ func (s *Service) unassignRole(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// listAssigned lists the roles that a user has in a project.
+// listAssigned lists the roles of a user in a project.
 func (s *Service) listAssigned(w http.ResponseWriter, r *http.Request) {
 	s.admitted(w, r, "list_grants", http.StatusOK, func() (any, *problem) {
 		project, p := s.pathProject(r)
@@ -93,8 +92,8 @@ func (s *Service) listAssigned(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// listAssignments lists who has which role where, of all or of the user and the
-// project that the query names.
+// listAssignments lists the role assignments: all, or those of the user and the project that the
+// query names.
 func (s *Service) listAssignments(w http.ResponseWriter, r *http.Request) {
 	s.admitted(w, r, "list_role_assignments", http.StatusOK, func() (any, *problem) {
 		query := r.URL.Query()

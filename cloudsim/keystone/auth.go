@@ -64,7 +64,7 @@ type scopeRequest struct {
 	} `json:"OS-TRUST:trust"`
 }
 
-// check refuses a request that lacks what every login needs.
+// check refuses a request that lacks a required part.
 func (a *authRequest) check() *problem {
 	given := map[string]bool{
 		"password": a.Identity.Password != nil, "token": a.Identity.Token != nil, "application_credential": a.Identity.ApplicationCredential != nil,
@@ -86,11 +86,11 @@ func (a *authRequest) check() *problem {
 	return nil
 }
 
-// incomplete tells that a user is named and the domain is not.
+// incomplete reports whether a user is given by name, without a domain.
 func (u *userReference) incomplete() bool { return u.ID == "" && u.Domain == nil }
 
-// authenticate finds out who asks for a token and for what, and makes the token,
-// not yet issued.
+// authenticate checks the credentials and the scope of a request, and returns a token that is not
+// issued yet.
 func (s *Service) authenticate(a *authRequest) (*token, *problem) {
 	if p := a.check(); p != nil {
 		return nil, p
@@ -105,7 +105,7 @@ func (s *Service) authenticate(a *authRequest) (*token, *problem) {
 		case "token":
 			if old, p = s.byToken(a); p == nil {
 				t.user, t.methods, t.auditIDs = old.user, slices.Clone(old.methods), old.auditIDs[len(old.auditIDs)-1:]
-				// A token had for a token lives no longer than the first one.
+				// A token that was obtained with another token expires with that one.
 				t.expires = old.expires
 			}
 		case "application_credential":
@@ -170,7 +170,7 @@ func (s *Service) byCredential(a *authRequest) (*credential, *problem) {
 	return nil, denied()
 }
 
-// find returns the user that a reference means, nil if there is none.
+// find returns the user of a reference, or nil.
 func (s *Service) find(ref *userReference) *user {
 	if ref == nil {
 		return nil
@@ -188,7 +188,7 @@ func (s *Service) find(ref *userReference) *user {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// scope puts the token's project and roles in.
+// scope sets the token's project and roles.
 func (s *Service) scope(t *token, raw json.RawMessage) *problem {
 	var want scopeRequest
 	raw = bytes.TrimSpace(raw)
@@ -213,7 +213,7 @@ func (s *Service) scope(t *token, raw json.RawMessage) *problem {
 	case want.Project != nil:
 		return s.scopeToProject(t, s.wantedProject(want))
 	default:
-		return denied() // nobody has a role on the domain or the system
+		return denied() // no user has a role on the domain or the system
 	}
 }
 
@@ -261,8 +261,8 @@ func (s *Service) scopeToCredential(t *token, want scopeRequest) *problem {
 	return nil
 }
 
-// credentialsGiveImpliedRoles reports whether an application credential gives the roles that its roles imply, too: it does
-// since 2025.1 or a release between 2022.2 and that.
+// credentialsGiveImpliedRoles reports whether an application credential also gives the roles that its roles imply: it
+// does in 2025.1, but not in 2022.2.
 func (s *Service) credentialsGiveImpliedRoles() bool { return s.release >= release.Epoxy }
 
 func (s *Service) scopeToTrust(t *token, id string) *problem {
@@ -280,7 +280,7 @@ func (s *Service) scopeToTrust(t *token, id string) *problem {
 	t.roles = withImplied(tr.roles)
 	if tr.remainingUses != nil {
 		if *tr.remainingUses--; *tr.remainingUses <= 0 {
-			// The last use: the trust is gone for others, this token stays.
+			// The last use: the trust cannot be used any more, but this token stays valid.
 			tr.usedUp = true
 		}
 	}

@@ -17,7 +17,7 @@ type credential struct {
 	user                          *user
 	project                       *project
 	roles                         []string
-	unrestricted                  *bool     // nil: not said, which is false
+	unrestricted                  *bool     // nil: not given, which means false
 	expires                       time.Time // zero: never
 	rules                         []*accessRule
 }
@@ -65,8 +65,8 @@ type roleReference struct {
 	Name string `json:"name"`
 }
 
-// postCredential makes an application credential for the caller in the project
-// of its token. The secret is in this answer and nowhere else.
+// postCredential creates an application credential for the caller in the project of its token. Only
+// this answer contains the secret.
 func (s *Service) postCredential(w http.ResponseWriter, r *http.Request) {
 	var req *credentialRequest
 	asSent, p := readObject(r, "application_credential", &req)
@@ -123,13 +123,14 @@ func (s *Service) newCredential(r *http.Request, req *credentialRequest, asSent 
 	return c, p
 }
 
-// restricted refuses what only unrestricted application credentials may do.
+// restricted returns the refusal of an action that only unrestricted application credentials may
+// perform.
 func restricted() *problem {
 	return forbidden("Using method 'application_credential' is not allowed for managing additional application credentials.")
 }
 
-// delegate returns the names of the wanted roles, all of the token's when none
-// is wanted; the token must have them.
+// delegate returns the names of the wanted roles, or all roles of the token if none is wanted. The
+// token must have them.
 func (s *Service) delegate(t *token, wanted []roleReference) ([]string, *problem) {
 	if len(wanted) == 0 {
 		return slices.Clone(t.roles), nil
@@ -147,7 +148,7 @@ func (s *Service) delegate(t *token, wanted []roleReference) ([]string, *problem
 	return names, nil
 }
 
-// parseTime reads a time as clients write them, the zero time from "".
+// parseTime parses a time in the format of clients; "" is the zero time.
 func parseTime(text string) (time.Time, *problem) {
 	if text == "" {
 		return time.Time{}, nil
@@ -167,8 +168,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// ownCredentials returns the application credentials of the user in the path,
-// if the caller may do with them what the action names.
+// ownCredentials returns the application credentials of the user in the path, if the caller may
+// perform the action.
 func (s *Service) ownCredentials(r *http.Request, action string) ([]*credential, *problem) {
 	caller := wire.Caller(r.Context())
 	if caller.UserID != r.PathValue("id") && !caller.Admin() {

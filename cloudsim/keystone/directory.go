@@ -27,8 +27,7 @@ func describeUser(r *http.Request, u *user) map[string]any {
 	return d
 }
 
-// describeRole is a role in full. Those that every Keystone has cannot be
-// changed.
+// describeRole returns a role in full. The roles of every Keystone are immutable.
 func describeRole(known role) map[string]any {
 	options := map[string]any{}
 	if known.Name == "admin" || known.Name == "member" || known.Name == "reader" {
@@ -44,7 +43,7 @@ func describeDomain(r *http.Request) map[string]any {
 	}
 }
 
-// projectsOf lists the projects that the user has a role in; all for "".
+// projectsOf returns the projects in which the user has a role; for "", all projects.
 func (s *Service) projectsOf(r *http.Request, userID string) []any {
 	described := []any{}
 	u := s.userByID(userID)

@@ -1,10 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keystone simulates OpenStack's identity service, Keystone v3: tokens
-// by password, application credential, token and trust, scoped to a project or
-// to nothing, with a catalogue and an expiry. One domain, Default. It imports
-// only packages release and wire.
+// Package keystone simulates OpenStack's identity service, Keystone v3: tokens for passwords,
+// application credentials, tokens and trusts, scoped to a project or unscoped, with a catalogue and
+// an expiry. There is one domain, Default. It imports only packages release and wire.
 package keystone
 
 import (
@@ -27,17 +26,17 @@ const (
 	DomainName = "Default"
 )
 
-// Options are what New makes a Service of.
+// Options configure a Service.
 type Options struct {
-	// Release is the release of OpenStack that is played.
+	// Release is the release of OpenStack that is simulated.
 	Release release.Release
 	// TokenLifetime is how long a token is valid; 0 means one hour.
 	TokenLifetime time.Duration
-	// Now tells the time; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Service is Keystone. It is used by many goroutines.
+// Service is Keystone. It is safe for concurrent use.
 type Service struct {
 	release release.Release
 	now     func() time.Time
@@ -64,7 +63,7 @@ type project struct {
 type user struct {
 	id, name, password string
 	disabled           bool
-	defaultProject     *project            // what a login without scope is for; nil: nothing
+	defaultProject     *project            // the scope of a login without a scope; nil: none
 	roles              map[string][]string // project id -> names of roles
 }
 
@@ -88,7 +87,7 @@ type endpoint struct {
 	Region    string `json:"region"`
 }
 
-// New makes a Keystone that knows nobody yet.
+// New returns a Keystone without users.
 func New(o Options) *Service {
 	s := &Service{release: o.Release, now: o.Now, tokens: map[string]*token{}}
 	if s.now == nil {
@@ -98,7 +97,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// AddProject makes a project and returns its id.
+// AddProject creates a project and returns its id.
 func (s *Service) AddProject(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +106,7 @@ func (s *Service) AddProject(name string) string {
 	return p.id
 }
 
-// AddUser makes a user with a password and returns its id.
+// AddUser creates a user with a password and returns its id.
 func (s *Service) AddUser(name, password string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +115,7 @@ func (s *Service) AddUser(name, password string) string {
 	return u.id
 }
 
-// SetDefaultProject makes the project the one that the user's logins without a
-// scope are for.
+// SetDefaultProject sets the project of the user's logins without a scope.
 func (s *Service) SetDefaultProject(userID, projectID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +124,7 @@ func (s *Service) SetDefaultProject(userID, projectID string) {
 	}
 }
 
-// SetPassword gives a user another password. Tokens that it has stay good.
+// SetPassword changes a user's password. Its tokens stay valid.
 func (s *Service) SetPassword(userID, password string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,9 +133,8 @@ func (s *Service) SetPassword(userID, password string) {
 	}
 }
 
-// Assign gives a user roles in a project, in place of those it had there; none
-// takes its access away. Roles come into being as they are named. Tokens that
-// were issued before keep the roles they have.
+// Assign replaces a user's roles in a project; without roles it removes the user's access. Roles
+// that do not exist are created. Tokens that were issued before keep their roles.
 func (s *Service) Assign(userID, projectID string, roles ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,9 +149,8 @@ func (s *Service) Assign(userID, projectID string, roles ...string) {
 	}
 }
 
-// AddEndpoint puts a service into the catalogue, with the URL for the
-// interfaces public, internal and admin of a region. Entries of the same type
-// are one service.
+// AddEndpoint adds a service to the catalogue, with one URL for the interfaces public, internal and
+// admin of a region. Entries of the same type belong to one service.
 func (s *Service) AddEndpoint(serviceType, name, region, url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,8 +167,7 @@ func (s *Service) AddEndpoint(serviceType, name, region, url string) {
 	s.catalog = append(s.catalog, catalogEntry{Endpoints: endpoints, ID: newID(), Type: serviceType, Name: name})
 }
 
-// SetTokenLifetime sets how long tokens are valid that are issued from now on;
-// 0 means one hour.
+// SetTokenLifetime sets the lifetime of tokens that are issued from now on; 0 means one hour.
 func (s *Service) SetTokenLifetime(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,15 +177,14 @@ func (s *Service) SetTokenLifetime(d time.Duration) {
 	s.lifetime = d
 }
 
-// ExpireTokens ends the life of all tokens at once, so that every client has to
-// authenticate again.
+// ExpireTokens makes all tokens invalid at once, so that every client has to authenticate again.
 func (s *Service) ExpireTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.tokens)
 }
 
-// Counts returns how many objects of each kind there are.
+// Counts returns the number of objects of each kind.
 func (s *Service) Counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,9 +244,9 @@ func (s *Service) Mux() *http.ServeMux {
 	return mux
 }
 
-// Public tells which of Keystone's routes the frame must let through without a
-// token: version documents, and tokens themselves, whose handlers look for the
-// caller's token where they need one.
+// Public reports whether the frame must admit requests of a route without a token: those for
+// version documents, and those for tokens, whose handlers check the caller's token themselves if
+// they need one.
 func Public(route string) bool {
 	return route == "/" || route == "/v3" || route == "/v3/" || route == "/v3/auth/tokens"
 }
@@ -283,10 +277,10 @@ func (s *Service) roleByID(id string) (role, bool) {
 	return s.roles[i], true
 }
 
-// implied are the roles that come with a role: those of every Keystone.
+// implied maps a role to the role that it implies, as in every Keystone.
 var implied = map[string]string{"admin": "member", "member": "reader"}
 
-// withImplied adds the roles that the roles imply.
+// withImplied adds the implied roles.
 func withImplied(roles []string) []string {
 	all := slices.Clone(roles)
 	for i := 0; i < len(all); i++ {
@@ -297,7 +291,7 @@ func withImplied(roles []string) []string {
 	return all
 }
 
-// role returns the role of that name, which it makes if need be.
+// role returns the role with that name, which is created if it does not exist.
 func (s *Service) role(name string) role {
 	for _, r := range s.roles {
 		if r.Name == name {
@@ -309,10 +303,10 @@ func (s *Service) role(name string) role {
 	return r
 }
 
-// newID makes an id as Keystone's are: a UUID without dashes.
+// newID returns an id in Keystone's format: a UUID without dashes.
 func newID() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
 
-// newSecret makes a random string of the given number of random bytes.
+// newSecret returns a random string made of the given number of random bytes.
 func newSecret(bytes int) string {
 	random := make([]byte, bytes)
 	_, _ = rand.Read(random) // never fails, as documented

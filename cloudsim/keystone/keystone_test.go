@@ -46,7 +46,7 @@ func (h *house) do(t *testing.T, token, method, path, body string, header ...str
 	return got.Status, got.Header, got.Body
 }
 
-// login asks for a token with the given identity and scope.
+// login requests a token with the given identity and scope.
 func (h *house) login(t *testing.T, identity, scope string) (status int, token string, body map[string]any) {
 	t.Helper()
 	request := `{"auth":{"identity":` + identity + `}}`
@@ -70,7 +70,7 @@ func password(id, secret string) string {
 
 func projectScope(id string) string { return fmt.Sprintf(`{"project":{"id":%q}}`, id) }
 
-// aliceToken is a token of alice in web.
+// aliceToken returns a token of alice in web.
 func (h *house) aliceToken(t *testing.T) string {
 	t.Helper()
 	status, token, body := h.login(t, password(h.alice, "a-secret"), projectScope(h.web))
@@ -102,7 +102,7 @@ func TestPasswordIsTakenByIDAndByNameAndNeverWrong(t *testing.T) {
 		"no scope":              {password(h.alice, "a-secret"), "", 201},
 		"wrong password":        {password(h.alice, "b-secret"), projectScope(h.web), 401},
 		"no password":           {password(h.alice, ""), projectScope(h.web), 401},
-		"unknown user":          {password("nobody", "a-secret"), projectScope(h.web), 401},
+		"unknown user":          {password("unknown", "a-secret"), projectScope(h.web), 401},
 		"wrong domain":          {byName("alice", `{"id":"other"}`, "a-secret"), projectScope(h.web), 401},
 		"no domain":             {byName("alice", `null`, "a-secret"), projectScope(h.web), 400},
 		"project of others":     {password(h.alice, "a-secret"), projectScope(h.database), 401},
@@ -193,13 +193,13 @@ func TestTokenIsValidatedAndRevoked(t *testing.T) {
 		caller, method, subject string
 		want                    int
 	}{
-		"own":               {alice, "GET", alice, 200},
-		"own, header only":  {alice, "HEAD", alice, 200},
-		"as admin":          {bob, "GET", alice, 200},
-		"of somebody else":  {alice, "GET", bob, 403},
-		"of nobody":         {alice, "GET", "nonsense", 404},
-		"without a token":   {"", "GET", alice, 401},
-		"revoke of another": {alice, "DELETE", bob, 403},
+		"own":                {alice, "GET", alice, 200},
+		"own, header only":   {alice, "HEAD", alice, 200},
+		"as admin":           {bob, "GET", alice, 200},
+		"of another user":    {alice, "GET", bob, 403},
+		"of an unknown user": {alice, "GET", "nonsense", 404},
+		"without a token":    {"", "GET", alice, 401},
+		"revoke of another":  {alice, "DELETE", bob, 403},
 	} {
 		if status, _, body := h.do(t, tc.caller, tc.method, "/v3/auth/tokens", "", "X-Subject-Token", tc.subject); status != tc.want {
 			t.Errorf("%s: got %d, want %d: %v", name, status, tc.want, body)
@@ -259,7 +259,7 @@ func TestApplicationCredentialsAuthenticate(t *testing.T) {
 		"for its project":   {byID, projectScope(h.web), 401},
 		"for another":       {byID, projectScope(h.database), 401},
 		"with wrong secret": {strings.Replace(byID, secret, "x", 1), "", 401},
-		"of nobody":         {strings.Replace(byID, id, "x", 1), "", 404},
+		"with unknown id":   {strings.Replace(byID, id, "x", 1), "", 404},
 		"of no name":        {strings.Replace(byName, `"ci"`, `"x"`, 1), "", 401},
 	} {
 		status, got, body := h.login(t, tc.identity, tc.scope)
@@ -362,7 +362,7 @@ func TestTrustLetsTheTrusteeActForTheTrustor(t *testing.T) {
 			t.Errorf("impersonation %v: %+v", impersonation, who)
 		}
 		if status, _, _ := h.login(t, password(h.alice, "a-secret"), scope); status != 403 {
-			t.Errorf("who is not the trustee got %d", status)
+			t.Errorf("a user that is not the trustee got %d", status)
 		}
 		if status, _, _ := h.login(t, `{"methods":["token"],"token":{"id":"`+token+`"}}`, projectScope(h.web)); status != 403 {
 			t.Errorf("a trust's token was rescoped: %d", status)
@@ -409,7 +409,7 @@ func TestTrustIsRefused(t *testing.T) {
 		"for another project": {h.alice, h.bob, h.database, `[{"name":"member"}]`, 404},
 		"without roles":       {h.alice, h.bob, h.web, `[]`, 403},
 		"role not had":        {h.alice, h.bob, h.web, `[{"name":"admin"}]`, 404},
-		"unknown trustee":     {h.alice, "nobody", h.web, `[{"name":"member"}]`, 404},
+		"unknown trustee":     {h.alice, "unknown", h.web, `[{"name":"member"}]`, 404},
 		"no trustee":          {h.alice, "", h.web, `[{"name":"member"}]`, 400},
 	} {
 		status, _, body := h.do(t, token, "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(

@@ -5,14 +5,13 @@ package keystone
 
 import "slices"
 
-// maxTokens bounds how many tokens Secrets remembers: a day of tests must not
-// fill the memory.
+// maxTokens is the maximum number of tokens that Secrets remembers, so that a day of tests does not
+// exhaust the memory.
 const maxTokens = 100_000
 
-// Secrets returns what must never be shown: all users' passwords, the secrets of
-// all application credentials that were ever made, and all tokens that were ever
-// issued (or the newest 100,000), whether they are good any more or not. A test
-// looks for them where they do not belong.
+// Secrets returns what must never be shown: the passwords of all users, the secrets of all
+// application credentials that were ever created, and all tokens that were ever issued (or the
+// newest 100,000), valid or not. Tests search logs and other output for them.
 func (s *Service) Secrets() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

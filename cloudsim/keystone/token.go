@@ -11,22 +11,21 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// token is an issued token. What it says of its user and project was true when
-// it was issued.
+// token is an issued token. It describes its user and project as they were when it was issued.
 type token struct {
 	id                string
 	methods           []string
 	user              *user
 	project           *project // nil when unscoped
 	roles             []string
-	credential        *credential // what it was had for, if it was
-	trust             *trust      // what it is scoped to, if it is
+	credential        *credential // with which it was obtained, if any
+	trust             *trust      // to which it is scoped, if any
 	auditIDs          []string
 	issuedAt, expires time.Time
 }
 
-// Authenticate returns who a token belongs to, and whether it is valid: not
-// expired, not revoked, and its application credential or trust still there.
+// Authenticate returns the identity of a token's owner, and whether the token is valid: it has not
+// expired, was not revoked, and its application credential or trust still exists.
 func (s *Service) Authenticate(id string) (wire.Identity, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +54,8 @@ func (s *Service) valid(id string) *token {
 	return t
 }
 
-// known returns the token with the id, or tells why there is none: it was made
-// up, or is good no more.
+// known returns the token with the id, or the reason why there is none: it was never issued, or is
+// not valid any more.
 func (s *Service) known(id string) (*token, *problem) {
 	if t := s.valid(id); t != nil {
 		return t, nil
@@ -67,13 +66,13 @@ func (s *Service) known(id string) (*token, *problem) {
 	return nil, unknownToken()
 }
 
-// hasRules tells that the token may be used only as access rules allow.
+// hasRules reports whether access rules restrict the use of the token.
 func (t *token) hasRules() bool { return t.credential != nil && t.credential.rules != nil }
 
-// manyTokens is when issuing a token also clears away the expired ones.
+// manyTokens is the number of tokens from which issuing another one also removes the expired ones.
 const manyTokens = 10_000
 
-// tokenLength is that of Keystone's tokens.
+// tokenLength is the length of Keystone's tokens.
 const tokenLength = 182
 
 func (s *Service) issue(t *token) {
@@ -82,8 +81,8 @@ func (s *Service) issue(t *token) {
 	if t.expires.IsZero() {
 		t.expires = now.Add(s.lifetime)
 	}
-	// Of the length and look of Keystone's own (Fernet) tokens: clients have been
-	// known to cut long ones.
+	// The length and the characters are those of Keystone's own (Fernet) tokens, because some
+	// clients truncate long ones.
 	t.id = newSecret(tokenLength)
 	t.id = "gAAAAA" + t.id[:tokenLength-len("gAAAAA")]
 	t.auditIDs = append([]string{newSecret(16)}, t.auditIDs...)
@@ -98,7 +97,7 @@ func (s *Service) issue(t *token) {
 	s.noteToken(t.id)
 }
 
-// describe makes the body of an answer about a token.
+// describe returns the body of an answer about a token.
 func (s *Service) describe(t *token, catalog bool) map[string]any {
 	domain := map[string]string{"id": DomainID, "name": DomainName}
 	d := map[string]any{
@@ -131,7 +130,7 @@ func (s *Service) describe(t *token, catalog bool) map[string]any {
 	return map[string]any{"token": d}
 }
 
-// tokenRoles are the roles as a token shows them: those of a trust in full.
+// tokenRoles returns the roles as a token shows them: in full if it is scoped to a trust.
 func (s *Service) tokenRoles(t *token) []any {
 	roles := make([]any, 0, len(t.roles))
 	for _, name := range t.roles {
@@ -195,7 +194,7 @@ func (s *Service) subject(r *http.Request) (*token, *problem) {
 	case t.user.id != caller.user.id && !slices.Contains(caller.roles, "admin"):
 		return nil, forbidden(map[bool]string{true: "identity:revoke_token", false: "identity:validate_token"}[r.Method == http.MethodDelete])
 	case t.hasRules() && r.Method != http.MethodDelete && r.Header.Get("OpenStack-Identity-Access-Rules") == "":
-		// Who does not know of access rules must not take the token for one without.
+		// A service that does not know access rules must not treat the token as one without rules.
 		return nil, unknownToken()
 	}
 	return t, nil

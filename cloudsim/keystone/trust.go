@@ -11,8 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// trust lets one user, the trustee, act with roles of another, the trustor, in
-// a project.
+// trust lets one user, the trustee, act in a project with roles of another user, the trustor.
 type trust struct {
 	id               string
 	trustor, trustee *user
@@ -21,8 +20,8 @@ type trust struct {
 	impersonation    bool
 	expires          time.Time // zero: never
 	remainingUses    *int      // nil: unlimited
-	// usedUp and deleted trusts are kept: another that expires at the same time
-	// between the same two is refused.
+	// usedUp and deleted trusts are kept, because another trust between the same users with the
+	// same expiry is refused.
 	usedUp, deleted bool
 }
 
@@ -35,7 +34,7 @@ func (s *Service) trustByID(id string) *trust {
 	return nil
 }
 
-// describeTrust is the trust as a list has it, which is without its roles.
+// describeTrust returns the trust as in a list, without its roles.
 func (s *Service) describeTrust(r *http.Request, t *trust) map[string]any {
 	d := map[string]any{
 		"id": t.id, "trustor_user_id": t.trustor.id, "trustee_user_id": t.trustee.id, "project_id": t.project.id,
@@ -48,7 +47,8 @@ func (s *Service) describeTrust(r *http.Request, t *trust) map[string]any {
 	return d
 }
 
-// showTrustInFull is the trust with its roles. Their link is not where they are.
+// showTrustInFull returns the trust with its roles. As in Keystone, the link to the roles leads
+// nowhere.
 func (s *Service) showTrustInFull(r *http.Request, t *trust) map[string]any {
 	d := s.describeTrust(r, t)
 	d["roles"] = s.trustRoles(r, t)
@@ -162,8 +162,8 @@ func (s *Service) trustedRoles(caller *token, p *project, wanted []roleReference
 	return names, nil
 }
 
-// checkExpiry refuses a trust that has expired already, and one that expires
-// when another between the two does.
+// checkExpiry refuses a trust that has already expired, and one with the same expiry as another
+// trust between the two users.
 func (s *Service) checkExpiry(t *trust) *problem {
 	if !s.now().Before(t.expires) {
 		return malformed("The 'expires_at' must not be before now.")
@@ -176,7 +176,7 @@ func (s *Service) checkExpiry(t *trust) *problem {
 	return nil
 }
 
-// visibleTrust returns the trust in the path, if the caller has a part in it.
+// visibleTrust returns the trust in the path, if the caller may see it.
 func (s *Service) visibleTrust(r *http.Request) (*trust, *problem) {
 	t := s.trustByID(r.PathValue("id"))
 	if t == nil {

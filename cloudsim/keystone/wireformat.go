@@ -16,7 +16,7 @@ import (
 
 const unauthorized = "The request you have made requires authentication."
 
-// problem is an error in Keystone's shape.
+// problem is an error in Keystone's format.
 type problem struct {
 	status  int
 	message string
@@ -28,14 +28,14 @@ func (p *problem) write(w http.ResponseWriter, r *http.Request) {
 	}
 	body := map[string]any{"code": p.status, "message": p.message, "title": http.StatusText(p.status)}
 	if p.status == http.StatusUnauthorized && p.message != unauthorized {
-		body["identity"] = map[string]any{} // what else the login could have had
+		body["identity"] = map[string]any{} // the other methods of the login: none
 	}
 	wire.JSON(w, p.status, map[string]any{"error": body})
 }
 
 func denied() *problem { return &problem{http.StatusUnauthorized, unauthorized} }
 
-// forbidden refuses an action; one that Keystone does not name is "".
+// forbidden returns the refusal of an action; "" is an action that Keystone does not name.
 func forbidden(action string) *problem {
 	if action != "" {
 		action = ": " + action
@@ -51,11 +51,11 @@ func malformed(what string) *problem {
 	return &problem{http.StatusBadRequest, what + " The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error."}
 }
 
-// invalid refuses what does not fit the schema.
+// invalid returns the refusal of a request that does not match the schema.
 func invalid(what string) *problem { return &problem{http.StatusBadRequest, what} }
 
-// readObject decodes the object that the request's body has under the key into v, if there is one.
-// It returns the object as it came, too: nil if there is none.
+// readObject decodes the object under a key of the request's body into v, if there is one. It also
+// returns the object as it was sent, or nil if there is none.
 func readObject(r *http.Request, key string, v any) (any, *problem) {
 	var body map[string]json.RawMessage
 	if p := readBody(r, &body); p != nil || body[key] == nil {
@@ -68,8 +68,8 @@ func readObject(r *http.Request, key string, v any) (any, *problem) {
 	return object, nil
 }
 
-// lacks refuses an application credential or a trust that a request has sent without a key that it must have. Since 2025.1 the
-// sentence shows what was sent.
+// lacks returns the refusal of an application credential or a trust without a required key. Since 2025.1 the message
+// shows what was sent.
 func (s *Service) lacks(kind string, asSent any, key string) *problem {
 	sentence := "'" + key + "' is a required property"
 	if s.release >= release.Epoxy && asSent != nil {
@@ -78,10 +78,11 @@ func (s *Service) lacks(kind string, asSent any, key string) *problem {
 	return invalid(sentence)
 }
 
-// unknownToken refuses a token that was good once, or may not be looked at.
+// unknownToken returns the refusal of a token that is not valid any more, or that the caller may
+// not inspect.
 func unknownToken() *problem { return &problem{http.StatusNotFound, "Failed to validate token"} }
 
-// conflict refuses a second thing of the same name.
+// conflict returns the refusal of a second object with the same name.
 func conflict(what, id string) *problem {
 	return &problem{http.StatusConflict, "Conflict occurred attempting to store " + what + " - Duplicate entry found with " + id + "."}
 }
@@ -97,7 +98,7 @@ func readBody(r *http.Request, v any) *problem {
 	return nil
 }
 
-// timestamp writes a time as Keystone does in tokens, which know seconds only.
+// timestamp writes a time as Keystone does in tokens, which have only whole seconds.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") + ".000000Z" }
 
 // writeList answers a GET of a list that Keystone never pages.
@@ -105,7 +106,7 @@ func writeList(w http.ResponseWriter, r *http.Request, key string, items any) {
 	wire.JSON(w, http.StatusOK, listed(r, key, items))
 }
 
-// listed is the body of an answer that is a list.
+// listed returns the body of an answer that is a list.
 func listed(r *http.Request, key string, items any) map[string]any {
 	return map[string]any{key: items, "links": map[string]any{"self": selfLink(r), "previous": nil, "next": nil}}
 }
@@ -116,7 +117,7 @@ func links(r *http.Request, path ...string) map[string]string {
 	return map[string]string{"self": "http://" + r.Host + "/v3/" + strings.Join(path, "/")}
 }
 
-// NotFound answers requests for paths Keystone does not have.
+// NotFound answers requests for paths that Keystone does not have.
 func NotFound(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusNotFound)

@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// defaultMaxAddressPairs is how many allowed address pairs a port may have,
-// Neutron's default.
+// defaultMaxAddressPairs is Neutron's default limit of allowed address pairs per port.
 const defaultMaxAddressPairs = 10
 
-// isAddressPairs takes what completePairs refuses, with messages of another form,
-// and refuses only what is no object.
+// isAddressPairs refuses only values that are not objects. All others are left to completePairs,
+// whose messages have another form.
 func isAddressPairs(v any) (any, string) {
 	list, _ := v.([]any)
 	for _, each := range list {
@@ -27,8 +26,8 @@ func isAddressPairs(v any) (any, string) {
 	return v, ""
 }
 
-// completePairs reads the address pairs of a port, or refuses them. A pair
-// without a MAC address gets that of the port.
+// completePairs reads the address pairs of a port, or refuses them. A pair without a MAC address
+// gets the port's.
 func completePairs(wanted any, mac string, most int) ([]addressPair, error) {
 	if wanted == nil {
 		return []addressPair{}, nil
@@ -42,7 +41,7 @@ func completePairs(wanted any, mac string, most int) ([]addressPair, error) {
 	}
 	pairs := []addressPair{}
 	for _, each := range list {
-		pair, given, err := readPair(each.(map[string]any), mac) // isAddressPairs has seen that it is one
+		pair, given, err := readPair(each.(map[string]any), mac) // isAddressPairs has checked the type
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +53,7 @@ func completePairs(wanted any, mac string, most int) ([]addressPair, error) {
 	return pairs, nil
 }
 
-// readPair reads one pair, and how a message shows the MAC address it was given.
+// readPair reads one pair. given is its MAC address as messages show it.
 func readPair(o map[string]any, mac string) (pair addressPair, given string, err error) {
 	pair, given = addressPair{MACAddress: mac}, "None"
 	if o["mac_address"] != nil {

@@ -18,19 +18,19 @@ func (r AddressRange) contains(a netip.Addr) bool {
 	return r.First.Compare(a) <= 0 && a.Compare(r.Last) <= 0
 }
 
-// allocator hands out the addresses of one subnet. Automatic choices come from
-// the pools only; any address can be claimed by name. The cost of a choice does
-// not grow with the number of addresses in use: a cursor walks the pools once,
-// and addresses that are given back behind it wait in a heap.
+// allocator assigns the addresses of one subnet. Automatic choices come from the pools only; any
+// specific address can be claimed. The cost of a choice does not grow with the number of addresses
+// in use: a cursor walks through the pools once, and addresses that are released behind it are kept
+// in a heap.
 type allocator struct {
 	pools []AddressRange // ordered, not overlapping
 	used  map[netip.Addr]struct{}
-	// pool and next are the cursor: the next address to look at is next, in
-	// pools[pool]; when pool is len(pools) all have been looked at.
+	// pool and next are the cursor: the next address to try is next, in pools[pool]. If pool is
+	// len(pools), all have been tried.
 	pool int
 	next netip.Addr
-	// freed has the addresses given back behind the cursor. One may have been
-	// claimed since; queued says which are in the heap.
+	// freed has the addresses that were released behind the cursor. Some may have been claimed
+	// since; queued contains those that are in the heap.
 	freed  addressHeap
 	queued map[netip.Addr]struct{}
 }
@@ -41,7 +41,7 @@ func newAllocator(pools []AddressRange) *allocator {
 	return a
 }
 
-// setPools changes what automatic choices come from; addresses in use stay so.
+// setPools changes the pools of automatic choices; addresses in use stay in use.
 func (a *allocator) setPools(pools []AddressRange) {
 	a.pools = slices.SortedFunc(slices.Values(pools), func(x, y AddressRange) int { return x.First.Compare(y.First) })
 	a.freed, a.queued = nil, map[netip.Addr]struct{}{}
@@ -51,7 +51,7 @@ func (a *allocator) setPools(pools []AddressRange) {
 	}
 }
 
-// take chooses a free address; ok is false when every pool is used up.
+// take chooses a free address; ok is false if all pools are exhausted.
 func (a *allocator) take() (addr netip.Addr, ok bool) {
 	for len(a.freed) > 0 {
 		addr := heap.Pop(&a.freed).(netip.Addr)
@@ -78,7 +78,7 @@ func (a *allocator) nextPool() {
 	}
 }
 
-// claim takes this very address, in a pool or not; false if it is in use.
+// claim takes this address, in a pool or not; it returns false if the address is in use.
 func (a *allocator) claim(addr netip.Addr) bool {
 	if _, taken := a.used[addr]; taken {
 		return false
@@ -87,7 +87,7 @@ func (a *allocator) claim(addr netip.Addr) bool {
 	return true
 }
 
-// release gives an address back; one that is not in use is ignored.
+// release frees an address; an address that is not in use is ignored.
 func (a *allocator) release(addr netip.Addr) {
 	if _, taken := a.used[addr]; !taken {
 		return
@@ -105,7 +105,7 @@ func (a *allocator) behindCursor(addr netip.Addr) bool {
 	return i >= 0 && (i < a.pool || i == a.pool && addr.Less(a.next))
 }
 
-// addressHeap gives the lowest address first.
+// addressHeap is a heap with the lowest address first.
 type addressHeap []netip.Addr
 
 func (h addressHeap) Len() int           { return len(h) }

@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// attribute is what a client may do with one attribute of a resource.
+// attribute describes what clients may do with one attribute of a resource.
 type attribute struct {
-	// post and put allow it in a create and an update; required asks for it in a
-	// create; filter and sort allow it in the query of a list.
+	// post and put allow it in a create and an update; required makes it mandatory in a create;
+	// filter and sort allow it in the query of a list.
 	post, put, required, filter, sort bool
-	// adminOnly leaves setting it, to anything but its zero value, to admins.
+	// adminOnly means that only admins may set it to anything but its zero value.
 	adminOnly bool
-	// check converts the value or says what is wrong with it; nil takes any.
+	// check converts the value, or returns what is wrong with it; nil accepts any value.
 	check check
 }
 
-// values are the attributes of a request, converted, by name. Those that the
-// client did not send are missing; null is nil.
+// values are the converted attributes of a request, by name. Attributes that the client did not
+// send are missing; null is nil.
 type values map[string]any
 
 func (v values) has(name string) bool { _, ok := v[name]; return ok }
@@ -41,7 +41,7 @@ func (v values) flag(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// set copies a string attribute to where it belongs, if the client sent it.
+// set copies a string attribute to a variable, if the client sent it.
 func (v values) set(name string, to *string) {
 	if v.has(name) {
 		*to = v.text(name)
@@ -52,7 +52,7 @@ func (v values) setFlag(name string, to *bool) { *to = v.flag(name, *to) }
 
 type attributes map[string]attribute
 
-// withStandard adds the attributes that all resources have.
+// withStandard adds the attributes of all resources.
 func withStandard(own attributes) attributes {
 	all := attributes{
 		"id":              {filter: true, sort: true},
@@ -157,13 +157,13 @@ func (a attributes) read(item any, one string, create bool) (values, error) {
 	return v, nil
 }
 
-// isUnconvertible tells the values that fail where the real service converts
-// them from those that fail where it checks them: their refusals differ.
+// isUnconvertible reports whether a value fails when the real service converts it, not when it
+// checks it: the messages differ.
 func isUnconvertible(reason string) bool {
 	return strings.HasSuffix(reason, "' cannot be converted to boolean") || strings.HasSuffix(reason, "' is not an integer")
 }
 
-// allow refuses attributes that only an admin may set.
+// allow refuses attributes that only admins may set.
 func (a attributes) allow(admin bool, action string, v values) error {
 	if admin {
 		return nil
@@ -178,8 +178,7 @@ func (a attributes) allow(admin bool, action string, v values) error {
 
 var notFilters = []string{"fields", "sort_key", "sort_dir", "limit", "marker", "page_reverse"}
 
-// query refuses a list's query that the resource has no such filters or sort
-// keys for.
+// query refuses a list's query whose filters or sort keys the resource does not have.
 func (a attributes) query(q url.Values) error {
 	var unknown []string
 	for _, key := range slices.Sorted(maps.Keys(q)) {
@@ -222,7 +221,7 @@ func pythonList(items []string) string {
 	return "['" + strings.Join(items, "', '") + "']"
 }
 
-// shown is a value as the real service's messages show it.
+// shown returns a value as the real service's messages show it.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:

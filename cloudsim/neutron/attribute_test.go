@@ -78,7 +78,7 @@ func TestListsArePagedSortedAndProjected(t *testing.T) {
 	for pages := 0; path != "" && pages < 10; pages++ {
 		a := c.call(bob, "GET", path, "")
 		page := a.column("name")
-		for i := len(page); i > 0; i-- { // column sorts; the list is in the other order
+		for i := len(page); i > 0; i-- { // column sorts; the list has the reverse order
 			names = append(names, page[i-1])
 		}
 		for _, item := range a.body["networks"].([]any) {

@@ -12,7 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// availabilityView tells how many addresses a network has and how many are used.
+// availabilityView is the number of addresses that a network has, and of those in use.
 type availabilityView struct {
 	NetworkID   string               `json:"network_id"`
 	NetworkName string               `json:"network_name"`
@@ -24,7 +24,7 @@ type availabilityView struct {
 	Details     *availabilityDetails `json:"ip_availability_details,omitempty"`
 }
 
-// availabilityDetails is shown since the newest release.
+// availabilityDetails is part of the answer since the newest release.
 type availabilityDetails struct {
 	TotalInSubnet float64 `json:"total_ips_in_subnet"`
 	TotalInPool   float64 `json:"total_ips_in_allocation_pool"`
@@ -43,7 +43,7 @@ type subnetAvailability struct {
 	Details *availabilityDetails `json:"ip_availability_details,omitempty"`
 }
 
-// routeAvailability serves, to admins, how many addresses networks have left.
+// routeAvailability adds the route with which admins read how many addresses networks have left.
 func (s *Service) routeAvailability(mux *http.ServeMux) {
 	const path = "/v2.0/network-ip-availabilities"
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,8 @@ func (s *Service) availability(n *network) availabilityView {
 	return v
 }
 
-// detailsOf counts the addresses of a subnet, of IPv4 without the first and the last one, and those of its pools apart.
+// detailsOf counts the addresses of a subnet, for IPv4 without the first and the last one, and separately those of its
+// pools.
 func detailsOf(sub *subnet, inPool float64) *availabilityDetails {
 	bits := sub.cidr.Addr().BitLen() - sub.cidr.Bits()
 	d := &availabilityDetails{TotalInSubnet: math.Pow(2, float64(bits)), TotalInPool: inPool, UsedInSubnet: len(sub.free.used)}
@@ -115,8 +116,7 @@ func detailsOf(sub *subnet, inPool float64) *availabilityDetails {
 	return d
 }
 
-// size is how many addresses the range has; it may be more than an integer
-// holds.
+// size returns the number of addresses of the range, which may exceed an integer.
 func (r AddressRange) size() float64 {
 	first, last := r.First.As16(), r.Last.As16()
 	n := 1.0

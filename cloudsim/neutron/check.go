@@ -18,8 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// check converts an attribute's value; reason is what is wrong with it, empty
-// if nothing is.
+// check converts an attribute's value; reason is empty, or what is wrong with the value.
 type check func(v any) (converted any, reason string)
 
 func isString(maxLength int) check {
@@ -109,8 +108,7 @@ func isMAC(v any) (any, string) {
 	return mac.String(), ""
 }
 
-// isOneOf refuses other values without telling which are valid, as the real
-// service does.
+// isOneOf refuses other values. Like the real service, it does not say which ones are valid.
 func isOneOf(allowed ...any) check {
 	return func(v any) (any, string) {
 		if !slices.Contains(allowed, v) {
@@ -120,7 +118,7 @@ func isOneOf(allowed ...any) check {
 	}
 }
 
-// orNull lets null pass, as nil.
+// orNull also accepts null, as nil.
 func orNull(c check) check {
 	return func(v any) (any, string) {
 		if v == nil {
@@ -130,11 +128,11 @@ func orNull(c check) check {
 	}
 }
 
-// unreadable is what should be a block of addresses and is not one.
+// unreadable is a value that should be a CIDR and is not one.
 type unreadable string
 
-// isCIDR converts to a netip.Prefix without host bits, or to unreadable: what is
-// no block at all has a refusal of another kind.
+// isCIDR converts to a netip.Prefix without host bits, or to unreadable: a value that is not a CIDR
+// at all gets another kind of error.
 func isCIDR(v any) (any, string) {
 	s, _ := v.(string)
 	prefix, err := netip.ParsePrefix(s)
@@ -144,7 +142,7 @@ func isCIDR(v any) (any, string) {
 	return prefix.Masked(), ""
 }
 
-// isTags converts to a list of tags with none twice.
+// isTags converts to a list of tags without duplicates.
 func isTags(v any) (any, string) {
 	list, ok := v.([]any)
 	if !ok {
@@ -164,7 +162,7 @@ func isTags(v any) (any, string) {
 	return tags, ""
 }
 
-// listOf converts a list of objects, each with the one function.
+// listOf converts a list of objects, each with convert.
 func listOf[T any](what string, convert func(map[string]any) (T, string)) check {
 	return func(v any) (any, string) {
 		if v == nil {
@@ -190,7 +188,7 @@ func listOf[T any](what string, convert func(map[string]any) (T, string)) check 
 	}
 }
 
-// addressWish is a fixed IP that a client asks for; either part may be missing.
+// addressWish is a fixed IP that a client requests; either part may be missing.
 type addressWish struct {
 	subnet  string
 	address netip.Addr
@@ -228,7 +226,7 @@ var isPools = listOf("IP pool", func(o map[string]any) (r AddressRange, reason s
 	return AddressRange{First: first.(netip.Addr), Last: last.(netip.Addr)}, ""
 })
 
-// isRoutes converts to []hostRoute, each of them once.
+// isRoutes converts to []hostRoute without duplicates.
 func (s *Service) isRoutes(v any) (any, string) {
 	list, ok := v.([]any)
 	for _, each := range list {

@@ -11,35 +11,32 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// What can be wrong with a Go call; errors wrap one of these with the object
-// and the reason.
+// The errors of Go calls. Returned errors wrap one of these and add the object and the reason.
 var (
-	// ErrNotFound says that a network, subnet or port does not exist, or not
-	// for this project.
+	// ErrNotFound means that a network, subnet or port does not exist, or is not visible to this
+	// project.
 	ErrNotFound = errors.New("not found")
-	// ErrAddressInUse says that the address asked for is taken.
+	// ErrAddressInUse means that the requested address is in use.
 	ErrAddressInUse = errors.New("address in use")
-	// ErrInvalidAddress says that the address cannot be had from that subnet,
-	// network or port.
+	// ErrInvalidAddress means that the subnet, network or port cannot provide the address.
 	ErrInvalidAddress = errors.New("invalid address")
-	// ErrAmbiguous says that several addresses fit and none was chosen.
+	// ErrAmbiguous means that several addresses match and the request chooses none of them.
 	ErrAmbiguous = errors.New("ambiguous address")
-	// ErrQuota says that the project has no quota left.
+	// ErrQuota means that the quota of the project is exhausted.
 	ErrQuota = errors.New("quota exceeded")
-	// ErrNoAddresses says that the allocation pools are used up.
+	// ErrNoAddresses means that the allocation pools are exhausted.
 	ErrNoAddresses = errors.New("no addresses left")
 )
 
-// PortInUseError says that a port has a device already.
+// PortInUseError means that a port already has a device.
 type PortInUseError struct{ PortID, DeviceID string }
 
-// Error names port and device.
+// Error names the port and the device.
 func (e *PortInUseError) Error() string {
 	return "port " + e.PortID + " is used by device " + e.DeviceID
 }
 
-// apiError is a refusal: what the API answers, and which of the errors above it
-// is to Go callers, if any.
+// apiError is an error answer of the API, with the error above that it is for Go callers, if any.
 type apiError struct {
 	status        int
 	kind, message string
@@ -74,7 +71,7 @@ func (e *apiError) because(cause error) *apiError {
 	return e
 }
 
-// badBody is the refusal of a request that does not fit the resource's form.
+// badBody returns the refusal of a request whose body does not match the resource.
 func badBody(format string, args ...any) *apiError {
 	return refuse(http.StatusBadRequest, "HTTPBadRequest", format, args...)
 }
@@ -91,7 +88,7 @@ func forbidden(rule string) *apiError {
 	return refuse(http.StatusForbidden, "PolicyNotAuthorized", "%s is disallowed by policy", rule)
 }
 
-// forbiddenAttribute is the refusal of an attribute that the caller may not set.
+// forbiddenAttribute returns the refusal of an attribute that the caller may not set.
 func forbiddenAttribute(action, attribute string) *apiError {
 	return forbidden(fmt.Sprintf("(rule:%s and rule:%s:%s)", action, action, attribute))
 }
@@ -100,7 +97,7 @@ func overQuota(resource string) *apiError {
 	return conflict("OverQuota", "Quota exceeded for resources: ['%s'].", resource).because(ErrQuota)
 }
 
-// writeError answers with the refusal, or with 500 if the error is none.
+// writeError answers with the apiError, or with 500 for any other error.
 func writeError(w http.ResponseWriter, err error) {
 	var e *apiError
 	if !errors.As(err, &e) {
@@ -109,13 +106,13 @@ func writeError(w http.ResponseWriter, err error) {
 	wire.JSON(w, e.status, map[string]any{"NeutronError": map[string]string{"type": e.kind, "message": e.message, "detail": ""}})
 }
 
-// NotAllowed answers a method that a path has not.
+// NotAllowed answers a request whose method the path does not have.
 func NotAllowed(w http.ResponseWriter, _ *http.Request) {
 	writeError(w, refuse(http.StatusMethodNotAllowed, "HTTPMethodNotAllowed",
 		"The server could not comply with the request since it is either malformed or otherwise incorrect."))
 }
 
-// NotFound answers a request for a path that the API has not.
+// NotFound answers a request for a path that the API does not have.
 func NotFound(w http.ResponseWriter, _ *http.Request) {
 	writeError(w, refuse(http.StatusNotFound, "HTTPNotFound", "The resource could not be found."))
 }

@@ -10,17 +10,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// extension is an entry of the list of what the API can do.
+// extension is an entry of the list of API extensions.
 type extension struct {
 	Name        string   `json:"name"`
 	Alias       string   `json:"alias"`
 	Description string   `json:"description"`
 	Updated     string   `json:"updated"`
-	Links       []string `json:"links"` // never any
+	Links       []string `json:"links"` // always empty
 }
 
-// extensions are those whose behaviour the simulator has: alias, name, the date
-// it was last changed.
+// extensions are those that the simulator implements: alias, name, date of the last change.
 var extensions = func() []extension {
 	var all []extension
 	for _, e := range [][3]string{
@@ -86,7 +85,7 @@ func (s *Service) routeExtensions(mux *http.ServeMux) {
 	})
 }
 
-// routeEmptyLists serves what clients ask for and this cloud has none of.
+// routeEmptyLists serves collections that clients request and that are always empty here.
 func (s *Service) routeEmptyLists(mux *http.ServeMux) {
 	for path, key := range map[string]string{
 		"agents": "agents", "availability_zones": "availability_zones", "address-scopes": "address_scopes", "subnetpools": "subnetpools",

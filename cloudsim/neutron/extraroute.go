@@ -16,14 +16,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// defaultMaxRoutes is how many extra routes a router may have, Neutron's default.
+// defaultMaxRoutes is Neutron's default limit of extra routes per router.
 const defaultMaxRoutes = 30
 
-// extraRouteAtomic is the extension with which routes are added and removed
-// one by one, not only replaced as a whole.
+// extraRouteAtomic is the extension with which single routes can be added and removed. Without it,
+// clients can only replace all routes.
 const extraRouteAtomic = "extraroute-atomic"
 
-// errInternal is answered 500: the real service has not expected that request.
+// errInternal is answered with 500: the real service does not handle such a request.
 var errInternal = fmt.Errorf("unexpected request")
 
 func (s *Service) routeExtraRoutes(mux *http.ServeMux) {
@@ -36,8 +36,8 @@ func (s *Service) routeExtraRoutes(mux *http.ServeMux) {
 	}
 }
 
-// changingRoutes answers a request of that name, which has routes to add to a router's or to
-// remove from them. Other changes of the same request are passed over.
+// changingRoutes answers a request with this name, which adds routes to a router or removes them.
+// Other changes in the same request are ignored.
 func (s *Service) changingRoutes(name string, combine func(old, named []hostRoute) []hostRoute) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var body any
@@ -68,7 +68,7 @@ func (s *Service) changingRoutes(name string, combine func(old, named []hostRout
 			if err := s.checkRoutes(router, wanted); err != nil {
 				return err
 			}
-			if !sameRoutes(router.routes, wanted) { // else no revision has to match
+			if !sameRoutes(router.routes, wanted) { // without a change, the revision is not compared
 				if err := match(bound, router); err != nil {
 					return err
 				}
@@ -86,8 +86,8 @@ func (s *Service) changingRoutes(name string, combine func(old, named []hostRout
 	}
 }
 
-// namedRoutes reads the routes of a request as they are: what is wrong with one
-// shows when all routes of the router are checked.
+// namedRoutes reads the routes of a request without checking them: all routes of the router are
+// checked together later.
 func namedRoutes(body any) ([]hostRoute, error) {
 	outer, _ := body.(map[string]any)
 	inner, _ := outer["router"].(map[string]any)
@@ -108,15 +108,15 @@ func namedRoutes(body any) ([]hostRoute, error) {
 	return routes, nil
 }
 
-// addRoutes joins two lists of routes. The same route twice is one; routes with
-// the same or overlapping destinations are kept side by side.
+// addRoutes joins two lists of routes without duplicates. Different routes with the same or
+// overlapping destinations are kept.
 func addRoutes(old, added []hostRoute) []hostRoute {
 	joined := slices.Concat(old, added)
 	slices.SortFunc(joined, compareRoutes)
 	return slices.Compact(joined)
 }
 
-// removeRoutes takes routes away; one that is not there is no error.
+// removeRoutes removes routes; a route that does not exist is not an error.
 func removeRoutes(old, removed []hostRoute) []hostRoute {
 	return slices.DeleteFunc(slices.Clone(old), func(h hostRoute) bool { return slices.Contains(removed, h) })
 }
@@ -125,8 +125,8 @@ func compareRoutes(a, b hostRoute) int {
 	return cmp.Or(cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.NextHop, b.NextHop))
 }
 
-// checkRoutes refuses routes that the router cannot have: each must lead to an
-// address in a subnet of the router that is none of the router's own.
+// checkRoutes refuses routes that the router cannot have. The next hop of each must be in a subnet
+// of the router, and must not be an address of the router itself.
 func (s *Service) checkRoutes(r *router, routes []hostRoute) error {
 	if s.options.Release < release.Newest && len(routes) > s.options.MaxRoutes {
 		return refuse(http.StatusBadRequest, "RoutesExhausted",
@@ -155,7 +155,7 @@ func (s *Service) checkRoutes(r *router, routes []hostRoute) error {
 		}
 	}
 	if limit := s.limit(r.project, "router_route"); s.options.Release >= release.Newest && limit >= 0 && len(routes) > limit {
-		return overQuota("router_route") // a limit for each router, though it is a quota of the project
+		return overQuota("router_route") // a limit per router, although it is a quota of the project
 	}
 	for _, route := range routes {
 		if _, err := netip.ParsePrefix(route.Destination); err == nil {
@@ -168,8 +168,8 @@ func (s *Service) checkRoutes(r *router, routes []hostRoute) error {
 	return r.checkSpelling(routes)
 }
 
-// checkSpelling refuses a route that the router has already with its next hop
-// spelt in another way: the real service tells them apart, and its database does not.
+// checkSpelling refuses a route that the router already has with another spelling of its next hop:
+// the real service treats them as different, but its database does not.
 func (r *router) checkSpelling(routes []hostRoute) error {
 	kept := slices.Clone(r.routes)
 	for _, route := range routes {
@@ -184,7 +184,7 @@ func (r *router) checkSpelling(routes []hostRoute) error {
 	return nil
 }
 
-// stored is the route as it is kept and shown.
+// stored returns the route as it is stored and shown.
 func (h hostRoute) stored() hostRoute {
 	if hop, err := netip.ParseAddr(h.NextHop); err == nil {
 		h.NextHop = hop.String()
@@ -200,7 +200,7 @@ func invalidRoutes(routes []hostRoute, reason string) *apiError {
 	return refuse(http.StatusBadRequest, "InvalidRoutes", "Invalid format for routes: [%s], %s", strings.Join(all, ", "), reason)
 }
 
-// python is the route as the real service's messages show it.
+// python returns the route as the real service's messages show it.
 func (h hostRoute) python() string {
 	return fmt.Sprintf("{'destination': '%s', 'nexthop': '%s'}", h.Destination, h.NextHop)
 }
@@ -213,7 +213,7 @@ func sameRoutes(a, b []hostRoute) bool {
 	return slices.Equal(a, b)
 }
 
-// replaceRoutes gives the router routes that checkRoutes has seen.
+// replaceRoutes sets the routes of the router, which checkRoutes has checked.
 func (r *router) replaceRoutes(routes []hostRoute) {
 	r.routes = make([]hostRoute, 0, len(routes))
 	for _, route := range routes {
@@ -225,19 +225,19 @@ func (r *router) replaceRoutes(routes []hostRoute) {
 // neededByRoute reports whether a route of the router leads into the subnet.
 func (r *router) neededByRoute(sub *subnet) bool {
 	return slices.ContainsFunc(r.routes, func(h hostRoute) bool {
-		return sub.cidr.Contains(netip.MustParseAddr(h.NextHop)) // checkRoutes has parsed it
+		return sub.cidr.Contains(netip.MustParseAddr(h.NextHop)) // cannot panic: checkRoutes has parsed it
 	})
 }
 
-// routerActionView is a router in the answer to a change of its routes, which
-// shows more of it than others.
+// routerActionView is a router in the answer to a change of its routes, which has more fields than
+// other answers.
 type routerActionView struct {
 	*routerView
 	GatewayPort *string `json:"gw_port_id"`
 	Distributed bool    `json:"distributed"`
 	HA          bool    `json:"ha"`
 	HAID        int     `json:"ha_vr_id"`
-	// Since 2025.1. Nobody enables them here.
+	// Since 2025.1. Always false here.
 	BFD  *bool `json:"enable_default_route_bfd,omitempty"`
 	ECMP *bool `json:"enable_default_route_ecmp,omitempty"`
 	// Since the newest release.

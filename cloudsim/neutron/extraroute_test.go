@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What Neutron has here by default is stated in test/contract.
+// test/contract checks Neutron's defaults.
 
 func TestOldCloudHasNoExtraRoutesOneByOne(t *testing.T) {
 	c := newCloud(t, Options{Without: []string{"extraroute-atomic"}})
@@ -62,7 +62,7 @@ func TestPortsOfTrunksAreInOneTrunkAndStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range []TrunkSpec{{PortID: parent}, {PortID: sub}, {PortID: nobody}, {PortID: free, SubPorts: map[int]string{7: sub}}, {PortID: free, SubPorts: map[int]string{7: free}}} {
+	for _, spec := range []TrunkSpec{{PortID: parent}, {PortID: sub}, {PortID: unknownID}, {PortID: free, SubPorts: map[int]string{7: sub}}, {PortID: free, SubPorts: map[int]string{7: free}}} {
 		if _, err := c.AddTrunk(spec); err == nil {
 			t.Errorf("%+v was added", spec)
 		}
@@ -138,7 +138,7 @@ func TestNextHopInAnotherSpellingIsADuplicate(t *testing.T) {
 func newRequest(method, path string) *http.Request {
 	r, err := http.NewRequest(method, "http://neutron.test"+path, nil)
 	if err != nil {
-		panic(err) // the paths are written here
+		panic(err) // the paths are constants
 	}
 	return r
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// allocate gives a port of the network its addresses: those wished for or, when
-// no wishes were made (nil), one of each IP version. All are given, or none.
+// allocate allocates the addresses of a port in the network: the requested ones or, if wishes is
+// nil, one of each IP version. It allocates all of them or none.
 func (s *Service) allocate(n *network, wishes []addressWish, owner, mac string) (fixed []FixedIP, err error) {
 	defer func() {
 		if err != nil {
@@ -24,7 +24,8 @@ func (s *Service) allocate(n *network, wishes []addressWish, owner, mac string) 
 			return fixed, err
 		}
 	}
-	// Given addresses come first, lest one be chosen for a wish that takes any.
+	// Specific addresses are allocated first, so that none of them is chosen for a wish without an
+	// address.
 	wishes = slices.Clone(wishes)
 	slices.SortStableFunc(wishes, func(a, b addressWish) int {
 		switch {
@@ -48,8 +49,7 @@ func (s *Service) allocate(n *network, wishes []addressWish, owner, mac string) 
 	return s.allocateAutomatic(n, fixed, mac)
 }
 
-// allocateAny chooses an address of each IP version that the network has
-// subnets of.
+// allocateAny chooses one address of each IP version that has a subnet in the network.
 func (s *Service) allocateAny(n *network) (fixed []FixedIP, err error) {
 	fixed = []FixedIP{}
 	for _, version := range []int{4, 6} {
@@ -73,8 +73,8 @@ func (s *Service) allocateAny(n *network) (fixed []FixedIP, err error) {
 	return fixed, nil
 }
 
-// allocateAutomatic adds the addresses that a host gives itself in the subnets
-// where hosts do.
+// allocateAutomatic adds the addresses that a host configures itself, in the subnets with automatic
+// addresses.
 func (s *Service) allocateAutomatic(n *network, fixed []FixedIP, mac string) ([]FixedIP, error) {
 	for _, id := range n.subnets {
 		sub := s.subnets[id]
@@ -90,8 +90,7 @@ func (s *Service) allocateAutomatic(n *network, fixed []FixedIP, mac string) ([]
 	return fixed, nil
 }
 
-// allocateWish returns no address for a wish that names only a subnet in which
-// hosts give themselves addresses.
+// allocateWish returns no address if the wish names only a subnet with automatic addresses.
 func (s *Service) allocateWish(n *network, w addressWish, owner string) ([]FixedIP, error) {
 	sub, err := s.subnetOfWish(n, w, owner)
 	if err != nil {
@@ -118,7 +117,7 @@ func (s *Service) allocateWish(n *network, w addressWish, owner string) ([]Fixed
 	return []FixedIP{{SubnetID: sub.id, IPAddress: addr.String()}}, nil
 }
 
-// subnetOfWish finds the subnet of the network that a wish can be met from.
+// subnetOfWish finds the subnet of the network that can fulfil the wish.
 func (s *Service) subnetOfWish(n *network, w addressWish, owner string) (*subnet, error) {
 	switch {
 	case len(n.subnets) == 0:
@@ -145,8 +144,7 @@ func (s *Service) subnetOfWish(n *network, w addressWish, owner string) (*subnet
 	return nil, refuse(http.StatusBadRequest, "InvalidIpForNetwork", "IP address %s is not a valid IP for any of the subnets on the specified network.", w.address).because(ErrInvalidAddress)
 }
 
-// reallocate gives a port that has addresses others, keeping those that are
-// wished for again.
+// reallocate changes the addresses of a port. It keeps those that are requested again.
 func (s *Service) reallocate(n *network, p *port, wishes []addressWish) error {
 	var kept, dropped []FixedIP
 	var fresh []addressWish
@@ -165,7 +163,7 @@ func (s *Service) reallocate(n *network, p *port, wishes []addressWish) error {
 			continue
 		}
 		if s.subnets[f.SubnetID].automatic() && p.deviceOwner != ownerRouterInterface {
-			kept = append(kept, f) // not the client's to take away
+			kept = append(kept, f) // the client cannot remove automatic addresses
 			continue
 		}
 		dropped = append(dropped, f)
@@ -187,7 +185,7 @@ func (s *Service) reallocate(n *network, p *port, wishes []addressWish) error {
 	return nil
 }
 
-// release gives addresses back to their subnets.
+// release frees addresses in their subnets.
 func (s *Service) release(fixed []FixedIP) {
 	for _, f := range fixed {
 		if addr, err := netip.ParseAddr(f.IPAddress); err == nil && s.subnets[f.SubnetID] != nil {

@@ -88,8 +88,8 @@ func (s *Service) addFloatingIP(c wire.Identity, v values) (string, error) {
 	return f.id, nil
 }
 
-// externalPort makes the port that holds a floating IP's address in the external
-// network. Tenants never see it.
+// externalPort creates the port that holds a floating IP's address in the external network. Tenants
+// never see it.
 func (s *Service) externalPort(n *network, f *floatingIP, v values) (*port, error) {
 	p := &port{
 		standard: s.newStandard("", "", "", "", nil), network: n.id, deviceID: f.id, deviceOwner: ownerFloatingIP,
@@ -116,14 +116,13 @@ func (s *Service) externalPort(n *network, f *floatingIP, v values) (*port, erro
 func (s *Service) setFloatingIP(c wire.Identity, id string, v values) error {
 	f := s.floatingIPs[id]
 	if len(v) > 0 && !v.has("port_id") && f.port != "" {
-		// Not to name the port is to keep it; only an empty request lets it go.
+		// A request that does not name the port keeps it; only an empty request disassociates it.
 		v["port_id"] = f.port
 	}
 	return s.assign(c, f, v)
 }
 
-// assign makes a floating IP lead to the port that the request names, or to
-// none.
+// assign associates a floating IP with the port that the request names, or with none.
 func (s *Service) assign(c wire.Identity, f *floatingIP, v values) error {
 	portID := v.text("port_id")
 	wanted, _ := v["fixed_ip_address"].(netip.Addr)
@@ -169,7 +168,7 @@ func alreadyAssociated(f *floatingIP, portID, fixed string) *apiError {
 		f.address, f.id, portID, fixed, f.network)
 }
 
-// fixedAddress chooses the IPv4 address of the port that a floating IP leads to.
+// fixedAddress chooses the IPv4 address of the port for the floating IP.
 func fixedAddress(p *port, wanted netip.Addr) (FixedIP, error) {
 	if wanted.IsValid() {
 		if !wanted.Is4() {
@@ -215,7 +214,7 @@ func (s *Service) associate(f *floatingIP, p *port, fixed string, r *router) {
 	s.touched = append(s.touched, p.id)
 }
 
-// disassociate takes a floating IP off its port, if it has one.
+// disassociate removes a floating IP from its port, if it has one.
 func (s *Service) disassociate(f *floatingIP) {
 	if f.port == "" {
 		return
@@ -240,7 +239,7 @@ func (s *Service) removeFloatingIP(f *floatingIP) error {
 	return nil
 }
 
-// PortsOfFloatingAddresses returns the ports to which floating IPs lead, by address.
+// PortsOfFloatingAddresses returns the ports of floating IPs, by address.
 func (s *Service) PortsOfFloatingAddresses() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,9 +252,8 @@ func (s *Service) PortsOfFloatingAddresses() map[string]string {
 	return ports
 }
 
-// FloatingAddresses returns the addresses of the floating IPs that lead to the
-// port, in the order in which they were put there; none for a port that does
-// not exist.
+// FloatingAddresses returns the addresses of the floating IPs of the port, in the order of their
+// association; none if the port does not exist.
 func (s *Service) FloatingAddresses(portID string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -80,7 +80,7 @@ func sorted(a, b string) []string {
 	return []string{a, b}
 }
 
-// refusal is a floating IP that cannot be had.
+// refusal is a request for a floating IP that is refused.
 type refusal struct {
 	name          string
 	who           wire.Identity
@@ -103,9 +103,9 @@ func (c *cloud) refuses(t *testing.T, refusals []refusal) {
 	}
 }
 
-const nobody = "11111111-2222-3333-4444-555555555555"
+const unknownID = "11111111-2222-3333-4444-555555555555"
 
-// island makes a network of alice's with a subnet that no router leads to.
+// island creates a network of alice's with a subnet without a router.
 func (c *cloud) island() (network, subnet string) {
 	network = c.create(alice, "/v2.0/networks", `{"network": {"name": "island"}}`)["id"].(string)
 	subnet = c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.1.0.0/24"}}`)["id"].(string)
@@ -120,7 +120,7 @@ func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
 	dark := c.create(admin, "/v2.0/networks", `{"network": {"router:external": true}}`)["id"].(string)
 	c.refuses(t, []refusal{
 		{"no network", alice, `{}`, 400, "HTTPBadRequest", "Failed to parse request. Required attribute 'floating_network_id' not specified"},
-		{"an unknown network", alice, `{"floating_network_id": "` + nobody + `"}`, 404, "NetworkNotFound", "Network " + nobody + " could not be found."},
+		{"an unknown network", alice, `{"floating_network_id": "` + unknownID + `"}`, 404, "NetworkNotFound", "Network " + unknownID + " could not be found."},
 		{"a network that is not external", alice, `{"floating_network_id": "` + private + `"}`, 400, "BadRequest", "Bad floatingip request: Network " + private + " is not a valid external network."},
 		{"a network without IPv4", alice, `{"floating_network_id": "` + dark + `"}`, 400, "BadRequest", "Bad floatingip request: Network " + dark + " does not contain any IPv4 subnet."},
 		{"another project's private network", bob, `{"floating_network_id": "` + private + `"}`, 404, "NetworkNotFound", "Network " + private + " could not be found."},
@@ -132,7 +132,7 @@ func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
 			"IP address 10.0.0.1 is not a valid IP for any of the subnets on the specified network."},
 		{"an address outside the given subnet", admin, `{"floating_network_id": "` + public + `", "subnet_id": "` + c.ids.PublicSubnetID + `", "floating_ip_address": "10.0.0.1"}`, 400, "InvalidIpForSubnet",
 			"IP address 10.0.0.1 is not a valid IP for the specified subnet."},
-		{"an unknown subnet", alice, `{"floating_network_id": "` + public + `", "subnet_id": "` + nobody + `"}`, 404, "SubnetNotFound", "Subnet " + nobody + " could not be found."},
+		{"an unknown subnet", alice, `{"floating_network_id": "` + public + `", "subnet_id": "` + unknownID + `"}`, 404, "SubnetNotFound", "Subnet " + unknownID + " could not be found."},
 		{"a subnet of another network", alice, `{"floating_network_id": "` + public + `", "subnet_id": "` + islandSubnet + `"}`, 400, "InvalidInput",
 			"Invalid input for operation: Failed to create port on network " + public + ", because fixed_ips included invalid subnet " + islandSubnet + "."},
 		{"another project as the owner", alice, `{"floating_network_id": "` + public + `", "project_id": "project-b"}`, 400, "HTTPBadRequest",
@@ -153,7 +153,7 @@ func TestFloatingIPIsRefusedItsPort(t *testing.T) {
 	twoAddresses := c.create(alice, "/v2.0/ports",
 		`{"port": {"network_id": "`+private+`", "fixed_ips": [{"subnet_id": "`+c.ids.PrivateSubnetID+`"}, {"subnet_id": "`+c.ids.PrivateSubnetID+`"}]}}`)["id"].(string)
 	c.refuses(t, []refusal{
-		{"an unknown port", alice, `{"floating_network_id": "` + public + `", "port_id": "` + nobody + `"}`, 404, "PortNotFound", "Port " + nobody + " could not be found."},
+		{"an unknown port", alice, `{"floating_network_id": "` + public + `", "port_id": "` + unknownID + `"}`, 404, "PortNotFound", "Port " + unknownID + " could not be found."},
 		{"another project's port", bob, `{"floating_network_id": "` + public + `", "port_id": "` + port + `"}`, 404, "PortNotFound", "Port " + port + " could not be found."},
 		{"a port that is no id", alice, `{"floating_network_id": "` + public + `", "port_id": "x"}`, 400, "HTTPBadRequest", "Invalid input for port_id. Reason: 'x' is not a valid UUID."},
 		{"a port with no way out", alice, `{"floating_network_id": "` + public + `", "port_id": "` + stranded + `"}`, 404, "ExternalGatewayForFloatingIPNotFound",

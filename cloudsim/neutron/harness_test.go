@@ -33,7 +33,7 @@ type cloud struct {
 	ids Seeded
 
 	mu      sync.Mutex
-	touches []string // what OnFloatingIP was told
+	touches []string // the arguments of OnFloatingIP
 }
 
 func newCloud(t *testing.T, o Options) *cloud {
@@ -125,13 +125,13 @@ func (c *cloud) create(who wire.Identity, path, body string) jsonObject {
 	return c.call(who, "POST", path, body).must(http.StatusCreated)
 }
 
-// port makes a port of alice's with an IPv4 address in the private network.
+// port creates a port of alice's with an IPv4 address in the private network.
 func (c *cloud) port() string {
 	c.t.Helper()
 	return c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+c.ids.PrivateNetworkID+`", "fixed_ips": [{"subnet_id": "`+c.ids.PrivateSubnetID+`"}]}}`)["id"].(string)
 }
 
-// floatingIP makes a floating IP of alice's; more is further JSON attributes.
+// floatingIP creates a floating IP of alice's; more has further JSON attributes.
 func (c *cloud) floatingIP(more string) jsonObject {
 	c.t.Helper()
 	return c.create(alice, "/v2.0/floatingips", `{"floatingip": {"floating_network_id": "`+c.ids.PublicNetworkID+`"`+more+`}}`)
@@ -145,7 +145,7 @@ func (c *cloud) touched() []string {
 	return seen
 }
 
-// gatewayInterface is the id of the router's port in the private IPv4 subnet.
+// gatewayInterface returns the id of the router's port in the private IPv4 subnet.
 func (c *cloud) gatewayInterface() string {
 	c.t.Helper()
 	for _, p := range c.PortsOf(c.ids.RouterID) {

@@ -34,7 +34,7 @@ func (s *Service) networkResource() *resource {
 		return nil, false
 	}
 	res.remove = func(_ wire.Identity, id string) error { return s.removeNetwork(s.networks[id]) }
-	// Only the answer to a create tells it of every network.
+	// Only the answer to a create shows it for every network.
 	res.showNew = func(c wire.Identity, id string) any {
 		v := s.viewNetwork(c, s.networks[id])
 		v.IsDefault = &s.networks[id].isDefault
@@ -57,7 +57,7 @@ func networkMissing(id string) *apiError {
 	return notFound("NetworkNotFound", "Network %s could not be found.", id)
 }
 
-// visibleNetwork returns the network if the caller may see it, else nil.
+// visibleNetwork returns the network if the caller may see it, or nil.
 func (s *Service) visibleNetwork(c wire.Identity, id string) *network {
 	n := s.networks[id]
 	if n == nil || !owns(c, n.project) && !n.sharedWith(c.ProjectID) && !n.external {
@@ -137,8 +137,7 @@ func (s *Service) setNetwork(_ wire.Identity, id string, v values) error {
 	return nil
 }
 
-// removeNetwork deletes a network with no ports but those of DHCP, and its
-// subnets with it.
+// removeNetwork deletes a network and its subnets, unless it has ports other than those of DHCP.
 func (s *Service) removeNetwork(n *network) error {
 	inNetwork := inOrder(s.ports, func(p *port) bool { return p.network == n.id })
 	var left []string

@@ -76,8 +76,7 @@ func isRouterOwned(owner string) bool {
 	return owner == ownerRouterInterface || owner == ownerRouterGateway || owner == ownerFloatingIP
 }
 
-// visiblePort returns the port if it is the caller's or in a network of the
-// caller's, else nil.
+// visiblePort returns the port if it or its network belongs to the caller, or nil.
 func (s *Service) visiblePort(c wire.Identity, id string) *port {
 	p := s.ports[id]
 	if p == nil || !owns(c, p.project) && !owns(c, s.networks[p.network].project) {
@@ -86,7 +85,7 @@ func (s *Service) visiblePort(c wire.Identity, id string) *port {
 	return p
 }
 
-// viewPort is the port as it is shown alone or among others.
+// viewPort returns the port as it is shown alone or in a list.
 func (s *Service) viewPort(c wire.Identity, p *port, alone bool) *portView {
 	v := &portView{
 		standardView: p.view(), Name: p.name, Tags: p.tags, NetworkID: p.network, MACAddress: p.mac, AdminStateUp: p.adminUp, Status: p.status,
@@ -102,9 +101,9 @@ func (s *Service) viewPort(c wire.Identity, p *port, alone bool) *portView {
 	return v
 }
 
-// filterPort decides the filters on lists inside a port. Those on fixed IPs
-// ("ip_address=A", "subnet_id=S", "ip_address_substr=T") must all be met by one
-// fixed IP, values of one kind being alternatives.
+// filterPort applies the filters on lists inside a port. One fixed IP must match all filters on
+// fixed IPs ("ip_address=A", "subnet_id=S", "ip_address_substr=T"); several values of one kind are
+// alternatives.
 func filterPort(v *portView, key string, wanted []string) (match, known bool) {
 	switch key {
 	case "security_groups":
@@ -127,8 +126,8 @@ func filterPort(v *portView, key string, wanted []string) (match, known bool) {
 	return false, false
 }
 
-// admitPort leaves ports to those who may use the network, and what could harm
-// others in it to its owner.
+// admitPort refuses ports of callers that may not use the network. Settings that could harm others
+// in the network are reserved for its owner.
 func (s *Service) admitPort(c wire.Identity, v values) error {
 	n := s.visibleNetwork(c, v.text("network_id"))
 	switch {
@@ -145,7 +144,7 @@ func (s *Service) admitPort(c wire.Identity, v values) error {
 	return foreignNetwork("create_port", v)
 }
 
-// foreignNetwork refuses what only the owner of the network may set on a port.
+// foreignNetwork refuses settings of a port that only the owner of the network may make.
 func foreignNetwork(action string, v values) error {
 	wishes, _ := v["fixed_ips"].([]addressWish)
 	switch {
@@ -170,14 +169,14 @@ func foreignNetwork(action string, v values) error {
 func (s *Service) addPort(c wire.Identity, v values) (string, error) {
 	n := s.networks[v.text("network_id")]
 	p := &port{
-		standard: s.newStandard("", v.text("project_id"), v.text("name"), v.text("description"), nil), // no tags: that takes an extension
+		standard: s.newStandard("", v.text("project_id"), v.text("name"), v.text("description"), nil), // no tags: these require an extension
 		network:  n.id, mac: v.text("mac_address"), deviceID: v.text("device_id"), deviceOwner: v.text("device_owner"),
 		adminUp: v.flag("admin_state_up", true), portSecurity: v.flag("port_security_enabled", n.portSecurity),
 		host: v.text("binding:host_id"), vnic: "normal", groups: []string{}, pairs: []addressPair{},
 	}
 	v.set("binding:vnic_type", &p.vnic)
 	if p.mac == "" {
-		p.mac = s.newMAC(n.id) // address pairs take it over
+		p.mac = s.newMAC(n.id) // before the address pairs, which inherit it
 	}
 	if err := s.protect(c, p, v); err != nil {
 		return "", err
@@ -189,8 +188,7 @@ func (s *Service) addPort(c wire.Identity, v values) (string, error) {
 	return p.id, s.plug(n, p, wishes)
 }
 
-// plug makes a new port part of its network, with addresses and, if it has none
-// yet, a MAC address.
+// plug adds a new port to its network, with addresses and, if it has none yet, a MAC address.
 func (s *Service) plug(n *network, p *port, wishes []addressWish) (err error) {
 	if p.mac == "" {
 		p.mac = s.newMAC(n.id)
@@ -208,7 +206,7 @@ func (s *Service) plug(n *network, p *port, wishes []addressWish) (err error) {
 	return nil
 }
 
-// setStatus makes the status what a bound or unbound port has.
+// setStatus sets the status by whether the port is bound.
 func (p *port) setStatus() {
 	p.status = "DOWN"
 	if p.host != "" && p.adminUp {
@@ -216,7 +214,7 @@ func (p *port) setStatus() {
 	}
 }
 
-// newMAC makes up a MAC address that no port of the network has.
+// newMAC returns a random MAC address that no port of the network has.
 func (s *Service) newMAC(networkID string) string {
 	mac := net.HardwareAddr{0xfa, 0x16, 0x3e, 0, 0, 0}
 	for {
@@ -236,8 +234,8 @@ func macInUse(networkID, mac string) *apiError {
 	return conflict("MacAddressInUse", "Unable to complete operation for network %s. The mac address %s is in use.", networkID, mac)
 }
 
-// protect sets a port's security groups, address pairs and port security as the
-// request has them, or refuses all of it.
+// protect sets a port's security groups, address pairs and port security as requested, or refuses
+// the request.
 func (s *Service) protect(c wire.Identity, p *port, v values) error {
 	trusted := strings.HasPrefix(p.deviceOwner, "network:")
 	security := v.flag("port_security_enabled", p.portSecurity)
@@ -310,8 +308,8 @@ func (s *Service) setPort(c wire.Identity, id string, v values) error {
 	return nil
 }
 
-// removePort deletes a port and the port forwardings to it, gives its addresses
-// back and takes its floating IPs off it; these stay.
+// removePort deletes a port and the port forwardings to it, frees its addresses and disassociates
+// its floating IPs, which stay.
 func (s *Service) removePort(p *port) {
 	for _, id := range slices.Clone(s.floatingOf[p.id]) {
 		s.disassociate(s.floatingIPs[id])

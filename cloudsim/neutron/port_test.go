@@ -64,7 +64,7 @@ func TestPortsAreRefused(t *testing.T) {
 		{"the broadcast address", alice, "POST", "", in(`, "fixed_ips": [{"subnet_id": "` + subnet + `", "ip_address": "127.16.0.255"}]`), 400, "InvalidIpForSubnet", "IP address 127.16.0.255 is not a valid IP for the specified subnet."},
 		{"an empty wish", alice, "POST", "", in(`, "fixed_ips": [{}]`), 400, "InvalidInput", "Invalid input for operation: IP allocation requires subnet_id or ip_address."},
 		{"a MAC address in use", alice, "POST", "", in(`, "mac_address": "` + mac(c, port) + `"`), 409, "MacAddressInUse", "Unable to complete operation for network " + network + ". The mac address " + mac(c, port) + " is in use."},
-		{"an unknown security group", alice, "POST", "", in(`, "security_groups": ["` + nobody + `"]`), 404, "SecurityGroupNotFound", "Security group " + nobody + " does not exist"},
+		{"an unknown security group", alice, "POST", "", in(`, "security_groups": ["` + unknownID + `"]`), 404, "SecurityGroupNotFound", "Security group " + unknownID + " does not exist"},
 		{"a security group of others", alice, "POST", "", in(`, "security_groups": ["` + bobsGroup + `"]`), 404, "SecurityGroupNotFound", "Security group " + bobsGroup + " does not exist"},
 		{"address pairs without port security", alice, "POST", "", in(`, "port_security_enabled": false, "allowed_address_pairs": [{"ip_address": "1.1.1.1"}]`), 409, "AddressPairAndPortSecurityRequired",
 			"Port Security must be enabled in order to have allowed address pairs on a port."},

@@ -15,12 +15,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// portForwardings is the extension with which a floating IP that is on no port
-// leads to several, one for each of its own ports.
+// portForwardings is the extension with which a floating IP without a port forwards each of its TCP
+// or UDP ports to another Neutron port.
 const portForwardings = "floating-ip-port-forwarding"
 
-// portForwarding is one port of a floating IP, and where it leads. No packets
-// are forwarded.
+// portForwarding is one port of a floating IP and its destination. The simulator forwards no
+// packets.
 type portForwarding struct {
 	ID           string `json:"id"`
 	ExternalPort int    `json:"external_port"`
@@ -51,8 +51,8 @@ func (s *Service) routePortForwardings(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE "+path+"/{forwarding}", s.deletePortForwarding)
 }
 
-// changingParent is the floating IP that the path of a request names, if the caller may create or delete, as action says, what
-// it has.
+// changingParent returns the floating IP that the path of a request names, if the caller may perform the action,
+// a create or a delete, on its port forwardings.
 func (s *Service) changingParent(r *http.Request, action string) (*floatingIP, error) {
 	f, err := s.parent(r)
 	if err == nil && !s.mayWrite(wire.Caller(r.Context())) {
@@ -61,7 +61,7 @@ func (s *Service) changingParent(r *http.Request, action string) (*floatingIP, e
 	return f, err
 }
 
-// parent is the floating IP that the path of a request names.
+// parent returns the floating IP that the path of a request names.
 func (s *Service) parent(r *http.Request) (*floatingIP, error) {
 	id := r.PathValue("id")
 	if f := s.floatingIPs[id]; f != nil && owns(wire.Caller(r.Context()), f.project) {
@@ -132,8 +132,8 @@ func (s *Service) addPortForwarding(c wire.Identity, f *floatingIP, v values) (p
 	return made, nil
 }
 
-// freeForForwarding refuses ports that are forwarded already, and floating IPs
-// that are on a port, be it this or the one that the forwarding leads to.
+// freeForForwarding refuses ports that are already forwarded, a floating IP that has a port, and a
+// destination port that has a floating IP.
 func (s *Service) freeForForwarding(f *floatingIP, wanted portForwarding) error {
 	for _, other := range s.floatingIPs {
 		for _, p := range other.forwardings {
@@ -163,8 +163,7 @@ func collision(of string, port int) *apiError {
 	return badRequest("port_forwarding", "There is a port collision with the %s. The following ranges collides: %d:%d and %d:%d", of, port, port, port, port)
 }
 
-// routerForForwarding is the router between the floating IP and the port that
-// the forwarding leads to.
+// routerForForwarding returns the router between the floating IP and the destination port.
 func (s *Service) routerForForwarding(c wire.Identity, f *floatingIP, wanted portForwarding) (*router, error) {
 	p := s.visiblePort(c, wanted.PortID)
 	if p == nil {
@@ -187,8 +186,7 @@ func (s *Service) routerForForwarding(c wire.Identity, f *floatingIP, wanted por
 	return r, nil
 }
 
-// pythonFixedIPs are the IPv4 addresses of a port as the real service's messages
-// show them.
+// pythonFixedIPs returns the IPv4 addresses of a port as the real service's messages show them.
 func pythonFixedIPs(all []FixedIP) string {
 	var shown []string
 	for _, f := range all {
@@ -223,8 +221,8 @@ func forwardingMissing(id string) *apiError {
 	return notFound("PortForwardingNotFound", "Port Forwarding %s could not be found.", id)
 }
 
-// dropForwardings deletes port forwardings; with the last one the floating IP
-// leaves its router.
+// dropForwardings deletes port forwardings. When the last one is deleted, the floating IP has no
+// router any more.
 func (f *floatingIP) dropForwardings(drop func(portForwarding) bool) {
 	if len(f.forwardings) == 0 {
 		return
@@ -235,8 +233,8 @@ func (f *floatingIP) dropForwardings(drop func(portForwarding) bool) {
 	}
 }
 
-// freeOfForwardings refuses to put a floating IP on a port, or to delete it,
-// while it has port forwardings.
+// freeOfForwardings refuses to associate a floating IP with a port, or to delete it, while it has
+// port forwardings.
 func (f *floatingIP) freeOfForwardings() error {
 	if len(f.forwardings) > 0 {
 		return conflict("FipInUseByPortForwarding", "Floating IP %s in use by Port Forwarding resources.", f.id)

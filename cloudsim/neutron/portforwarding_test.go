@@ -12,7 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/portforwarding"
 )
 
-// forwarding is the wish for a port forwarding to port 80 of a port.
+// forwarding returns the request for a port forwarding to port 80 of a Neutron port.
 func forwarding(external int, port, address string) string {
 	return fmt.Sprintf(`{"port_forwarding": {"protocol": "tcp", "external_port": %d, "internal_port": %d, "internal_port_id": %q, "internal_ip_address": %q}}`,
 		external, external, port, address)
@@ -66,11 +66,11 @@ func TestPortForwardingIsRefused(t *testing.T) {
 				" using fixed IP 127.16.0.3, as that port already has a binding floating IP."},
 		{"the same once more", freeID, forwarding(8080, inner, "127.16.0.2"), 400, "BadRequest",
 			"Bad port_forwarding request: There is a port collision with the internal_port_range. The following ranges collides: 8080:8080 and 8080:8080."},
-		{"to an unknown port", freeID, forwarding(8081, nobody, "127.16.0.2"), 404, "PortNotFound", "Port " + nobody + " could not be found."},
+		{"to an unknown port", freeID, forwarding(8081, unknownID, "127.16.0.2"), 404, "PortNotFound", "Port " + unknownID + " could not be found."},
 		{"to an address that the port has not", freeID, forwarding(8081, inner, "127.16.0.99"), 400, "BadRequest",
 			"Bad port_forwarding request: Requested internal IP address 127.16.0.99 is not suitable for internal neutron port " + inner +
 				", as its fixed_ips are [{'subnet_id': '" + c.ids.PrivateSubnetID + "', 'ip_address': '127.16.0.2'}]."},
-		{"of an unknown floating IP", nobody, forwarding(8081, inner, "127.16.0.2"), 404, "FloatingIPNotFound", "Floating IP " + nobody + " could not be found"},
+		{"of an unknown floating IP", unknownID, forwarding(8081, inner, "127.16.0.2"), 404, "FloatingIPNotFound", "Floating IP " + unknownID + " could not be found"},
 		{"without a protocol", freeID, `{"port_forwarding": {"external_port": 1, "internal_port": 1, "internal_port_id": "` + inner + `", "internal_ip_address": "127.16.0.2"}}`,
 			400, "HTTPBadRequest", "Failed to parse request. Required attribute 'protocol' not specified"},
 	} {
@@ -81,7 +81,7 @@ func TestPortForwardingIsRefused(t *testing.T) {
 		})
 	}
 	c.call(bob, "GET", forwardingsOf(freeID), "").refused(404, "FloatingIPNotFound", "Floating IP "+freeID+" could not be found")
-	c.call(alice, "DELETE", forwardingsOf(freeID)+"/"+nobody, "").refused(404, "PortForwardingNotFound", "Port Forwarding "+nobody+" could not be found.")
+	c.call(alice, "DELETE", forwardingsOf(freeID)+"/"+unknownID, "").refused(404, "PortForwardingNotFound", "Port Forwarding "+unknownID+" could not be found.")
 }
 
 func TestPortForwardingNeedsTheRouterAndEndsWithItsPort(t *testing.T) {

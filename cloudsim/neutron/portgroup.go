@@ -3,10 +3,10 @@
 
 package neutron
 
-// SecurityGroupInfo is what is told of a security group outside the API.
+// SecurityGroupInfo describes a security group to Go callers.
 type SecurityGroupInfo struct{ ID, Name, Description, ProjectID string }
 
-// SecurityGroupsOf returns the security groups on the ports, each once.
+// SecurityGroupsOf returns the security groups of the ports, without duplicates.
 func (s *Service) SecurityGroupsOf(portIDs ...string) []SecurityGroupInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()

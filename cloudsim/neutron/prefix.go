@@ -10,8 +10,7 @@ import (
 	"net/netip"
 )
 
-// lastAddress is the highest address of the prefix: in IPv4 the broadcast
-// address.
+// lastAddress returns the highest address of the prefix, for IPv4 the broadcast address.
 func lastAddress(p netip.Prefix) netip.Addr {
 	if p.Addr().Is4() {
 		a := p.Masked().Addr().As4()
@@ -26,7 +25,7 @@ func lastAddress(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// hosts is the range of addresses that hosts may have by choice of Neutron.
+// hosts returns the range of addresses that Neutron may choose for hosts.
 func hosts(p netip.Prefix) AddressRange {
 	first, last := p.Masked().Addr(), lastAddress(p)
 	if first == last {
@@ -41,7 +40,7 @@ func hosts(p netip.Prefix) AddressRange {
 	return AddressRange{first.Next(), last.Prev()}
 }
 
-// defaultPools are the pools of a subnet that was given none: all hosts but the
+// defaultPools returns the pools of a subnet that is created without pools: all hosts except the
 // gateway.
 func defaultPools(p netip.Prefix, gateway netip.Addr) []AddressRange {
 	all := hosts(p)
@@ -106,8 +105,8 @@ func checkPools(cidr netip.Prefix, gateway netip.Addr, pools []AddressRange) err
 	return nil
 }
 
-// checkDHCP refuses DHCP where Neutron does, but for loopback blocks: the
-// simulated cloud lives in one.
+// checkDHCP refuses DHCP where Neutron does, except in loopback networks, which the simulated cloud
+// uses.
 func checkDHCP(cidr netip.Prefix, dhcp bool) error {
 	most := 30
 	if cidr.Addr().Is6() {
@@ -126,8 +125,8 @@ func checkDHCP(cidr netip.Prefix, dhcp bool) error {
 	return nil
 }
 
-// automaticAddress is the address that a host with the MAC address gives itself
-// in an IPv6 subnet of 64 bits (modified EUI-64).
+// automaticAddress returns the address that a host with the MAC address configures itself in an
+// IPv6 subnet of 64 bits (modified EUI-64).
 func automaticAddress(cidr netip.Prefix, mac string) netip.Addr {
 	a := cidr.Addr().As16()
 	hw, err := net.ParseMAC(mac)

@@ -12,20 +12,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// neutronQuotas are the limits that a Neutron has when nobody sets others.
+// neutronQuotas are Neutron's default limits.
 var neutronQuotas = map[string]int{
 	"network": 100, "subnet": 100, "subnetpool": -1, "port": 500, "router": 10, "floatingip": 50,
 	"security_group": 10, "security_group_rule": 100, "rbac_policy": 10, "trunk": -1, "router_route": 30,
 }
 
-// quotaNames returns the resources that have a quota. Before the newest release, the routes of a router are not among them.
+// quotaNames returns the resources that have a quota. Only the newest release has a quota of router routes.
 func (s *Service) quotaNames() []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(neutronQuotas)), func(name string) bool {
 		return name == "router_route" && s.options.Release < release.Newest
 	})
 }
 
-// limit is how many of the resource the project may have; -1 is no limit.
+// limit returns how many of the resource the project may have; -1 means no limit.
 func (s *Service) limit(project, resource string) int {
 	routes := map[string]int{"router_route": s.options.MaxRoutes}
 	for _, quotas := range []map[string]int{s.quotas[project], s.options.Quotas, routes, neutronQuotas} {
@@ -36,7 +36,7 @@ func (s *Service) limit(project, resource string) int {
 	return -1
 }
 
-// used is how many of the resource the project has.
+// used returns how many of the resource the project has.
 func (s *Service) used(project, resource string) int {
 	switch resource {
 	case "network":
@@ -69,7 +69,7 @@ func count[T object](objects map[string]T, project string) int {
 	return n
 }
 
-// checkQuota refuses more of the resource than the project may have.
+// checkQuota returns an error if more of the resource would exceed the project's quota.
 func (s *Service) checkQuota(project, resource string, more int) error {
 	if limit := s.limit(project, resource); limit >= 0 && s.used(project, resource)+more > limit {
 		return overQuota(resource)
@@ -77,8 +77,8 @@ func (s *Service) checkQuota(project, resource string, more int) error {
 	return nil
 }
 
-// SetQuota limits how many of the resource ("floatingip", "port", ...) the
-// project may have; -1 is no limit.
+// SetQuota limits how many of the resource ("floatingip", "port", ...) the project may have; -1
+// means no limit.
 func (s *Service) SetQuota(project, resource string, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Service) routeQuotas(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v2.0/quotas", s.quotaHandler("rule:get_quota", s.listQuotas))
 	mux.HandleFunc("GET /v2.0/quotas/{project}", s.quotaHandler("rule:get_quota", func(w http.ResponseWriter, r *http.Request) error {
 		if r.PathValue("project") == "tenant" || r.PathValue("project") == "project" {
-			// Not a project's id, but the question which project is the caller's.
+			// Not the id of a project, but a request for the caller's project.
 			wire.JSON(w, http.StatusOK, map[string]any{"tenant": map[string]string{"tenant_id": wire.Caller(r.Context()).ProjectID}})
 			return nil
 		}
@@ -128,8 +128,7 @@ func (s *Service) routeQuotas(mux *http.ServeMux) {
 	}))
 }
 
-// quotaHandler leaves quotas to admins, but for a project's own, which it may
-// read.
+// quotaHandler restricts quotas to admins. A project may only read its own.
 func (s *Service) quotaHandler(rule string, do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, id := wire.Caller(r.Context()), r.PathValue("project")
@@ -186,7 +185,7 @@ var quotaAttributes = func() attributes {
 	return all
 }()
 
-// checkLimits refuses limits below what the project has already, unless they are forced. Neutron does so since 2025.1.
+// checkLimits refuses limits below the project's current use, unless they are forced. Neutron does this since 2025.1.
 func (s *Service) checkLimits(project string, limits values) error {
 	if s.options.Release < release.Epoxy || limits.flag("force", false) {
 		return nil

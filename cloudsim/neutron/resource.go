@@ -20,42 +20,40 @@ import (
 // object is any object of the state.
 type object interface{ attributes() *standard }
 
-// resource is one kind of object of the API. Its functions are called with the
-// lock held.
+// resource is one kind of object in the API. Its functions are called with the lock held.
 type resource struct {
 	// one and many name the resource in bodies, path in URLs.
 	one, many, path string
 	attributes      attributes
 	taggable        bool
-	// startsOver says that a list from a marker that is not there starts from the
-	// beginning; for others it is refused.
+	// startsOver means that a list whose marker does not exist starts from the beginning; for other
+	// resources it is refused.
 	startsOver bool
-	// single says that one request makes one object, not several.
+	// single means that one request can create only one object.
 	single bool
-	// missing is the refusal of an id that does not exist or is not visible.
+	// missing returns the refusal of an id that does not exist or is not visible.
 	missing func(id string) *apiError
-	// together refuses items that one request cannot make together; may be nil.
+	// together refuses items that one request cannot create together; may be nil.
 	together func(items []values) error
 	// find returns the object if the caller may see it, and whether the caller
 	// may also change it.
 	find func(c wire.Identity, id string) (o object, mine bool)
-	// admit refuses an item before its quota is looked at; may be nil.
+	// admit refuses an item before its quota is checked; may be nil.
 	admit func(c wire.Identity, v values) error
-	// add makes an object for project v["project_id"] and returns its id.
+	// add creates an object in project v["project_id"] and returns its id.
 	add func(c wire.Identity, v values) (string, error)
-	// check refuses a change before the revision that it is bound to is looked at,
-	// with errUnchanged if the object is as it should be and keeps its revision; may be
-	// nil.
+	// check refuses a change before the required revision is compared. It returns errUnchanged if
+	// the object is already as requested and keeps its revision. May be nil.
 	check func(id string, v values) error
 	// set changes an object that the caller may change.
 	set func(c wire.Identity, id string, v values) error
 	// remove deletes an object that the caller may change.
 	remove func(c wire.Identity, id string) error
-	// show returns the JSON form of an object, showNew that in the answer to its
-	// creation; nil is show.
+	// show returns the JSON form of an object, showNew that in the answer to its creation; nil
+	// means show.
 	show, showNew func(c wire.Identity, id string) any
-	// list returns a function that writes the list of what the caller may see;
-	// it is called without the lock.
+	// list returns a function that writes the list of the objects that the caller may see; it is
+	// called without the lock.
 	list func(c wire.Identity, r *http.Request) func(w http.ResponseWriter)
 }
 
@@ -119,7 +117,7 @@ func (s *Service) creating(res *resource) http.HandlerFunc {
 	}
 }
 
-// addAll makes all of the items or none.
+// addAll creates all of the items or none.
 func (s *Service) addAll(res *resource, c wire.Identity, items []values) (ids []string, err error) {
 	if res.together != nil && len(items) > 1 {
 		if err := res.together(items); err != nil {
@@ -200,8 +198,7 @@ func (s *Service) updating(res *resource) http.HandlerFunc {
 	}
 }
 
-// update changes an object if the request may do so and there is something to
-// change.
+// update changes an object, if the caller may do so and if something differs.
 func (s *Service) update(res *resource, c wire.Identity, id string, wanted revision, v values) error {
 	o, _ := res.find(c, id)
 	if res.check != nil {
@@ -245,7 +242,7 @@ func (s *Service) deleting(res *resource) http.HandlerFunc {
 	}
 }
 
-// mine returns an object that the caller is about to change.
+// mine returns an object that the caller wants to change, if it may.
 func (s *Service) mine(res *resource, c wire.Identity, id, action string) (object, error) {
 	o, mine := res.find(c, id)
 	switch {
@@ -257,13 +254,12 @@ func (s *Service) mine(res *resource, c wire.Identity, id, action string) (objec
 	return o, nil
 }
 
-// errUnchanged says that an update has nothing to change.
+// errUnchanged means that an update changes nothing.
 var errUnchanged = errors.New("unchanged")
 
 var quotedETag = regexp.MustCompile(`(?:^|\s)"((?:\\"|.)*?)"`)
 
-// eTags are those of the header If-Match: those in quotation marks, or else the
-// whole.
+// eTags returns the tags of the header If-Match: those in quotation marks, or the whole value.
 func eTags(r *http.Request) []string {
 	value := r.Header.Get("If-Match")
 	var tags []string
@@ -276,10 +272,10 @@ func eTags(r *http.Request) []string {
 	return tags
 }
 
-// revision is the one that a change is bound to; nil is any.
+// revision is the revision that a change requires; nil means any.
 type revision *int
 
-// boundTo reads the revision that a request is bound to: If-Match: revision_number=N.
+// boundTo reads the revision that a request requires: If-Match: revision_number=N.
 func (s *Service) boundTo(r *http.Request) (revision, error) {
 	var wanted revision
 	for _, etag := range eTags(r) {
@@ -302,7 +298,7 @@ func (s *Service) boundTo(r *http.Request) (revision, error) {
 	return wanted, nil
 }
 
-// match refuses a change that is bound to another revision of the object.
+// match refuses a change that requires another revision of the object.
 func match(wanted revision, o object) error {
 	if current := o.attributes().revision; wanted != nil && *wanted != current {
 		return refuse(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", "Constrained to %d, but current revision is %d", *wanted, current)
@@ -310,8 +306,8 @@ func match(wanted revision, o object) error {
 	return nil
 }
 
-// writeList returns what writes a list of views. Extra decides the filters that
-// are special to the resource; it may be nil.
+// writeList returns a function that writes a list of views. extra implements the filters that only
+// this resource has; it may be nil.
 func writeList[T view](res *resource, maxPage int, r *http.Request, views []T, extra func(v T, key string, values []string) (match, known bool)) func(http.ResponseWriter) {
 	collection := wire.Collection[T]{
 		Key: res.many, MaxLimit: maxPage,

@@ -58,7 +58,7 @@ func routerMissing(id string) *apiError {
 	return notFound("RouterNotFound", "Router %s could not be found", id)
 }
 
-// gatewayInfo is what a client says about a router's external gateway.
+// gatewayInfo describes a router's external gateway in a request.
 type gatewayInfo struct {
 	network string
 	snat    *bool
@@ -192,7 +192,7 @@ func (s *Service) dropGateway(r *router) error {
 	return nil
 }
 
-// routerPort makes a port of the router that is not part of the network yet.
+// routerPort returns a port of the router that is not part of the network yet.
 func (s *Service) routerPort(r *router, networkID, owner string) *port {
 	return &port{
 		standard: s.newStandard("", r.project, "", "", nil), network: networkID, deviceID: r.id, deviceOwner: owner,
@@ -200,8 +200,7 @@ func (s *Service) routerPort(r *router, networkID, owner string) *port {
 	}
 }
 
-// checkOverlap refuses to join a router with subnets that overlap with those it
-// has already.
+// checkOverlap refuses to connect a router with subnets that overlap with those it already has.
 func (s *Service) checkOverlap(r *router, subnetIDs []string) error {
 	var joined []string
 	for _, id := range r.interfaces {
@@ -237,8 +236,8 @@ func (s *Service) removeRouter(r *router) error {
 	return nil
 }
 
-// routerBetween finds a router that leads from the subnet to the external
-// network, best one that has the subnet's gateway address; nil if there is none.
+// routerBetween finds a router between the subnet and the external network, or nil. It prefers one
+// that has the subnet's gateway address.
 func (s *Service) routerBetween(sub *subnet, externalID string) *router {
 	var found *router
 	for _, r := range inOrder(s.routers, func(r *router) bool { return s.ports[r.gateway] != nil && s.ports[r.gateway].network == externalID }) {

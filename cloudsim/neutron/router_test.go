@@ -77,7 +77,7 @@ func TestRoutersAreRefused(t *testing.T) {
 	}{
 		{"a gateway that is not external", alice, "POST", "", `{"router": {"external_gateway_info": {"network_id": "` + c.ids.PrivateNetworkID + `"}}}`, 400, "BadRequest",
 			"Bad router request: Network " + c.ids.PrivateNetworkID + " is not an external network."},
-		{"an unknown gateway", alice, "POST", "", `{"router": {"external_gateway_info": {"network_id": "` + nobody + `"}}}`, 404, "NetworkNotFound", "Network " + nobody + " could not be found."},
+		{"an unknown gateway", alice, "POST", "", `{"router": {"external_gateway_info": {"network_id": "` + unknownID + `"}}}`, 404, "NetworkNotFound", "Network " + unknownID + " could not be found."},
 		{"a router of another project", bob, "PUT", "/" + router, `{"router": {"name": "x"}}`, 404, "RouterNotFound", "Router " + router + " could not be found"},
 		{"the same subnet again", alice, "PUT", "/" + router + "/add_router_interface", `{"subnet_id": "` + private + `"}`, 400, "BadRequest", "Bad router request: Router already has a port on subnet " + private + "."},
 		{"neither port nor subnet", alice, "PUT", "/" + router + "/add_router_interface", `{}`, 400, "BadRequest", "Bad router request: Either subnet_id or port_id must be specified."},

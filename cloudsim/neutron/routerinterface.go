@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// interfaceInfo is the request for, and the answer about, a router's interface.
+// interfaceInfo is the request about a router's interface, and the answer to it.
 type interfaceInfo struct {
 	ID        string   `json:"id"`
 	TenantID  string   `json:"tenant_id,omitempty"`  // up to 2025.1
@@ -66,8 +66,8 @@ func (s *Service) routeRouterInterfaces(mux *http.ServeMux) {
 	action("remove_router_interface", false, s.removeInterface)
 }
 
-// readInterface reads which interface is meant: by port, by subnet or, to
-// remove it, by both.
+// readInterface reads which interface a request names: by port, by subnet or, to remove it, by
+// both.
 func readInterface(r *http.Request, adding bool) (info interfaceInfo, err error) {
 	var body map[string]any
 	if json.NewDecoder(r.Body).Decode(&body) != nil {
@@ -111,7 +111,7 @@ func (s *Service) addInterface(c wire.Identity, r *router, wanted interfaceInfo)
 	return p, []string{sub.id}, err
 }
 
-// joinSubnet gives the router an interface with the subnet's gateway address.
+// joinSubnet adds an interface with the subnet's gateway address to the router.
 func (s *Service) joinSubnet(r *router, sub *subnet) (*port, error) {
 	if err := s.checkOverlap(r, []string{sub.id}); err != nil {
 		return nil, err
@@ -135,8 +135,7 @@ func (s *Service) joinSubnet(r *router, sub *subnet) (*port, error) {
 	return p, nil
 }
 
-// ipv6Interface is the router's interface that has the IPv6 subnets of the
-// network; nil if it has none.
+// ipv6Interface returns the router's interface with the IPv6 subnets of the network, or nil.
 func (s *Service) ipv6Interface(r *router, networkID string) *port {
 	for _, id := range r.interfaces {
 		p := s.ports[id]
@@ -231,8 +230,8 @@ func (s *Service) neededByFloatingIP(r *router, sub *subnet) bool {
 	return false
 }
 
-// leaveSubnets takes the subnets from the interface, and the interface from the
-// router when it has no others.
+// leaveSubnets removes the subnets from the interface, and the interface from the router if no
+// subnet remains.
 func (s *Service) leaveSubnets(r *router, p *port, leaving []string) {
 	if len(leaving) == len(p.fixed) {
 		r.interfaces = slices.DeleteFunc(slices.Clone(r.interfaces), func(id string) bool { return id == p.id })

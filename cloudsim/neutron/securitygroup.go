@@ -56,7 +56,8 @@ func (s *Service) securityGroupResource() *resource {
 	return res
 }
 
-// forgetDefault takes away from rules whether their group is a default one: a list of some fields of groups has null there.
+// forgetDefault clears the field of rules that shows whether their group is a default one: it is null in a list of
+// selected fields of groups.
 func forgetDefault(groups []*securityGroupView) {
 	for _, g := range groups {
 		for _, rule := range g.Rules {
@@ -65,8 +66,8 @@ func forgetDefault(groups []*securityGroupView) {
 	}
 }
 
-// askedProject is the project that a list of security groups is about: Neutron
-// makes its default group when there is none yet.
+// askedProject returns the project of a list of security groups. Neutron creates its default group
+// if there is none yet.
 func askedProject(c wire.Identity, r *http.Request) string {
 	for _, name := range []string{"project_id", "tenant_id"} {
 		if id := r.URL.Query().Get(name); id != "" && c.Admin() {
@@ -89,7 +90,7 @@ func (s *Service) viewGroup(g *securityGroup) *securityGroupView {
 	return v
 }
 
-// newGroup makes a security group that lets everything out.
+// newGroup creates a security group that allows all egress.
 func (s *Service) newGroup(id, project, name, description string, stateful bool) *securityGroup {
 	g := &securityGroup{standard: s.newStandard(id, project, name, description, nil), stateful: stateful}
 	s.groups[g.id] = g
@@ -99,8 +100,8 @@ func (s *Service) newGroup(id, project, name, description string, stateful bool)
 	return g
 }
 
-// ensureDefaultGroup returns the id of the project's default security group,
-// which it makes when there is none. Nobody's project has none.
+// ensureDefaultGroup returns the id of the project's default security group, which it creates if
+// there is none. The empty project has none.
 func (s *Service) ensureDefaultGroup(project string) string {
 	if project == "" {
 		return ""
@@ -159,8 +160,7 @@ func (s *Service) removeGroup(c wire.Identity, g *securityGroup) error {
 	return nil
 }
 
-// dropGroup removes a group, its rules, and the rules of other groups that name
-// it.
+// dropGroup removes a group, its rules, and the rules of other groups that refer to it.
 func (s *Service) dropGroup(g *securityGroup) {
 	for _, id := range g.rules {
 		delete(s.rules, id)

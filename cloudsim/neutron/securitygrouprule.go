@@ -45,7 +45,7 @@ func (s *Service) securityGroupRuleResource() *resource {
 		}
 		return nil, false
 	}
-	// The real service has no code for it.
+	// The real service does not implement it.
 	res.set = func(wire.Identity, string, values) error {
 		return errors.New("security group rules cannot be updated")
 	}
@@ -64,7 +64,8 @@ func (s *Service) securityGroupRuleResource() *resource {
 	return res
 }
 
-// ruleMissing says of another project's rule less than of one that is not there.
+// ruleMissing returns the refusal of a rule: a less specific one if the rule exists in another
+// project than if it does not exist.
 func (s *Service) ruleMissing(id string) *apiError {
 	if s.rules[id] != nil {
 		return refuse(http.StatusNotFound, "HTTPNotFound", "The resource could not be found.")
@@ -103,7 +104,8 @@ func (s *Service) removeRule(r *securityGroupRule) {
 	delete(s.rules, r.id)
 }
 
-// admitRule leaves the rules of a group to its owner. Since 2025.1 that is said before the rule is looked at, and with 403.
+// admitRule refuses rules of callers that do not own the group. Since 2025.1 this is checked before the rule itself,
+// and answered with 403.
 func (s *Service) admitRule(c wire.Identity, v values) error {
 	g := s.groups[v.text("security_group_id")]
 	if s.options.Release >= release.Epoxy && g != nil && !owns(c, g.project) {
@@ -137,7 +139,7 @@ func (s *Service) addRule(c wire.Identity, v values) (string, error) {
 	return made.id, nil
 }
 
-// key is the same for two rules that say the same.
+// key returns the same text for two rules with the same meaning.
 func (r *securityGroupRule) key() string {
 	number := func(n *int) string {
 		if n == nil {
@@ -152,21 +154,21 @@ func (r *securityGroupRule) key() string {
 	return strings.Join([]string{r.direction, r.ethertype, number(r.min), number(r.max), protocolNumber(r.protocol), r.remote, prefix}, "_")
 }
 
-// protocols are the names that Neutron knows protocols by.
+// protocols has Neutron's names of protocols.
 var protocols = map[string]int{
 	"ah": 51, "dccp": 33, "egp": 8, "esp": 50, "gre": 47, "hopopt": 0, "icmp": 1, "igmp": 2, "ip": 0, "ipip": 4, "ipv6-encap": 41, "ipv6-frag": 44,
 	"ipv6-icmp": 58, "icmpv6": 58, "ipv6-nonxt": 59, "ipv6-opts": 60, "ipv6-route": 43, "ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6,
 	"udp": 17, "udplite": 136, "vrrp": 112,
 }
 
-// protocolNames are the names in the order in which a refusal has them.
+// protocolNames has the names in the order of Neutron's error message.
 var protocolNames = func() []string {
 	names := slices.Sorted(maps.Keys(protocols))
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "icmpv6" })
 	return slices.Insert(names, slices.Index(names, "ipv6-icmp")+1, "icmpv6")
 }()
 
-// protocolNumber is the protocol as a number, or what it was when it has none.
+// protocolNumber returns the number of the protocol, or the name if it is unknown.
 func protocolNumber(name string) string {
 	if n, ok := protocols[name]; ok {
 		return strconv.Itoa(n)
@@ -174,7 +176,7 @@ func protocolNumber(name string) string {
 	return name
 }
 
-// readRule makes a rule of a request, or says what is wrong with it.
+// readRule returns the rule of a request, or an error.
 func (s *Service) readRule(v values) (*securityGroupRule, error) {
 	r := &securityGroupRule{group: v.text("security_group_id"), direction: v.text("direction"), ethertype: "IPv4", remote: v.text("remote_group_id")}
 	about := v.text("description")
@@ -261,7 +263,7 @@ func (r *securityGroupRule) readPrefix(v any) error {
 	return nil
 }
 
-// checkPorts refuses ports where the protocol has none, or their order.
+// checkPorts refuses ports of a protocol without ports, and ports in the wrong order.
 func (r *securityGroupRule) checkPorts() error {
 	if r.min == nil && r.max == nil {
 		return nil
@@ -277,7 +279,7 @@ func (r *securityGroupRule) checkPorts() error {
 		case r.min == nil || r.max == nil || *r.min > *r.max:
 			return invalidRule("SecurityGroupInvalidPortRange", "For TCP/UDP protocols, port_range_min must be <= port_range_max")
 		case *r.min == 1 && *r.max == 65535:
-			r.min, r.max = nil, nil // the whole range is no range
+			r.min, r.max = nil, nil // the complete range is stored as no range
 		}
 	case "1", "58":
 		for field, n := range map[string]*int{"type (port_range_min)": r.min, "code (port_range_max)": r.max} {

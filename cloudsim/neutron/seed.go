@@ -13,7 +13,7 @@ import (
 
 // NetworkSpec describes a network to add.
 type NetworkSpec struct {
-	// ID is the id to give it; empty for a new one.
+	// ID is its id; empty means a new one.
 	ID               string
 	Name, ProjectID  string
 	Tags             []string
@@ -22,50 +22,49 @@ type NetworkSpec struct {
 
 // SubnetSpec describes a subnet to add.
 type SubnetSpec struct {
-	// ID is the id to give it; empty for a new one.
+	// ID is its id; empty means a new one.
 	ID                         string
 	Name, ProjectID, NetworkID string
 	Tags                       []string
 	CIDR                       netip.Prefix
-	// Gateway is the first address of the block when it is the zero Addr;
-	// NoGateway leaves the subnet without one.
+	// Gateway defaults to the first address of the block; NoGateway means that the subnet has none.
 	Gateway   netip.Addr
 	NoGateway bool
-	// Pools are where addresses come from when none is asked for; empty for the
-	// whole block but the gateway.
+	// Pools are the ranges of automatically chosen addresses; empty means the whole block except
+	// the gateway.
 	Pools []AddressRange
 	DHCP  bool
 }
 
 // RouterSpec describes a router to add.
 type RouterSpec struct {
-	// ID is the id to give it; empty for a new one.
+	// ID is its id; empty means a new one.
 	ID              string
 	Name, ProjectID string
-	// ExternalNetworkID is where its gateway is; empty for nowhere.
+	// ExternalNetworkID is the network of its gateway; empty means no gateway.
 	ExternalNetworkID string
-	// SubnetIDs are the subnets it has an interface in, each with the subnet's
-	// gateway address.
+	// SubnetIDs are the subnets in which it has an interface, each with the subnet's gateway
+	// address.
 	SubnetIDs []string
 }
 
 // PortSpec describes a port to add.
 type PortSpec struct {
-	// ID is the id to give it; empty for a new one.
+	// ID is its id; empty means a new one.
 	ID                         string
 	Name, ProjectID, NetworkID string
 	DeviceID, DeviceOwner      string
-	// Host is where the port is bound; a port that is bound is ACTIVE, one that
-	// is not (empty) is DOWN.
+	// Host is the host to which the port is bound. A bound port is ACTIVE, an unbound one (empty)
+	// is DOWN.
 	Host string
-	// FixedIPs may leave out either the subnet or the address. None at all means
-	// one of each IP version that the network has.
+	// FixedIPs may omit either the subnet or the address. Empty means one address of each IP
+	// version of the network.
 	FixedIPs []FixedIP
-	// SecurityGroupIDs empty means the project's default group.
+	// SecurityGroupIDs defaults to the project's default group.
 	SecurityGroupIDs []string
 }
 
-// PortInfo is a port as Go callers see it.
+// PortInfo describes a port to Go callers.
 type PortInfo struct {
 	ID, NetworkID, DeviceID, MACAddress string
 	FixedIPs                            []FixedIP
@@ -75,11 +74,11 @@ type PortInfo struct {
 type DevicePort struct {
 	PortInfo
 	NetworkName, Status string
-	// FloatingIPs lead to the port.
+	// FloatingIPs are the floating IPs of the port.
 	FloatingIPs []netip.Addr
 }
 
-// AddNetwork adds a network and returns its id. It fails if the id is taken.
+// AddNetwork adds a network and returns its id. It fails if the id exists.
 func (s *Service) AddNetwork(spec NetworkSpec) (id string, err error) {
 	err = s.change(func() error {
 		if s.networks[spec.ID] != nil {
@@ -101,9 +100,9 @@ func (s *Service) AddNetwork(spec NetworkSpec) (id string, err error) {
 	return id, err
 }
 
-// ShareNetwork lets a project use another's network, and see its subnets, as an
-// RBAC policy of the action access_as_shared does. It fails with ErrNotFound if
-// there is no such network.
+// ShareNetwork lets a project use the network of another project, and see its subnets, as an RBAC
+// policy with the action access_as_shared does. It fails with ErrNotFound if there is no such
+// network.
 func (s *Service) ShareNetwork(networkID, projectID string) error {
 	return s.change(func() error {
 		n := s.networks[networkID]
@@ -115,8 +114,8 @@ func (s *Service) ShareNetwork(networkID, projectID string) error {
 	})
 }
 
-// AddSubnet adds a subnet and returns its id. It fails if the id is taken, the
-// network does not exist, or the blocks, pools and gateway do not fit together.
+// AddSubnet adds a subnet and returns its id. It fails if the id exists, the network does not
+// exist, or the blocks, pools and gateway contradict each other.
 func (s *Service) AddSubnet(spec SubnetSpec) (id string, err error) {
 	err = s.change(func() error {
 		n := s.networks[spec.NetworkID]
@@ -151,8 +150,8 @@ func (s *Service) AddSubnet(spec SubnetSpec) (id string, err error) {
 	return id, err
 }
 
-// AddRouter adds a router and returns its id. It fails if the id is taken or a
-// network or subnet does not exist, and then adds nothing.
+// AddRouter adds a router and returns its id. It fails, and adds nothing, if the id exists or a
+// network or subnet does not exist.
 func (s *Service) AddRouter(spec RouterSpec) (id string, err error) {
 	err = s.change(func() error {
 		if s.routers[spec.ID] != nil {
@@ -199,9 +198,9 @@ func (s *Service) joinAll(r *router, spec RouterSpec) error {
 	return nil
 }
 
-// AddPort adds a port, whatever the project's quota is. It fails if the id is
-// taken, the network does not exist or the addresses cannot be had; its errors
-// wrap the same as those of AllocateVIP.
+// AddPort adds a port, regardless of the project's quota. It fails if the id exists, the network
+// does not exist or the addresses are not available. Its errors wrap the same errors as those of
+// AllocateVIP.
 func (s *Service) AddPort(spec PortSpec) (info PortInfo, err error) {
 	err = s.change(func() error {
 		n := s.networks[spec.NetworkID]
@@ -303,28 +302,28 @@ func (s *Service) Devices(ownerPrefix string) map[string][]DevicePort {
 
 func taken(kind, id string) error { return fmt.Errorf("there is a %s %s already", kind, id) }
 
-// Seed is a usual small cloud: an external network, a private one with an IPv4
-// and an IPv6 subnet, and a router between them.
+// Seed describes a typical small cloud: an external network, a private network with an IPv4 and an
+// IPv6 subnet, and a router between them.
 type Seed struct {
-	// ProjectID owns the private network and the router, AdminProjectID the
-	// external network. Both, and Projects, get their default security groups.
+	// ProjectID owns the private network and the router, AdminProjectID the external network.
+	// Default security groups are created in both and in Projects.
 	ProjectID, AdminProjectID string
 	Projects                  []string
-	// PublicCIDR and PrivateCIDR are IPv4 blocks; PrivateIPv6CIDR may be the zero
-	// Prefix for no IPv6 subnet.
+	// PublicCIDR and PrivateCIDR are IPv4 blocks. The zero Prefix as PrivateIPv6CIDR means no IPv6
+	// subnet.
 	PublicCIDR, PrivateCIDR, PrivateIPv6CIDR netip.Prefix
-	// PublicPools and PrivatePools are the IPv4 allocation pools; empty for the
-	// whole block but the gateway, which is the block's first address.
+	// PublicPools and PrivatePools are the IPv4 allocation pools; empty means the whole block
+	// except the gateway, which is the block's first address.
 	PublicPools, PrivatePools []AddressRange
 }
 
-// Seeded are the ids of what a Seed has become. PrivateIPv6SubnetID is empty
-// when there is no such subnet.
+// Seeded has the ids of the objects of a Seed. PrivateIPv6SubnetID is empty if there is no such
+// subnet.
 type Seeded struct {
 	PublicNetworkID, PublicSubnetID, PrivateNetworkID, PrivateSubnetID, PrivateIPv6SubnetID, RouterID string
 }
 
-// Seed adds the cloud: networks "public" and "private", subnets "public-subnet",
+// Seed creates the cloud: networks "public" and "private", subnets "public-subnet",
 // "private-subnet" and "private-subnet-v6", router "router1".
 func (s *Service) Seed(seed Seed) (ids Seeded, err error) {
 	err = s.change(func() error {

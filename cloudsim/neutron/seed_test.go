@@ -16,7 +16,7 @@ func TestSeedMakesACloudThatFloatingIPsWorkIn(t *testing.T) {
 	c := newCloud(t, Options{})
 	want := map[string]int{
 		"networks": 2, "subnets": 3, "routers": 1, "floatingips": 0,
-		"ports":           3, // the router's gateway and one interface a subnet
+		"ports":           3, // the router's gateway and one interface per subnet
 		"security_groups": 3, "security_group_rules": 12, "trunks": 0,
 	}
 	if diff := cmp.Diff(want, c.Counts()); diff != "" {

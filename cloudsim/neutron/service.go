@@ -17,61 +17,59 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// Options are what New makes a Service of. The zero value is a usable Neutron
-// with the real one's defaults.
+// Options configure a Service. The zero value is a usable Neutron with the defaults of the real
+// one.
 type Options struct {
-	// Release is the release of OpenStack that is played.
+	// Release is the release of OpenStack that is simulated.
 	Release release.Release
 	// Now is the clock of created_at and updated_at; nil means time.Now.
 	Now func() time.Time
-	// Quotas are the limits of projects that have none of their own, by resource
-	// ("floatingip", "port", ...); -1 is no limit. Resources that are not named
-	// keep Neutron's defaults: 100 networks, 100 subnets, 500 ports, 10 routers,
-	// 50 floating IPs, 10 security groups, 100 security group rules.
+	// Quotas are the limits of projects without a quota of their own, by resource ("floatingip",
+	// "port", ...); -1 means no limit. Other resources keep Neutron's defaults: 100 networks, 100
+	// subnets, 500 ports, 10 routers, 50 floating IPs, 10 security groups, 100 security group
+	// rules.
 	Quotas map[string]int
-	// MaxPage is the size of pages when the client gives none or a larger one; 0
-	// is no limit. Where there is one all lists have links.
+	// MaxPage is the maximum page size; 0 means no limit. With a limit all lists have links.
 	MaxPage int
 	// MTU of networks; 0 means 1450.
 	MTU int
-	// TenantsChooseFloatingIPs lets everybody create a floating IP with a given
-	// address, which Neutron's default policy leaves to admins.
+	// TenantsChooseFloatingIPs lets all users create a floating IP with a specific address, which
+	// Neutron's default policy reserves for admins.
 	TenantsChooseFloatingIPs bool
-	// ShowExternalSubnets lets everybody see the subnets of external networks;
-	// by default only their owners and admins do, unless the network is shared.
+	// ShowExternalSubnets shows the subnets of external networks to all users; by default only
+	// their owners and admins see them, unless the network is shared.
 	ShowExternalSubnets bool
-	// MaxRoutes is how many extra routes a router may have, MaxAddressPairs how many
-	// allowed address pairs a port; 0 means Neutron's defaults, 30 and 10.
+	// MaxRoutes limits the extra routes of a router, MaxAddressPairs the allowed address pairs of a
+	// port; 0 means Neutron's defaults, 30 and 10.
 	MaxRoutes, MaxAddressPairs int
-	// Without are the aliases of extensions that this cloud does not have. It
-	// then has not what comes with extraroute-atomic, revision-if-match or
-	// trunk-details; others are only not listed.
+	// Without are the aliases of extensions that this cloud does not have. Without
+	// extraroute-atomic, revision-if-match or trunk-details it lacks their behaviour; other
+	// extensions are only removed from the list.
 	Without []string
 	// OnFloatingIP is called, without any lock held, after the floating IPs of
 	// the port have changed. May be nil.
 	OnFloatingIP func(portID string)
 }
 
-// Service is a Neutron. Its methods may be called by many goroutines.
+// Service is a Neutron. It is safe for concurrent use.
 type Service struct {
 	options   Options
 	resources []*resource
 
 	mu sync.Mutex
 	tables
-	// vipGroups are the security groups of VIPs' ports, by port, which belong to
-	// serviceProject.
+	// vipGroups has the security groups of VIP ports, by port. They belong to serviceProject.
 	vipGroups      map[string]string
 	serviceProject string
 	macs           map[networkMAC]struct{}   // those in use
 	quotas         map[string]map[string]int // by project, then resource
 	segments       int                       // the last segmentation id
 	ruleNumber     int                       // of the last security group rule
-	// touched are the ports whose floating IPs the change in hand changes.
+	// touched are the ports whose floating IPs the current change affects.
 	touched []string
 }
 
-// tables are the objects of all projects, by id.
+// tables has the objects of all projects, by id.
 type tables struct {
 	networks    map[string]*network
 	subnets     map[string]*subnet
@@ -81,15 +79,15 @@ type tables struct {
 	groups      map[string]*securityGroup
 	rules       map[string]*securityGroupRule
 	trunks      map[string]*trunk
-	// floatingOf has the ids of the floating IPs on a port, in the order of
-	// association; defaultGroup a project's default security group; trunkOf the trunk
-	// that a port is the parent or a subport of.
+	// floatingOf has the ids of the floating IPs of a port, in the order of association;
+	// defaultGroup a project's default security group; trunkOf the trunk of a parent port or
+	// subport.
 	floatingOf   map[string][]string
 	defaultGroup map[string]string
 	trunkOf      map[string]*trunk
 }
 
-// New returns a Neutron with nothing in it.
+// New returns an empty Neutron.
 func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -132,7 +130,7 @@ func (s *Service) Mux() *http.ServeMux {
 		mux.HandleFunc("POST "+path, s.creating(res))
 		mux.HandleFunc("GET "+path+"/{id}", s.showing(res))
 		mux.HandleFunc("PUT "+path+"/{id}", s.updating(res))
-		mux.HandleFunc("POST "+path+"/{id}", s.creating(res)) // the id is not looked at
+		mux.HandleFunc("POST "+path+"/{id}", s.creating(res)) // the id is ignored
 		mux.HandleFunc("PUT "+path, s.nothingIn(res))
 		mux.HandleFunc("DELETE "+path, s.nothingIn(res))
 		mux.HandleFunc("DELETE "+path+"/{id}", s.deleting(res))
@@ -151,8 +149,8 @@ func (s *Service) Mux() *http.ServeMux {
 	return mux
 }
 
-// nothingIn answers a change of a whole collection: the object that it names
-// none of is not found.
+// nothingIn answers a change of a whole collection with 404, as if the path named an object that
+// does not exist.
 func (s *Service) nothingIn(res *resource) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
@@ -161,8 +159,8 @@ func (s *Service) nothingIn(res *resource) http.HandlerFunc {
 	}
 }
 
-// Counts tells how many objects of each kind there are, by the API's names of
-// the collections ("ports", "floatingips", ...).
+// Counts returns the number of objects of each kind, by the API's names of the collections
+// ("ports", "floatingips", ...).
 func (s *Service) Counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,8 +170,8 @@ func (s *Service) Counts() map[string]int {
 	}
 }
 
-// change runs f with the lock held, and then, without it, tells of the floating
-// IPs that f changed.
+// change runs f with the lock held. Then, without the lock, it reports the floating IPs that f
+// changed.
 func (s *Service) change(f func() error) error {
 	s.mu.Lock()
 	err := f()
@@ -181,7 +179,7 @@ func (s *Service) change(f func() error) error {
 	s.touched = nil
 	s.mu.Unlock()
 	if s.options.OnFloatingIP != nil {
-		// In their order: one port gives an address up before another gets it.
+		// In this order, because one port loses an address before another one gets it.
 		for i, portID := range touched {
 			if !slices.Contains(touched[:i], portID) {
 				s.options.OnFloatingIP(portID)
@@ -191,7 +189,7 @@ func (s *Service) change(f func() error) error {
 	return err
 }
 
-// newStandard fills in what a new object has in common with all others.
+// newStandard returns the standard attributes of a new object.
 func (s *Service) newStandard(id, project, name, description string, tags []string) standard {
 	if id == "" {
 		id = uuid.NewString()
@@ -203,25 +201,25 @@ func (s *Service) newStandard(id, project, name, description string, tags []stri
 	return standard{id: id, name: name, project: project, description: description, tags: tags, revision: 1, created: now, updated: now}
 }
 
-// touch notes that the object has changed.
+// touch records that the object has changed.
 func (s *Service) touch(o object) {
 	std := o.attributes()
 	std.revision++
 	std.updated = s.options.Now().UTC()
 }
 
-// owns reports whether the caller may do as the project pleases.
+// owns reports whether the caller has the rights of the project.
 func owns(c wire.Identity, project string) bool {
 	return c.Admin() || project == c.ProjectID && project != ""
 }
 
-// mayWrite reports whether the caller's roles let it change what its project has. Since 2025.1 Neutron asks for the role
-// member; before, every role of the project was enough.
+// mayWrite reports whether the caller's roles allow changes of its project's objects. Since 2025.1 Neutron requires the
+// role member; before, every role in the project was sufficient.
 func (s *Service) mayWrite(c wire.Identity) bool {
 	return s.options.Release < release.Epoxy || c.Admin() || c.HasRole("member")
 }
 
-// inOrder returns the values of a map that the test keeps, ordered by id.
+// inOrder returns the values of a map for which keep returns true, ordered by id.
 func inOrder[T any](m map[string]T, keep func(T) bool) []T {
 	var kept []T
 	for _, id := range slices.Sorted(maps.Keys(m)) {

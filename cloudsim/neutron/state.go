@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Device owners that Neutron itself gives to ports.
+// Device owners of ports that Neutron itself creates.
 const (
 	ownerRouterInterface = "network:router_interface"
 	ownerRouterGateway   = "network:router_gateway"
@@ -18,8 +18,8 @@ const (
 	ownerOctavia         = "Octavia"
 )
 
-// standard are the attributes that all resources have. Slices in the state are
-// never changed in place, only replaced: views share them.
+// standard has the attributes of all resources. Slices in the state are never changed in place,
+// only replaced, because views share them.
 type standard struct {
 	id, name, project, description string
 	tags                           []string
@@ -36,11 +36,10 @@ type network struct {
 	kind                                               string
 	physical                                           *string
 	subnets                                            []string // in order of creation
-	guests                                             []string // projects that it is shared with, besides shared
+	guests                                             []string // projects with which it is shared, in addition to shared
 }
 
-// sharedWith reports whether the project may use the network though it is
-// another's.
+// sharedWith reports whether the project may use the network of another project.
 func (n *network) sharedWith(project string) bool {
 	return n.shared || slices.Contains(n.guests, project)
 }
@@ -49,7 +48,7 @@ type subnet struct {
 	standard
 	network     string
 	cidr        netip.Prefix
-	gateway     netip.Addr // the zero Addr is none
+	gateway     netip.Addr // the zero Addr means none
 	pools       []AddressRange
 	dhcp        bool
 	dns         []string
@@ -88,7 +87,7 @@ type addressPair struct {
 	IPAddress  string `json:"ip_address"`
 }
 
-// networkMAC is a MAC address, which no two ports of a network share.
+// networkMAC is a MAC address in a network, which is unique there.
 type networkMAC struct{ network, mac string }
 
 type port struct {
@@ -99,7 +98,7 @@ type port struct {
 	fixed                               []FixedIP
 	groups                              []string
 	pairs                               []addressPair
-	// madeByOctavia says that the port goes when Octavia lets its VIP go.
+	// madeByOctavia means that the port is deleted when Octavia releases its VIP.
 	madeByOctavia bool
 }
 
@@ -116,7 +115,7 @@ type floatingIP struct {
 	network, subnet string
 	address         netip.Addr
 	external        string // id of the port that holds the address
-	// port and fixed are empty while it is not associated, router while it also has
+	// port and fixed are empty while it is not associated. router is empty if, in addition, it has
 	// no port forwardings.
 	port, fixed, router string
 	forwardings         []portForwarding // in order of creation

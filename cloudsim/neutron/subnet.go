@@ -72,8 +72,8 @@ func subnetMissing(id string) *apiError {
 	return notFound("SubnetNotFound", "Subnet %s could not be found.", id)
 }
 
-// visibleSubnet returns the subnet if the caller may see it, else nil. Subnets
-// of external networks are not for everybody, although the networks are.
+// visibleSubnet returns the subnet if the caller may see it, or nil. All users see external
+// networks, but not their subnets.
 func (s *Service) visibleSubnet(c wire.Identity, id string) *subnet {
 	sub := s.subnets[id]
 	if sub == nil {
@@ -104,7 +104,8 @@ func (s *Service) viewSubnet(sub *subnet) *subnetView {
 	return v
 }
 
-// admitSubnet leaves subnets to the owner of the network and, surprisingly and before 2025.1 only, to who it is shared with.
+// admitSubnet reserves subnets for the owner of the network. Before 2025.1, projects with which the network is shared
+// may, surprisingly, also create them.
 func (s *Service) admitSubnet(c wire.Identity, v values) error {
 	if text, bad := v["cidr"].(unreadable); bad {
 		return invalidInput("%s is not in a CIDR format", text)
@@ -154,7 +155,7 @@ func (s *Service) addSubnet(_ wire.Identity, v values) (string, error) {
 	return sub.id, s.attach(n, sub)
 }
 
-// configure gives a new subnet its gateway, pools, name servers and routes.
+// configure sets the gateway, pools, name servers and routes of a new subnet.
 func (s *Service) configure(sub *subnet, v values) error {
 	sub.gateway = sub.cidr.Addr() // an IPv6 router's anycast address
 	if sub.ipVersion() == 4 {
@@ -182,7 +183,7 @@ func (s *Service) configure(sub *subnet, v values) error {
 	return nil
 }
 
-// attach makes a subnet part of its network.
+// attach adds a subnet to its network.
 func (s *Service) attach(n *network, sub *subnet) error {
 	if sub.cidr.Bits() == 0 {
 		return invalidInput("0 is not allowed as CIDR prefix length")
@@ -239,7 +240,7 @@ func (s *Service) setSubnet(_ wire.Identity, id string, v values) error {
 	return nil
 }
 
-// checkGatewayUnused refuses another gateway while a router has the current one.
+// checkGatewayUnused refuses to change the gateway while a router has the current address.
 func (s *Service) checkGatewayUnused(sub *subnet, gateway netip.Addr) error {
 	if !sub.gateway.IsValid() || gateway == sub.gateway || !gateway.IsValid() {
 		return nil

@@ -65,7 +65,7 @@ func tagMissing(tag string) *apiError {
 	return notFound("TagNotFound", "Tag %s could not be found.", tag)
 }
 
-// maxTags is how many tags an object may have since 2025.1; before, there was no limit.
+// maxTags is the limit of tags per object since 2025.1; before, there was none.
 const maxTags = 50
 
 func (s *Service) checkTagLimit(res *resource, tags int) error {
@@ -75,10 +75,10 @@ func (s *Service) checkTagLimit(res *resource, tags int) error {
 	return nil
 }
 
-// tags runs do on the object that the path names, with the lock held.
+// tags runs do with the object that the path names, with the lock held.
 func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter, *http.Request, *standard) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.PathValue("tag"), "/") { // the real service divides the path there, quoted or not
+		if strings.Contains(r.PathValue("tag"), "/") { // the real service splits the path there, quoted or not
 			NotFound(w, r)
 			return
 		}
@@ -87,7 +87,7 @@ func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter
 			c := wire.Caller(r.Context())
 			o, mine := res.find(c, id)
 			if o == nil && s.options.Release >= release.Epoxy {
-				if anybody, _ := res.find(wire.Identity{Roles: []string{"admin"}}, id); anybody == nil {
+				if existing, _ := res.find(wire.Identity{Roles: []string{"admin"}}, id); existing == nil {
 					return errInternal
 				}
 			}
@@ -99,7 +99,7 @@ func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter
 				return forbidden("rule:" + action + "_" + res.one + ":tags")
 			}
 			if changing && slices.ContainsFunc(eTags(r), func(t string) bool { return strings.HasPrefix(t, "revision_number=") }) {
-				return errInternal // whatever the revision is
+				return errInternal // regardless of the revision
 			}
 			before := o.attributes().tags
 			if err := do(w, r, o.attributes()); err != nil {

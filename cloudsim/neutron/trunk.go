@@ -13,8 +13,8 @@ import (
 // trunkDetails is the extension with which a port shows its trunk.
 const trunkDetails = "trunk-details"
 
-// trunk lets a server have the networks of several ports on one interface. Clients
-// can only read it: Go callers add and delete trunks.
+// trunk connects one interface of a server to the networks of several ports. Clients can only read
+// trunks: Go callers add and delete them.
 type trunk struct {
 	standard
 	port  string // the parent
@@ -25,21 +25,21 @@ type subPort struct {
 	PortID           string `json:"port_id"`
 	SegmentationType string `json:"segmentation_type"`
 	SegmentationID   int    `json:"segmentation_id"`
-	// MACAddress is shown where the parent is shown, and since the newest release also where ports are listed.
+	// MACAddress is set when the parent is shown, and since the newest release also when ports are listed.
 	MACAddress string `json:"mac_address,omitempty"`
 }
 
 // TrunkSpec describes a trunk to add.
 type TrunkSpec struct {
 	Name, ProjectID string
-	// PortID is the parent port, that of a server.
+	// PortID is the parent port, which belongs to a server.
 	PortID string
 	// SubPorts are ports of other networks, by their VLAN on the parent.
 	SubPorts map[int]string
 }
 
-// AddTrunk adds a trunk and returns its id. It fails if a port does not exist or
-// belongs to a trunk already.
+// AddTrunk adds a trunk and returns its id. It fails if a port does not exist or already belongs to
+// a trunk.
 func (s *Service) AddTrunk(spec TrunkSpec) (id string, err error) {
 	err = s.change(func() error {
 		t := &trunk{standard: s.newStandard("", spec.ProjectID, spec.Name, "", nil), port: spec.PortID, ports: []subPort{}}
@@ -88,7 +88,7 @@ func trunkMissing(id string) *apiError {
 	return notFound("TrunkNotFound", "Trunk %s could not be found.", id)
 }
 
-// freeOfTrunk refuses to delete a port that a trunk has.
+// freeOfTrunk refuses to delete a port that belongs to a trunk.
 func (s *Service) freeOfTrunk(portID string) error {
 	switch t := s.trunkOf[portID]; {
 	case t == nil:
@@ -106,7 +106,7 @@ type trunkDetailsView struct {
 	SubPorts []subPort `json:"sub_ports"`
 }
 
-// trunkDetailsOf is nil for a port that is no trunk's parent.
+// trunkDetailsOf returns nil if the port is not the parent of a trunk.
 func (s *Service) trunkDetailsOf(portID string, withMACs bool) *trunkDetailsView {
 	t := s.trunkOf[portID]
 	if t == nil || t.port != portID || !s.has(trunkDetails) {
@@ -135,7 +135,7 @@ func viewTrunk(t *trunk) *trunkView {
 	return &trunkView{standardView: t.view(), Name: t.name, Tags: t.tags, AdminStateUp: true, Status: "DOWN", PortID: t.port, SubPorts: t.ports}
 }
 
-// routeTrunks serves the trunks for reading.
+// routeTrunks adds the routes with which trunks are read.
 func (s *Service) routeTrunks(mux *http.ServeMux) {
 	res := &resource{one: "trunk", many: "trunks", path: "trunks", missing: trunkMissing, attributes: withStandard(attributes{
 		"name": {filter: true, sort: true}, "port_id": {filter: true, sort: true}, "status": {filter: true, sort: true},

@@ -14,10 +14,10 @@ type linkView struct {
 	Href string `json:"href"`
 }
 
-// Public tells which routes need no token: the version documents.
+// Public reports whether a route needs no token: only the version documents.
 func Public(route string) bool { return route == "/" }
 
-// Unnumbered tells which answers bear no request id: the list of versions.
+// Unnumbered reports whether an answer has no request id: only the list of versions.
 func Unnumbered(route string, _ bool) bool { return Public(route) }
 
 func (s *Service) routeVersions(mux *http.ServeMux) {

@@ -8,7 +8,7 @@ import "time"
 // view is the JSON form of any object.
 type view interface{ base() *standardView }
 
-// standardView is what the JSON forms of all resources have.
+// standardView has the fields that the JSON forms of all resources share.
 type standardView struct {
 	ID             string `json:"id"`
 	TenantID       string `json:"tenant_id"`
@@ -50,7 +50,7 @@ type networkView struct {
 	*networkTagsView              // since the newest release
 }
 
-// networkTagsView says whether a network hands on tags of VLANs.
+// networkTagsView shows whether a network passes VLAN tags on.
 type networkTagsView struct {
 	QinQ            bool `json:"qinq"`
 	VLANTransparent bool `json:"vlan_transparent"`
@@ -101,7 +101,7 @@ type portView struct {
 	AllowedAddressPairs []addressPair     `json:"allowed_address_pairs"`
 	PortSecurity        bool              `json:"port_security_enabled"`
 	VNICType            string            `json:"binding:vnic_type"`
-	ExtraDHCPOptions    []any             `json:"extra_dhcp_opts"`         // never any
+	ExtraDHCPOptions    []any             `json:"extra_dhcp_opts"`         // always empty
 	TrunkDetails        *trunkDetailsView `json:"trunk_details,omitempty"` // parents of trunks only
 	*portBindingView                      // for admins
 }
@@ -163,7 +163,7 @@ type securityGroupView struct {
 	Rules    []*ruleOfGroup `json:"security_group_rules"`
 }
 
-// ruleOfGroup is a rule as its group shows it: with more than it shows itself.
+// ruleOfGroup is a rule as its group shows it, with more fields than the rule alone.
 type ruleOfGroup struct {
 	*securityGroupRuleView
 	Tags           []string `json:"tags"`
@@ -182,12 +182,12 @@ type securityGroupRuleView struct {
 	RemoteIPPrefix  *string `json:"remote_ip_prefix"`
 	NormalizedCIDR  *string `json:"normalized_cidr"`
 	RemoteGroupID   *string `json:"remote_group_id"`
-	RemoteAddresses *string `json:"remote_address_group_id"` // never any
+	RemoteAddresses *string `json:"remote_address_group_id"` // always null
 	// OfDefault is nil before 2025.1, and a *bool since.
 	OfDefault any `json:"belongs_to_default_sg,omitempty"`
 }
 
-// orNone is how an empty string is shown: as null.
+// orNone returns nil for an empty string, which is shown as null.
 func orNone(s string) *string {
 	if s == "" {
 		return nil

@@ -11,48 +11,45 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// VIPRequest is Octavia's wish for a VIP. At least one of PortID, SubnetID and
-// NetworkID says where it is to be; they count in this order.
+// VIPRequest is Octavia's request for a VIP. At least one of PortID, SubnetID and NetworkID must be
+// set; they take precedence in this order.
 type VIPRequest struct {
 	LoadBalancerID, ProjectID string
-	// Provider is the load balancer's: with "ovn" the port looks as that
-	// provider makes it, with any other as the amphora provider does.
+	// Provider is the load balancer's provider. With "ovn" the port looks like those of this
+	// provider, otherwise like those of the amphora provider.
 	Provider                    string
 	SubnetID, NetworkID, PortID string
-	// Address is the address wanted; empty for any. With PortID it must be one
-	// of the port's.
+	// Address is the requested address; empty means any. With PortID it must be one of the port's.
 	Address string
 	// Additional are further addresses, in subnets of the same network. With
-	// PortID they are those that the port has in these subnets.
+	// PortID they are the port's addresses in these subnets.
 	Additional []VIPAddress
 }
 
-// VIPAddress is an address in a subnet. In a request the address may be empty,
-// for any.
+// VIPAddress is an address in a subnet. In a request an empty address means any.
 type VIPAddress struct {
 	SubnetID, Address string
 }
 
-// VIP is what Octavia has been given.
+// VIP is the VIP that Octavia gets.
 type VIP struct {
 	PortID, NetworkID, SubnetID, Address string
 	Additional                           []VIPAddress
-	// Created tells that the port was made for the VIP, and goes with it.
+	// Created means that the port was created for the VIP and is deleted with it.
 	Created bool
 }
 
-// SubnetInfo is what Octavia wants to know of a subnet.
+// SubnetInfo has what Octavia needs to know about a subnet.
 type SubnetInfo struct {
 	ID, NetworkID, CIDR string
 	IPVersion           int // 4 or 6
 }
 
-// AllocateVIP makes a VIP port, owned by the project and counted in its quota,
-// or takes the given one. Its errors wrap ErrNotFound, ErrAddressInUse,
-// ErrInvalidAddress, ErrAmbiguous, ErrQuota, ErrNoAddresses or a PortInUseError;
-// it then has changed nothing.
-// What it may use does not depend on the project, as Octavia asks Neutron with
-// an account of its own: ask Subnet and Network before.
+// AllocateVIP creates a VIP port, which belongs to the project and counts towards its quota, or
+// uses the given port. Its errors wrap ErrNotFound, ErrAddressInUse, ErrInvalidAddress,
+// ErrAmbiguous, ErrQuota, ErrNoAddresses or a PortInUseError; then nothing has changed. It does not
+// check the project's access to networks, because Octavia uses Neutron with its own account: call
+// Subnet and Network before.
 func (s *Service) AllocateVIP(req VIPRequest) (vip VIP, err error) {
 	err = s.change(func() error {
 		if req.PortID != "" {
@@ -68,9 +65,9 @@ func (s *Service) AllocateVIP(req VIPRequest) (vip VIP, err error) {
 	return vip, nil
 }
 
-// vipOnPort uses a port that the user brought. Of several addresses in the
-// subnet of the VIP Octavia takes the first, even if another was asked for; it
-// does not mark the port as used, and replaces its security groups.
+// vipOnPort uses a port that the user created. Of several addresses in the subnet of the VIP
+// Octavia takes the first, even if another one was requested. It does not mark the port as used,
+// and replaces its security groups.
 func (s *Service) vipOnPort(req VIPRequest) (VIP, error) {
 	p := s.ports[req.PortID]
 	if p == nil {
@@ -110,7 +107,7 @@ func sameAddress(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// newVIP makes a VIP port.
+// newVIP creates a VIP port.
 func (s *Service) newVIP(req VIPRequest) (VIP, error) {
 	n, wishes, err := s.vipWishes(req)
 	if err != nil {
@@ -139,12 +136,12 @@ func (s *Service) newVIP(req VIPRequest) (VIP, error) {
 	return vip, nil
 }
 
-// inWishedOrder tells which of a port's addresses came of which wish. There must
-// be at least one that came of the first.
+// inWishedOrder returns a port's addresses in the order of the wishes that they fulfil. At least
+// one must fulfil the first wish.
 func inWishedOrder(fixed []FixedIP, wishes []addressWish) []VIPAddress {
 	left := slices.Clone(fixed)
 	granted := make([]VIPAddress, len(wishes))
-	// A wish for any address must not be given what another asked for by name.
+	// A wish for any address must not get the address that another wish names.
 	for _, named := range []bool{true, false} {
 		for i, w := range wishes {
 			at := slices.IndexFunc(left, func(f FixedIP) bool {
@@ -159,8 +156,7 @@ func inWishedOrder(fixed []FixedIP, wishes []addressWish) []VIPAddress {
 	return slices.DeleteFunc(granted, func(a VIPAddress) bool { return a.Address == "" })
 }
 
-// vipWishes says in which network the VIP is to be, with which addresses, the
-// VIP's own first.
+// vipWishes returns the network of the VIP and the addresses, the VIP's own first.
 func (s *Service) vipWishes(req VIPRequest) (*network, []addressWish, error) {
 	subnetID, err := s.vipSubnet(req)
 	if err != nil {
@@ -187,8 +183,8 @@ func (s *Service) vipWishes(req VIPRequest) (*network, []addressWish, error) {
 	return s.networks[s.subnets[subnetID].network], wishes, nil
 }
 
-// vipSubnet chooses the subnet of a VIP as Octavia does: given only a network,
-// it takes the one that has the address or, given none, the first IPv4 one.
+// vipSubnet chooses the subnet of a VIP as Octavia does: if only a network is given, the subnet
+// that contains the address or, without an address, the first IPv4 subnet.
 func (s *Service) vipSubnet(req VIPRequest) (string, error) {
 	if req.SubnetID != "" {
 		if s.subnets[req.SubnetID] == nil {
@@ -219,17 +215,17 @@ func (s *Service) vipSubnet(req VIPRequest) (string, error) {
 	return n.subnets[0], nil
 }
 
-// newVIPGroup makes the security group of a VIP's port, of a project that no
-// tenant is in, and returns its id.
+// newVIPGroup creates the security group of a VIP's port, in a project without tenants, and returns
+// its id.
 func (s *Service) newVIPGroup(portID, loadBalancerID string) string {
 	g := s.newGroup("", s.serviceProject, "lb-"+loadBalancerID, "", true)
 	s.vipGroups[portID] = g.id
 	return g.id
 }
 
-// ReleaseVIP deletes the VIP port if AllocateVIP made it. Another one it keeps,
-// without the security group of the VIP. The floating IPs on a port that goes are disassociated and kept. That the
-// port is gone already is no error.
+// ReleaseVIP deletes the VIP port if AllocateVIP created it. It keeps any other port, but removes the VIP's
+// security group from it. The floating IPs of a deleted port are disassociated and kept. A port that does not
+// exist any more is not an error.
 func (s *Service) ReleaseVIP(portID string) error {
 	return s.change(func() error {
 		switch p := s.ports[portID]; {
@@ -247,8 +243,8 @@ func (s *Service) ReleaseVIP(portID string) error {
 	})
 }
 
-// Subnet looks up a subnet that the project can see, which is what Octavia lets
-// it use; with an empty project, any.
+// Subnet looks up a subnet that the project can see: Octavia lets a project use only these. With an
+// empty project it looks up any subnet.
 func (s *Service) Subnet(projectID, id string) (SubnetInfo, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +263,8 @@ func (s *Service) Network(projectID, id string) bool {
 	return s.visibleNetwork(onBehalfOf(projectID), id) != nil
 }
 
-// onBehalfOf is a caller who sees what the project sees, or everything.
+// onBehalfOf returns a caller that sees what the project sees, or everything if the project is
+// empty.
 func onBehalfOf(projectID string) wire.Identity {
 	if projectID == "" {
 		return wire.Identity{Roles: []string{"admin"}}

@@ -14,14 +14,14 @@ type VIPRule struct {
 	// Protocol is tcp, udp or sctp.
 	Protocol string
 	Port     int
-	// CIDR is where the clients are, "" for anywhere.
+	// CIDR has the addresses of the clients; "" means all.
 	CIDR string
 }
 
-// SetVIPRules makes the rules of the security group of a VIP's port the wanted ones, as Octavia's worker for amphorae does:
-// it deletes the others first, then adds what is missing, one by one. They count in the quota of Octavia's project, which
-// is unlimited unless SetServiceQuota sets one. When that is exhausted the worker stops, and the error wraps ErrQuota. It
-// returns the rules that there are then. A port without such a group has no rules.
+// SetVIPRules sets the rules of the security group of a VIP's port, as Octavia's worker for amphorae does: it deletes
+// unwanted rules first, then adds missing ones, one by one. They count towards the quota of Octavia's project, which is
+// unlimited unless SetServiceQuota sets one. If it is exhausted, the worker stops and the error wraps ErrQuota.
+// SetVIPRules returns the rules that exist then. A port without such a group has no rules.
 func (s *Service) SetVIPRules(portID string, wanted []VIPRule) (there []VIPRule, err error) {
 	err = s.change(func() error {
 		g := s.groups[s.vipGroups[portID]]
@@ -56,7 +56,7 @@ func (s *Service) SetVIPRules(portID string, wanted []VIPRule) (there []VIPRule,
 	return there, err
 }
 
-// SetVIPGroups gives a VIP's port these security groups beside its own.
+// SetVIPGroups sets the security groups of a VIP's port in addition to its own.
 func (s *Service) SetVIPGroups(portID string, groups []string) error {
 	return s.change(func() error {
 		p := s.ports[portID]
@@ -81,8 +81,8 @@ func (s *Service) SecurityGroup(projectID, id string) bool {
 	return g != nil && owns(onBehalfOf(projectID), g.project)
 }
 
-// Admitted returns where the clients may be whom the security groups let connect to a port.
-// Rules that name other groups let nobody in: the simulator's clients are no servers.
+// Admitted returns the networks of clients that the security groups let connect to a port. Rules
+// that refer to other groups admit no client: the simulator's clients are not servers.
 func (s *Service) Admitted(groups []string, protocol string, port int) (from []netip.Prefix) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,19 +102,19 @@ func (s *Service) Admitted(groups []string, protocol string, port int) (from []n
 	return from
 }
 
-// SetServiceQuota is SetQuota for the project of Octavia, which has the security groups of VIPs.
+// SetServiceQuota is SetQuota for Octavia's project, to which the security groups of VIPs belong.
 func (s *Service) SetServiceQuota(resource string, limit int) {
 	s.SetQuota(s.serviceProject, resource, limit)
 }
 
-// ServiceUse is how many of the resource the project of Octavia has.
+// ServiceUse returns how many of the resource Octavia's project has.
 func (s *Service) ServiceUse(resource string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used(s.serviceProject, resource)
 }
 
-// addVIPRule adds the rule for each family of the port's addresses that it fits.
+// addVIPRule adds the rule for each address family of the port that it applies to.
 func (s *Service) addVIPRule(g *securityGroup, p *port, rule VIPRule) {
 	prefix, err := netip.ParsePrefix(rule.CIDR)
 	for _, ethertype := range []string{"IPv4", "IPv6"} {

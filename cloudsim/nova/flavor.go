@@ -18,8 +18,8 @@ func (s *Service) flavorByID(id string) (Flavor, bool) {
 	return Flavor{}, false
 }
 
-// describeFlavorOf is the flavor of a server: a reference up to microversion
-// 2.46, a copy of the flavor since.
+// describeFlavorOf returns the flavor of a server: a reference up to microversion 2.46, a copy of
+// the flavor since.
 func (s *Service) describeFlavorOf(r *http.Request, server *Server, minor int) map[string]any {
 	flavor := s.flavors[0]
 	for _, f := range s.flavors {

@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nova simulates OpenStack's compute service, Nova v2.1 with
-// microversions, as far as it is read: servers, their interfaces and flavors.
-// Servers come and go through Go calls. It imports only packages release and wire.
+// Package nova simulates the part of OpenStack's compute service, Nova v2.1 with microversions,
+// that clients read: servers, their interfaces and flavors. Go calls add and remove servers. It
+// imports only packages release and wire.
 package nova
 
 import (
@@ -24,7 +24,7 @@ import (
 // Server is a virtual machine. Its maps and slices are replaced, never changed in
 // place.
 type Server struct {
-	// ID is chosen by AddServer when it is empty.
+	// ID is set by AddServer if it is empty.
 	ID        string `json:"uuid"`
 	Name      string `json:"display_name"`
 	ProjectID string `json:"project_id"`
@@ -33,29 +33,28 @@ type Server struct {
 	Status string `json:"vm_state"`
 	// Flavor is the name of one of the flavors; empty means the first.
 	Flavor string `json:"-"`
-	// ImageID is the image it was booted from; empty means from a volume.
+	// ImageID is the image from which it was booted; empty means from a volume.
 	ImageID    string            `json:"-"`
 	Metadata   map[string]string `json:"-"`
 	Tags       []string          `json:"tags"`
 	Interfaces []Interface       `json:"-"`
-	// AccessIPv4 and AccessIPv6 are the addresses that its user says it has.
+	// AccessIPv4 and AccessIPv6 are addresses that the user has set.
 	AccessIPv4 string `json:"access_ip_v4"`
 	AccessIPv6 string `json:"access_ip_v6"`
-	// AvailabilityZone is "nova" if AddServer finds it empty. Names with blanks are
-	// allowed.
+	// AvailabilityZone is set to "nova" by AddServer if it is empty. The name may contain spaces.
 	AvailabilityZone string `json:"availability_zone"`
-	// HostID is what the project sees of the host; AddServer makes that of the host
-	// compute-1 if it is empty.
+	// HostID is the id of the host that the project sees; AddServer sets that of the host compute-1
+	// if it is empty.
 	HostID string `json:"-"`
-	// Created is when AddServer took it, unless it is set. Updated is when it was
-	// last changed.
+	// Created is set by AddServer, unless it is set already. Updated is the time of the last
+	// change.
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`
 
 	volumeID string
 }
 
-// HostID is the id that servers of a project show of a host.
+// HostID returns the id of a host that servers of a project show.
 func HostID(projectID, host string) string {
 	sum := sha256.Sum224([]byte(projectID + host))
 	return hex.EncodeToString(sum[:])
@@ -64,10 +63,10 @@ func HostID(projectID, host string) string {
 // Interface is a port of a server.
 type Interface struct {
 	PortID, NetworkID, NetworkName, MAC string
-	// Status is that of the port; empty means ACTIVE.
+	// Status is the status of the port; empty means ACTIVE.
 	Status   string
 	FixedIPs []FixedIP
-	// FloatingIPs lead to the interface; they are listed with its addresses.
+	// FloatingIPs are the floating IPs of the interface; they are listed with its addresses.
 	FloatingIPs []netip.Addr
 }
 
@@ -77,7 +76,7 @@ type FixedIP struct {
 	Address  netip.Addr
 }
 
-// SecurityGroup is a group on ports of a server.
+// SecurityGroup is a security group of a server's ports.
 type SecurityGroup struct{ ID, Name, Description, ProjectID string }
 
 // Flavor is a size of server.
@@ -89,22 +88,22 @@ type Flavor struct {
 	Disk  int    `json:"disk"` // GiB
 }
 
-// Options are what New makes a Service of.
+// Options configure a Service.
 type Options struct {
-	// Release is the release of OpenStack that is played.
+	// Release is the release of OpenStack that is simulated.
 	Release release.Release
-	// SecurityGroups finds the security groups on ports; nil means none.
+	// SecurityGroups returns the security groups of ports; nil means none.
 	SecurityGroups func(portIDs ...string) []SecurityGroup
-	// Interfaces finds the ports of all servers, by the servers' ids; nil means that
-	// servers keep those they were added with.
+	// Interfaces returns the ports of all servers, by server id; nil means that servers keep the
+	// ports with which they were added.
 	Interfaces func() map[string][]Interface
-	// MaxLimit is the most servers on a page; 0 means Nova's default, 1000.
+	// MaxLimit is the maximum number of servers on a page; 0 means Nova's default, 1000.
 	MaxLimit int
-	// Now tells the time; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Service is Nova. It is used by many goroutines.
+// Service is Nova. It is safe for concurrent use.
 type Service struct {
 	maxMinor int // of the newest microversion, 2.maxMinor
 	now      func() time.Time
@@ -117,8 +116,7 @@ type Service struct {
 	flavors []Flavor
 }
 
-// New makes a Nova without servers and with three flavors, m1.small, m1.medium
-// and m1.large.
+// New returns a Nova without servers and with three flavors, m1.small, m1.medium and m1.large.
 func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -136,8 +134,7 @@ func New(o Options) *Service {
 	}}
 }
 
-// AddServer takes a server in, or puts it in the place of the one with its id,
-// and returns its id.
+// AddServer adds a server, or replaces the one with its id, and returns its id.
 func (s *Service) AddServer(server Server) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,9 +164,8 @@ func (s *Service) AddServer(server Server) string {
 	return server.ID
 }
 
-// Update changes a server as change does: renames it, gives it another flavor
-// or the status SHUTOFF, and so on. Its id stays. It fails, and changes nothing,
-// if there is no such server or flavor.
+// Update changes a server with change, for example its name, flavor or status. The id stays. If
+// there is no such server or flavor, it fails and changes nothing.
 func (s *Service) Update(id string, change func(*Server)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +185,7 @@ func (s *Service) Update(id string, change func(*Server)) error {
 	return fmt.Errorf("update the server %s: there is no such server", id)
 }
 
-// synchronize gives servers the ports that they have now.
+// synchronize updates the ports of all servers.
 func (s *Service) synchronize() {
 	if s.ports == nil {
 		return
@@ -211,7 +207,7 @@ func (s *Service) AddFlavor(f Flavor) {
 	s.flavors = append(s.flavors, f)
 }
 
-// RemoveServer takes the server away and reports whether there was one.
+// RemoveServer removes the server and reports whether it existed.
 func (s *Service) RemoveServer(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +216,7 @@ func (s *Service) RemoveServer(id string) bool {
 	return len(s.servers) < n
 }
 
-// Servers returns all servers, in the order they came.
+// Servers returns all servers, in the order in which they were added.
 func (s *Service) Servers() []Server {
 	s.synchronize()
 	s.mu.RLock()
@@ -232,7 +228,7 @@ func (s *Service) Servers() []Server {
 	return servers
 }
 
-// Counts returns how many objects of each kind there are.
+// Counts returns the number of objects of each kind.
 func (s *Service) Counts() map[string]int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -273,8 +269,8 @@ func (s *Service) Mux() *http.ServeMux {
 	return mux
 }
 
-// Public tells which of Nova's routes need no token: the version documents.
+// Public reports whether a route needs no token: only the version documents.
 func Public(route string) bool { return route == "/" || route == "/v2.1" || route == "/v2.1/" }
 
-// Unnumbered tells which answers bear no request id: the list of versions.
+// Unnumbered reports whether an answer has no request id: only the list of versions.
 func Unnumbered(route string, _ bool) bool { return route == "/" }

@@ -10,8 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// part answers with what show makes of the server in the path, and refuses with
-// what it returns otherwise.
+// part answers with the result of show for the server in the path, or with its problem.
 func (s *Service) part(w http.ResponseWriter, r *http.Request, show func(server *Server) (any, *problem)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -27,8 +26,7 @@ func (s *Service) part(w http.ResponseWriter, r *http.Request, show func(server 
 	wire.JSON(w, http.StatusOK, answer)
 }
 
-// plainAddresses are the addresses by the name of the network, without what kind
-// they are.
+// plainAddresses returns the addresses by the name of the network, without their type.
 func plainAddresses(server *Server) map[string][]map[string]any {
 	plain := map[string][]map[string]any{}
 	for network, addresses := range addresses(server) {
@@ -63,7 +61,7 @@ func (s *Service) showMetadata(w http.ResponseWriter, r *http.Request, _ int) {
 	})
 }
 
-// showMetadatum shows what the metadata has under one key.
+// showMetadatum shows one item of the metadata.
 func (s *Service) showMetadatum(w http.ResponseWriter, r *http.Request, _ int) {
 	s.part(w, r, func(server *Server) (any, *problem) {
 		key := r.PathValue("key")
@@ -85,7 +83,7 @@ func (s *Service) showTags(w http.ResponseWriter, r *http.Request, minor int) {
 	})
 }
 
-// groupsOf are the security groups on the server's ports.
+// groupsOf returns the security groups of the server's ports.
 func (s *Service) groupsOf(server *Server) []SecurityGroup {
 	var ports []string
 	for _, nic := range server.Interfaces {
@@ -94,7 +92,7 @@ func (s *Service) groupsOf(server *Server) []SecurityGroup {
 	return s.groups(ports...)
 }
 
-// listSecurityGroups lists the groups. Their rules are Neutron's business.
+// listSecurityGroups lists the groups without their rules, which only Neutron has.
 func (s *Service) listSecurityGroups(w http.ResponseWriter, r *http.Request, _ int) {
 	s.part(w, r, func(server *Server) (any, *problem) {
 		described := []any{}

@@ -22,7 +22,7 @@ var sortable = []string{
 
 var wholeNumber = regexp.MustCompile(`^[0-9]*$`)
 
-// checkQuery refuses a list's query whose values are not what they should be.
+// checkQuery refuses a list's query with invalid values.
 func checkQuery(query url.Values) *problem {
 	for _, key := range []string{"name", "ip", "ip6"} {
 		if _, err := regexp.Compile(query.Get(key)); err != nil {

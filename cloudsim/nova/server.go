@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// defaultMaxLimit is the most servers on a page, Nova's default.
+// defaultMaxLimit is Nova's default of the maximum number of servers on a page.
 const defaultMaxLimit = 1000
 
 func (s *Service) listServers(detail bool) versioned {
@@ -44,9 +44,9 @@ func (s *Service) listServers(detail bool) versioned {
 	}
 }
 
-// listed reports whether a list with the query has a server with its status. Lists lack the servers that are
-// deleted and can be restored until reclaim_instance_interval is over, also those of status SOFT_DELETED; what
-// has changed since a time includes them, and admins may ask for deleted ones.
+// listed reports whether a list with the query includes a server with this status. Lists do not include
+// deleted servers that can still be restored (see reclaim_instance_interval), not even with the filter
+// status=SOFT_DELETED. Lists of changes since a time include them, and admins may request deleted servers.
 func listed(server *Server, query url.Values, admin bool) bool {
 	return server.Status != "SOFT_DELETED" || query.Has("changes-since") || admin && isTrue(query.Get("deleted"))
 }
@@ -67,13 +67,13 @@ func (s *Service) collection(r *http.Request, minor int, detail bool) wire.Colle
 	}
 }
 
-// matches is the filter of the list of servers. Keys that Nova does not filter
-// by, such as all_tenants, let everything through.
+// matches filters the list of servers. Keys by which Nova does not filter, such as all_tenants,
+// match every server.
 func (s *Service) matches(server *Server, key string, values []string) (match, known bool) {
 	value := values[len(values)-1]
 	switch key {
 	case "tags", "tags-any", "not-tags", "not-tags-any":
-		return false, false // the frame's
+		return false, false // the frame handles it
 	case "name":
 		return patternMatches(value, server.Name), true
 	case "status":
@@ -88,7 +88,7 @@ func (s *Service) matches(server *Server, key string, values []string) (match, k
 	case "ip", "ip6":
 		for _, nic := range server.Interfaces {
 			for _, ip := range nic.FixedIPs {
-				// Neutron finds the port, by a part of the address.
+				// Neutron searches the port by a part of the address.
 				if ip.Address.Is6() == (key == "ip6") && strings.Contains(ip.Address.String(), value) {
 					return true, true
 				}
@@ -181,7 +181,7 @@ var stateOf = map[string]struct {
 	"SHELVED_OFFLOADED": {"shelved_offloaded", 4}, "SOFT_DELETED": {"soft-delete", 4},
 }
 
-// describe makes the body of a server as the microversion shows it.
+// describe returns the body of a server in the microversion.
 func (s *Service) describe(r *http.Request, server *Server, minor int, admin bool) map[string]any {
 	created, updated := server.Created.Format(time.RFC3339), server.Updated.Format(time.RFC3339)
 	state := stateOf[server.Status]
@@ -231,8 +231,7 @@ func (s *Service) describe(r *http.Request, server *Server, minor int, admin boo
 	return d
 }
 
-// image is a reference to the server's image, "" when it was booted from a
-// volume.
+// image returns a reference to the server's image, or "" if it was booted from a volume.
 func image(r *http.Request, server *Server) any {
 	if server.ImageID == "" {
 		return ""

@@ -14,10 +14,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// minMinor is of the oldest microversion, 2.minMinor.
+// minMinor is the minor version of the oldest microversion, 2.minMinor.
 const minMinor = 1
 
-// newestMinors are of the newest microversions: those of Nova 26, 31 and 34. Servers look in all after 2.93 as they do in that one.
+// newestMinors has the minor versions of the newest microversions: those of Nova 26, 31 and 34. Servers look the same
+// in all versions from 2.93 on.
 var newestMinors = map[release.Release]int{release.Zed: 93, release.Epoxy: 100, release.Newest: 104}
 
 // versioned is a handler of requests of one microversion, 2.minor.
@@ -30,7 +31,7 @@ const (
 
 var microversion = regexp.MustCompile(`^([1-9][0-9]*)\.([1-9][0-9]*|0)$`)
 
-// versioned finds the microversion that the request asks for.
+// versioned reads the requested microversion.
 func (s *Service) versioned(handle versioned) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		minor, shown, err := s.wantedMinor(r)
@@ -48,8 +49,8 @@ func (s *Service) versioned(handle versioned) http.HandlerFunc {
 	}
 }
 
-// wantedMinor returns the microversion 2.minor that the request asks for, and
-// the version that the answer says it is in: none when it cannot be read.
+// wantedMinor returns the requested microversion 2.minor, and the version that the answer names:
+// none if the request's cannot be parsed.
 func (s *Service) wantedMinor(r *http.Request) (minor int, shown string, p *problem) {
 	wanted := r.Header.Get(oldHeader)
 	for _, v := range r.Header.Values(newHeader) {
@@ -77,7 +78,7 @@ func (s *Service) wantedMinor(r *http.Request) (minor int, shown string, p *prob
 	return minor, wanted, nil
 }
 
-// problem is an error in Nova's shape, {kind: {code, message}}.
+// problem is an error in Nova's format, {kind: {code, message}}.
 type problem struct {
 	status        int
 	kind, message string
@@ -95,7 +96,7 @@ func notFound(what, id string) *problem {
 	return &problem{http.StatusNotFound, "itemNotFound", fmt.Sprintf("%s %s could not be found.", what, id)}
 }
 
-// NotFound answers requests for paths Nova does not have.
+// NotFound answers requests for paths that Nova does not have.
 func NotFound(w http.ResponseWriter, _ *http.Request) {
 	wire.JSON(w, http.StatusNotFound, map[string]string{
 		"code": "404 Not Found", "title": "Not Found", "message": "The resource could not be found.<br /><br />\n\n\n",

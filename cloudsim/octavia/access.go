@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// The roles that Octavia's policy knows, besides admin.
+// The roles of Octavia's policy, besides admin.
 const (
 	roleAdmin          = "load-balancer_admin"
 	roleMember         = "load-balancer_member"
@@ -23,13 +23,14 @@ const (
 	roleQuotaAdmin     = "load-balancer_quota_admin"
 )
 
-// rolesOfKeystone are the roles that count since 2025.1 in place of Octavia's own, which give no right any more: Octavia's rules
-// name them (octavia.policies.keystone_default_roles), and oslo.policy no longer applies the rules from before (since 2024.2).
+// rolesOfKeystone has the roles that replace Octavia's own since 2025.1. Octavia's own roles give no rights any more:
+// Octavia's rules name the new ones (octavia.policies.keystone_default_roles), and oslo.policy no longer applies the
+// previous rules (since 2024.2).
 var rolesOfKeystone = map[string]string{
 	roleAdmin: "admin", roleMember: "member", roleObserver: "reader", roleGlobalObserver: "admin", roleQuotaAdmin: "admin",
 }
 
-// hasRole reports whether the user has the role, or in the release what counts in its place.
+// hasRole reports whether the user has the role, or the one that replaces it in the release.
 func hasRole(who wire.Identity, role string, played release.Release) bool {
 	if played >= release.Epoxy {
 		role = rolesOfKeystone[role]
@@ -39,7 +40,7 @@ func hasRole(who wire.Identity, role string, played release.Release) bool {
 
 func (r *request) hasRole(role string) bool { return hasRole(r.checks.Caller, role, r.release) }
 
-// permit refuses a caller who may not do something with a project's objects.
+// permit refuses a caller that may not perform an action on a project's objects.
 type permit func(project string) error
 
 func (r *request) seesAll() bool {
@@ -76,8 +77,8 @@ func (r *request) may(write bool) permit {
 	return r.mayRead
 }
 
-// mayOffer is for what the cloud offers to all projects: admins change it, and everybody
-// with a role sees it.
+// mayOffer checks access to what the cloud offers to all projects: admins may change it, and all
+// users with a role may see it.
 func (r *request) mayOffer(write bool) error {
 	if write {
 		return r.mayAdmin()
@@ -85,7 +86,7 @@ func (r *request) mayOffer(write bool) error {
 	return r.mayRead(r.checks.Caller.ProjectID)
 }
 
-// access finds a part that the caller may use so. resource is what faults call it.
+// access finds a part, if the caller may use it. resource is its name in faults.
 func access[T model.Part](known state.Index[T], resource, id string, may permit) (T, error) {
 	var none T
 	found, ok := known.Find(id)
@@ -153,8 +154,8 @@ func (r *request) policyInPath(may permit) (*model.L7Policy, error) {
 	return r.policy(id, may)
 }
 
-// rule finds the rule that the path names. Nobody asks whether it is the policy's
-// that the path names, too.
+// rule finds the rule that the path names. Like Octavia, it does not check that the rule belongs to
+// the policy in the path.
 func (r *request) rule(may permit) (*model.L7Rule, error) {
 	if _, err := r.policyInPath(may); err != nil {
 		return nil, err

@@ -24,12 +24,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// client is a gophercloud client that calls as alice.
+// client returns a gophercloud client that calls as alice.
 func (c *cloud) client() *gophercloud.ServiceClient {
 	return apitest.Gophercloud(c.t, wire.Options{Service: "load-balancer", Mux: c.Mux(), Public: func(route string) bool { return route == "/" }}, alice)
 }
 
-// ok returns a function that gives up when a call fails.
+// ok returns a function that fails the test if a call has failed.
 func ok[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()

@@ -15,14 +15,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
-// What tests and the other services of the simulator do with load balancers, not
-// through the API.
+// What tests and the other services of the simulator do with load balancers without using the API.
 
-// Close ends all changes under way where they stand and waits for them. The
-// service goes on answering, but no change is carried out any more.
+// Close aborts all changes in progress and waits until they have ended. The service still answers
+// requests, but no longer carries out changes.
 func (s *Service) Close() { s.state.Close() }
 
-// Counts is the number of objects there are.
+// Counts has the number of objects of each kind.
 type Counts struct{ LoadBalancers, Listeners, Pools, Members, HealthMonitors int }
 
 // Counts returns how many objects there are, in all projects.
@@ -44,8 +43,8 @@ func (s *Service) VIPPortID(loadBalancerID string) (string, bool) {
 	return lb.Port, true
 }
 
-// VIPGroups returns the security groups that say who may connect to a load balancer. There are none if its provider does
-// nothing with them.
+// VIPGroups returns the security groups that restrict the clients of a load balancer. It returns none if the provider
+// does not use them.
 func (s *Service) VIPGroups(loadBalancerID string) []string {
 	s.state.RLock()
 	defer s.state.RUnlock()
@@ -55,9 +54,9 @@ func (s *Service) VIPGroups(loadBalancerID string) []string {
 	return nil
 }
 
-// UnmadeProtocols returns the protocols for which provider ovn has still to make a load balancer of OVN. OVN has one for each
-// protocol, and the provider makes it with the first pool or listener of the protocol; that of the load balancer's first listener
-// is there from the start. Other providers have nothing to make.
+// UnmadeProtocols returns the protocols for which provider ovn has not created a load balancer in OVN yet. OVN has one
+// for each protocol, and the provider creates it with the first pool or listener of the protocol; that of the load
+// balancer's first listener exists from the start. For other providers there are none.
 func (s *Service) UnmadeProtocols(loadBalancerID string) []string {
 	s.state.RLock()
 	defer s.state.RUnlock()
@@ -80,8 +79,7 @@ func (s *Service) UnmadeProtocols(loadBalancerID string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// LoadBalancerOfPort returns the id of the load balancer that has its VIPs on a
-// Neutron port.
+// LoadBalancerOfPort returns the id of the load balancer whose VIPs are on a Neutron port.
 func (s *Service) LoadBalancerOfPort(portID string) (string, bool) {
 	s.state.RLock()
 	defer s.state.RUnlock()
@@ -92,10 +90,10 @@ func (s *Service) LoadBalancerOfPort(portID string) (string, bool) {
 	return lb.ID.String(), true
 }
 
-// DataPlane returns what the data plane is to do for a load balancer; false if
-// it is not there or has never been ACTIVE. Addresses holds the VIPs only.
-// Children that are being created are left out, those being deleted still in.
-// A change that the worker failed to carry out is not in it.
+// DataPlane returns the configuration of the data plane for a load balancer; false if it does not
+// exist or was never ACTIVE. Addresses contains only the VIPs. Children that are being created are
+// not included; children that are being deleted still are. Changes that the worker failed to carry
+// out are not included.
 func (s *Service) DataPlane(loadBalancerID string) (dataplane.LoadBalancer, bool) {
 	s.state.RLock()
 	defer s.state.RUnlock()
@@ -106,19 +104,19 @@ func (s *Service) DataPlane(loadBalancerID string) (dataplane.LoadBalancer, bool
 	return s.state.DataPlane(lb), true
 }
 
-// SetTimes sets how long changes take that begin from now on; see Options.
+// SetTimes sets the duration of changes that begin from now on; see Options.
 func (s *Service) SetTimes(build, update, remove time.Duration) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.state.SetTimes(build, update, remove)
 }
 
-// HoldPending keeps the load balancer's changes from ending, also those that
-// begin later, until Release. The empty id holds all load balancers.
+// HoldPending prevents changes of the load balancer from ending, including those that begin later,
+// until Release is called. The empty id holds all load balancers.
 func (s *Service) HoldPending(loadBalancerID string) { s.hold(loadBalancerID, true) }
 
-// Release takes HoldPending of the same id back; changes whose time is over end
-// at once. The empty id takes back only the hold on all.
+// Release undoes HoldPending of the same id; changes whose time is over end at once. The empty id
+// undoes only the hold on all.
 func (s *Service) Release(loadBalancerID string) { s.hold(loadBalancerID, false) }
 
 func (s *Service) hold(loadBalancerID string, hold bool) {
@@ -131,8 +129,8 @@ func (s *Service) hold(loadBalancerID string, hold bool) {
 	}
 }
 
-// SetError puts a load balancer into ERROR: at once, or, while a change is
-// under way, when that ends. It reports whether there is such a load balancer.
+// SetError puts a load balancer into ERROR: at once or, if a change is in progress, at its end. It
+// reports whether the load balancer exists.
 func (s *Service) SetError(loadBalancerID string) bool {
 	s.state.Lock()
 	defer s.state.Unlock()
@@ -143,12 +141,11 @@ func (s *Service) SetError(loadBalancerID string) bool {
 	return ok
 }
 
-// SetMemberStatus reports how a member is doing: ONLINE, ERROR, DRAINING,
-// OFFLINE or NO_MONITOR. Other words and members that are not there are
-// ignored. The pool and the load balancer follow: a pool with some members in
-// ERROR is DEGRADED, one with nothing but such members is in ERROR, and the
-// load balancer is as its worst pool. A listener does not follow its pool, as
-// with amphorae.
+// SetMemberStatus sets the operating status of a member: ONLINE, ERROR, DRAINING, OFFLINE or
+// NO_MONITOR. Other values and unknown members are ignored. The pool and the load balancer follow:
+// a pool with some members in ERROR is DEGRADED, one with only such members is in ERROR, and the
+// load balancer has the status of its worst pool. As with amphorae, a listener does not follow its
+// pool.
 func (s *Service) SetMemberStatus(memberID, operatingStatus string) {
 	i := slices.Index(model.OperatingNames[:], operatingStatus)
 	if i < 0 || model.OperatingStatus(i) == model.Degraded {
@@ -161,8 +158,8 @@ func (s *Service) SetMemberStatus(memberID, operatingStatus string) {
 	}
 }
 
-// SetClosed says which listeners of a load balancer cannot take connections, such as those
-// whose port another program has: their operating status is ERROR.
+// SetClosed sets which listeners of a load balancer cannot accept connections, for example because
+// another program uses the port. Their operating status is ERROR.
 func (s *Service) SetClosed(loadBalancerID string, listenerIDs []string) {
 	s.state.Lock()
 	defer s.state.Unlock()
@@ -171,20 +168,20 @@ func (s *Service) SetClosed(loadBalancerID string, listenerIDs []string) {
 	}
 }
 
-// SetQuota sets a project's whole quota.
+// SetQuota sets the complete quota of a project.
 func (s *Service) SetQuota(project string, q Quota) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.state.Quotas.Set(project, q.limits())
 }
 
-// AddFlavor offers a flavor with a profile of its own and returns its id. data
-// is the profile's JSON, such as {"loadbalancer_topology": "SINGLE"}.
+// AddFlavor adds a flavor with its own profile and returns its id. data is the profile's JSON, such
+// as {"loadbalancer_topology": "SINGLE"}.
 func (s *Service) AddFlavor(name, provider, data string) string {
 	return s.offer(flavorOffers, name, provider, data).String()
 }
 
-// AddAvailabilityZone offers an availability zone with a profile of its own.
+// AddAvailabilityZone adds an availability zone with its own profile.
 func (s *Service) AddAvailabilityZone(name, provider, data string) {
 	s.offer(zoneOffers, name, provider, data)
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// failing makes a request at whose change the worker fails.
+// failing makes a request for a change at which the worker fails.
 func (c *cloud) failing(method, path, body string) reply {
 	c.t.Helper()
 	r := apitest.Request(method, "/v2.0/lbaas"+path, body)
 	return c.send(r.WithContext(wire.WithFaultErrorOfChildren(r.Context())), alice)
 }
 
-// TestAWorkerThatFailsLeavesTheChangedChildrenInError says which objects these are, by Octavia's worker for amphorae, and
-// that they can be changed again.
+// TestAWorkerThatFailsLeavesTheChangedChildrenInError checks which objects these are with Octavia's worker for
+// amphorae, and that they can be changed again.
 func TestAWorkerThatFailsLeavesTheChangedChildrenInError(t *testing.T) {
 	for name, test := range map[string]struct {
 		method string
@@ -93,7 +93,7 @@ func TestRulesOverTheQuotaOfOctaviasProject(t *testing.T) {
 	lb := c.create(two("ROUND_ROBIN"))
 	listener, pool := c.named("listeners", "l80"), c.named("pools", "p80")
 	used := c.neutron.ServiceUse("security_group_rule")
-	c.neutron.SetServiceQuota("security_group_rule", used+1) // the rule for everybody makes room for one more
+	c.neutron.SetServiceQuota("security_group_rule", used+1) // deleting the rule for all clients makes room for one more
 	const ranges = `{"listener": {"allowed_cidrs": ["10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"]}}`
 	c.settled(lb, c.call("PUT", "/listeners/"+listener, ranges))
 	if got := c.parts(listener, pool); got != "ERROR ACTIVE ACTIVE" {

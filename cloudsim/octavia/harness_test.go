@@ -33,7 +33,7 @@ var (
 	admin = wire.Identity{UserID: "admin", ProjectID: "project-admin", Roles: []string{"admin"}}
 )
 
-// patience is how long a test waits for what ought to happen at once.
+// patience is how long a test waits for something that should happen at once.
 const patience = 30 * time.Second
 
 // cloud is an Octavia on a Neutron with a network, called by alice.
@@ -46,7 +46,7 @@ type cloud struct {
 	clock   atomic.Int64 // Unix seconds
 
 	mu      sync.Mutex
-	changes []string      // what OnChange was told
+	changes []string      // the arguments of OnChange
 	news    chan struct{} // closed and renewed at each of them
 }
 
@@ -82,7 +82,7 @@ func (c *cloud) changed(id string) {
 	c.news = make(chan struct{})
 }
 
-// wait waits until the condition holds, looking whenever something changed.
+// wait waits until the condition holds. It checks after each change.
 func (c *cloud) wait(what string, holds func() bool) {
 	c.t.Helper()
 	deadline := time.After(patience)
@@ -205,7 +205,7 @@ func (c *cloud) await(id, status string) {
 	c.wait(fmt.Sprintf("load balancer %s is %q", id, status), func() bool { return c.status(id) == status })
 }
 
-// settled waits until the load balancer is ACTIVE after a change that was taken.
+// settled waits until the load balancer is ACTIVE after an accepted change.
 func (c *cloud) settled(lb string, a reply) reply {
 	c.t.Helper()
 	if a.status >= 300 {
@@ -239,7 +239,7 @@ const web = `"name": "web", "listeners": [{"name": "http", "protocol": "TCP", "p
 	"healthmonitor": {"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2},
 	"members": [{"address": "10.0.0.11", "protocol_port": 30080}, {"address": "10.0.0.12", "protocol_port": 30080}]}}]`
 
-// tree are the ids of what web makes.
+// tree has the ids of the objects of web.
 type tree struct{ lb, listener, pool, monitor, member1, member2 string }
 
 func (c *cloud) web() tree {
@@ -252,7 +252,7 @@ func (c *cloud) web() tree {
 	return t
 }
 
-// fetch makes a GET without looking at the answer's body.
+// fetch makes a GET and ignores the answer's body.
 func (c *cloud) fetch(b *testing.B, path string) {
 	r := httptest.NewRequest("GET", "/v2.0/lbaas"+path, nil)
 	w := httptest.NewRecorder()

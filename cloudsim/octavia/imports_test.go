@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// The list of packages in the comment of this one is the order of imports: from above
-// to below only. Each package is to be small enough to be read.
+// The list of packages in this package's comment is the order of imports: only from top to bottom.
+// Each package must be small enough to be read.
 func TestPackagesAreSmallAndImportOnlyThoseThatTheCommentListsBelowThem(t *testing.T) {
 	const mostLines = 2200
 	const internal = "github.com/kube-octavia/kube-octavia/cloudsim/octavia"

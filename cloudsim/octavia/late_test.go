@@ -15,8 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// lateStatuses are the statuses of a listener when its load balancer is ACTIVE after its create and after its deletion, and
-// two seconds later.
+// lateStatuses returns the statuses of a listener when its load balancer is ACTIVE after its create and after its
+// deletion, and two seconds later.
 func lateStatuses(t *testing.T, r release.Release, provider string) (statuses []string) {
 	c := newCloud(t, Options{Release: r, APIVersion: "2.27", UpdateTime: time.Second})
 	lb := c.create(fmt.Sprintf(`"provider": %q`, provider))
@@ -61,8 +61,8 @@ func TestProviderOVNOfNewerReleasesReportsChildrenLaterThanTheLoadBalancer(t *te
 	}
 }
 
-// memberStatuses are the statuses of two members when their load balancer is ACTIVE after a batch that removes the second one, and two
-// seconds later.
+// memberStatuses returns the statuses of two members when their load balancer is ACTIVE after a batch that removes the
+// second one, and two seconds later.
 func memberStatuses(t *testing.T, r release.Release) (statuses []string) {
 	c := newCloud(t, Options{Release: r, Provider: "ovn", UpdateTime: time.Second})
 	lb := c.create("")

@@ -12,7 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// two are two ports, each with a member and a monitor.
+// two returns two pools, each with a listener, a member and a monitor.
 func two(algorithm string) string {
 	port := func(number int) string {
 		return fmt.Sprintf(`{"name": "l%[1]d", "protocol": "TCP", "protocol_port": %[1]d, "default_pool": {"name": "p%[1]d", "protocol": "TCP", "lb_algorithm": %[2]q,
@@ -34,7 +34,7 @@ func (c *cloud) parts(listener, pool string) string {
 	return strings.Join([]string{l, p.str("pool.provisioning_status"), m}, " ")
 }
 
-// ids are those of the objects of a kind that bear the name.
+// named returns the ids of the objects of a kind that have the name.
 func (c *cloud) named(kind, name string) string {
 	c.t.Helper()
 	return c.call("GET", "/"+kind+"?name="+name, "").column(kind, "id")[0]
@@ -139,7 +139,7 @@ func TestOVNForgetsTheListenersAboveAMonitor(t *testing.T) {
 	c.settled(lb, c.call("DELETE", "/healthmonitors/"+monitor, ""))
 	want := "PENDING_UPDATE PENDING_UPDATE none"
 	if pool < c.named("pools", "p443") {
-		want = "PENDING_UPDATE ACTIVE none" // it is the first that provider ovn finds
+		want = "PENDING_UPDATE ACTIVE none" // it is the first pool that provider ovn finds
 	}
 	if got := c.parts(listener, pool); got != want {
 		t.Errorf("after the monitor was deleted: %s, want %s", got, want)

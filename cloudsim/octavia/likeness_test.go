@@ -21,10 +21,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// step is a request and what a real Octavia 11.0.0 answered, recorded at its
-// API with a provider and a network that do nothing. Names such as $lb stand for
-// ids that earlier steps have saved. Answers with status 500 are not recorded:
-// their texts are those of Python.
+// step is a request and the answer of a real Octavia 11.0.0, recorded at its API with a provider
+// and a network that do nothing. Names such as $lb stand for ids that earlier steps have saved.
+// Answers with status 500 are not recorded, because Python generates their texts.
 type step struct {
 	Method string            `json:"method"`
 	Path   string            `json:"path"`
@@ -69,8 +68,8 @@ func TestAnswersAreThoseOfARealOctavia(t *testing.T) {
 	}
 }
 
-// forgetful is a network as that of the recording, which kept no ports: what a
-// refused create leaves behind is not in the way of the next.
+// forgetful is a network that keeps no ports, like that of the recording: what a refused create
+// leaves behind does not affect the next one.
 type forgetful struct {
 	VIPNetwork
 	ports map[string]string // by address
@@ -98,11 +97,11 @@ func names(known map[string]string) []string {
 var (
 	anyID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	choices = regexp.MustCompile(`(Value should be one of: ).*`)
-	// A fault that shows the whole body shows it in an order of its own.
+	// A fault that shows the whole body shows it in another order.
 	wholeBody = regexp.MustCompile(`(Value: ')\{.*\}('\. )`)
 )
 
-// clean drops from an answer what differs from run to run.
+// clean removes from an answer what differs from run to run.
 func clean(x any, known map[string]string) any {
 	switch v := x.(type) {
 	case map[string]any:
@@ -132,7 +131,7 @@ func clean(x any, known map[string]string) any {
 	return x
 }
 
-// ordered sorts all lists: the order of things made within a second is chance.
+// ordered sorts all lists: the order of objects created within one second is random.
 func ordered(x any) any {
 	switch v := x.(type) {
 	case map[string]any:

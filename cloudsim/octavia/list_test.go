@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fleet makes load balancers named lb-0, lb-1, ... each a second later.
+// fleet creates load balancers named lb-0, lb-1, ..., one per second.
 func (c *cloud) fleet(n int, attributes func(i int) string) []string {
 	c.t.Helper()
 	ids := make([]string, n)
@@ -96,7 +96,7 @@ func TestTagsFilterLists(t *testing.T) {
 		"tags=b&not-tags=a":           "2",
 		"tags=a&name=lb-1":            "1",
 		"tags-any=b&not-tags-any=c":   "1",
-		"tags=nobody":                 "",
+		"tags=unknown":                "",
 		"name=lb-2":                   "2",
 		"provisioning_status=ACTIVE":  "0 1 2 3",
 		"provisioning_status=DELETED": "",

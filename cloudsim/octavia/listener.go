@@ -58,8 +58,8 @@ func createListener(r *request, v schema.Values) (*model.Listener, error) {
 	return l, nil
 }
 
-// sharesPort reports whether the load balancer has another listener on the port of a new one, with another transport.
-// Octavia 16 (2025.1) stumbles over that when the new one has a default pool; Octavia 11 and 19 do not.
+// sharesPort reports whether the load balancer has another listener on the port of a new one, with another transport
+// protocol. Octavia 16 (2025.1) fails then if the new one has a default pool; Octavia 11 and 19 do not.
 func sharesPort(l *model.Listener) bool {
 	return slices.ContainsFunc(l.LB.Listeners, func(other *model.Listener) bool { return other.Port == l.Port })
 }

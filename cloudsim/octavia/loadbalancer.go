@@ -32,7 +32,7 @@ var loadBalancerResource = &resource[*model.LoadBalancer]{
 	},
 }
 
-// loadBalancerRoutes has a create of its own, which asks Neutron without the lock.
+// loadBalancerRoutes has its own create, which calls Neutron without the lock.
 func loadBalancerRoutes(route router) {
 	loadBalancerResource.routes(route)
 	route("POST", "/loadbalancers", createLoadBalancer)
@@ -75,7 +75,8 @@ func createLoadBalancer(r *request) (answer, error) {
 	lost := r.checks.SubnetsLost(v)
 	r.state.Lock()
 	defer r.state.Unlock()
-	// The real service leaves the VIP port of what it refuses now, too.
+	// Like the real service, it does not delete the VIP port of a load balancer that is refused
+	// from here on.
 	if err := r.state.Quotas.Check(project, model.LoadBalancerQuota, 1); err != nil {
 		return answer{}, err
 	}
@@ -86,7 +87,7 @@ func createLoadBalancer(r *request) (answer, error) {
 	return answer{http.StatusCreated, view.NewLoadBalancer(r.document(), lb)}, nil
 }
 
-// allocateVIP gives a load balancer its VIPs.
+// allocateVIP allocates the VIPs of a load balancer.
 func allocateVIP(r *request, lb *model.LoadBalancer, req neutron.VIPRequest) error {
 	req.LoadBalancerID, req.ProjectID, req.Provider = lb.ID.String(), lb.Project, lb.Provider
 	vip, err := r.network.AllocateVIP(req)

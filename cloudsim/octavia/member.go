@@ -32,8 +32,7 @@ var memberResource = &resource[*model.Member]{
 	create: createMember, update: updateMember, remove: deleteMember,
 }
 
-// admitMembers checks the subnets that new members name, which must be done
-// before the lock is taken.
+// admitMembers checks the subnets of new members, which must be done before the lock is taken.
 func admitMembers(r *request, subnetIDs []string) error {
 	r.state.RLock()
 	_, err := r.poolInPath(r.mayWrite)
@@ -93,7 +92,7 @@ func deleteMember(r *request, m *model.Member) error {
 	return nil
 }
 
-// replaceMembers makes a pool's members the given ones.
+// replaceMembers replaces the members of a pool with the given ones.
 func replaceMembers(r *request) (answer, error) {
 	if r.checks.Minor < 11 && r.query.Has("additive_only") {
 		return answer{}, fault.New(http.StatusBadRequest, `Unknown argument: "additive_only"`)

@@ -68,7 +68,7 @@ func updateMonitor(r *request, m *model.Monitor, v schema.Values) error {
 		return err
 	}
 	if m.Kind == "UDP-CONNECT" && !v.Has("delay") && r.release < release.Epoxy {
-		return fault.ErrNoDelay // Octavia 16 takes the delay that the monitor has
+		return fault.ErrNoDelay // Octavia 16 uses the current delay of the monitor
 	}
 	if err := validate.CheckMonitorFitsPool(m.Kind, changed.Delay, m.Pool); err != nil {
 		return err

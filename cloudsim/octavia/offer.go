@@ -17,18 +17,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-// offers are what a cloud offers load balancers to be like, flavors or availability zones,
-// with the profiles they have. Everybody sees them, and admins change them.
+// offers are the flavors or the availability zones of a cloud, with their profiles. All users see
+// them, admins change them.
 type offers struct {
 	resource resource[*model.Offer]
 	profiles resource[*model.Profile]
-	// name and profileName are what faults call one of them; profileKey and dataKey
-	// are attributes: the profile of an offer, and the provider's part of a profile.
+	// name and profileName are the names in faults. profileKey and dataKey are attributes: the
+	// profile of an offer, and the provider's part of a profile.
 	name, profileName   string
 	profileKey, dataKey string
 	find                func(r *request) (*model.Offer, bool)
 	noProfile           func(id string) error
-	// inUse reports whether a load balancer has it.
+	// inUse reports whether a load balancer uses it.
 	inUse func(lb *model.LoadBalancer, o *model.Offer) bool
 }
 

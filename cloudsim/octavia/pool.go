@@ -53,8 +53,8 @@ func createPool(r *request, v schema.Values) (*model.Pool, error) {
 	return p, nil
 }
 
-// poolParents finds where a new pool belongs: on a load balancer, or on one of
-// its listeners as the default pool.
+// poolParents finds the parents of a new pool: a load balancer, or one of its listeners, whose
+// default pool it becomes.
 func poolParents(r *request, v schema.Values) (*model.LoadBalancer, *model.Listener, error) {
 	l, found := r.state.Listeners.Find(v.Text("listener_id"))
 	if id := v.Text("loadbalancer_id"); id != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 )
 
-// profileResource are the profiles of the offers, for admins only.
+// profileResource returns the resource of the profiles, for admins only.
 func (k offers) profileResource() *resource[*model.Profile] {
 	res := k.profiles
 	res.find = func(r *request, _ bool) (*model.Profile, error) {
@@ -67,7 +67,7 @@ func (k offers) updateProfile(r *request, p *model.Profile, v schema.Values) err
 	return nil
 }
 
-// profileUnused refuses to change a profile that one of the offers has.
+// profileUnused refuses to change a profile that an offer uses.
 func (k offers) profileUnused(r *request, p *model.Profile) error {
 	for o := range k.resource.known(r.state).All() {
 		if o.Profile == p.ID {

@@ -92,7 +92,7 @@ func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
 			return rapid.SampledFrom(all).Draw(rt, key)
 		}
 		members := func() string {
-			// None twice: a batch that names a member twice locks for ever.
+			// No duplicates: a batch that contains a member twice locks the load balancer forever.
 			var list []string
 			for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 5), 0, 4, rapid.ID[int]).Draw(rt, "members") {
 				list = append(list, fmt.Sprintf(`{"address": "10.0.0.%d", "protocol_port": %d}`, 1+i/2, 1+i%2))
@@ -125,7 +125,7 @@ func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
 			if a := act[name](); a.status >= http.StatusInternalServerError {
 				rt.Fatalf("%s answers %d %s", name, a.status, a.text)
 			}
-			// Half of the steps meet a load balancer that is still locked.
+			// In half of the steps the load balancer is still locked.
 			if rapid.Bool().Draw(rt, "wait") {
 				c.wait("nothing is PENDING", func() bool { return !c.pending() })
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// ovnPoolJSON is a pool that the ovn provider takes.
+// ovnPoolJSON is a pool that the ovn provider accepts.
 const ovnPoolJSON = `"protocol": "TCP", "lb_algorithm": "SOURCE_IP_PORT"`
 
 func TestOVNRefusesWhatItCannotDo(t *testing.T) {

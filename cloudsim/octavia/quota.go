@@ -46,8 +46,8 @@ func showQuota(r *request) (answer, error) {
 	return quotaAnswer(r, http.StatusOK, project), nil
 }
 
-// showDefaultQuota answers what a project has that has none of its own. Of that
-// nobody but an admin may ask for "defaults" instead of a project.
+// showDefaultQuota answers with the quota of projects that have none of their own. Only admins may
+// request it as "defaults" instead of for a project.
 func showDefaultQuota(r *request) (answer, error) {
 	if err := r.mayReadQuota(r.PathValue("project")); err != nil {
 		return answer{}, err
@@ -104,7 +104,7 @@ func deleteQuota(r *request) (answer, error) {
 	return answer{status: http.StatusAccepted}, nil
 }
 
-// listQuotas lists the projects that have a quota of their own.
+// listQuotas lists the projects that have their own quota.
 func listQuotas(r *request) (answer, error) {
 	only := r.checks.Caller.ProjectID
 	if r.seesAll() || r.hasRole(roleQuotaAdmin) {

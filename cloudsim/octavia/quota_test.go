@@ -46,7 +46,7 @@ func TestNothingGoesBeyondTheQuota(t *testing.T) {
 			if got := c.Counts(); got != (Counts{1, 1, 1, 2, 1}) {
 				t.Errorf("there are %+v", got)
 			}
-			// What is deleted makes room again.
+			// Deleted objects no longer count.
 			c.call("DELETE", "/loadbalancers/"+tr.lb+"?cascade=true", "").must(http.StatusNoContent)
 			c.await(tr.lb, "")
 			c.web()

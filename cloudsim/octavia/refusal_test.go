@@ -78,7 +78,7 @@ func TestAMemberInAnUnknownSubnetIsRefusedExceptInAFullCreate(t *testing.T) {
 	c.call("POST", "/pools/"+tr.pool+"/members", `{"member": `+member+`}`).refused(http.StatusBadRequest, "Subnet "+none+" not found.")
 	c.call("PUT", "/pools/"+tr.pool+"/members", `{"members": [`+member+`]}`).refused(http.StatusBadRequest, "Subnet "+none+" not found.")
 	id := c.post(`"listeners": [{"protocol": "TCP", "protocol_port": 80, "default_pool": {"name": "p", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN", "members": [` + member + `]}}]`).must(http.StatusCreated).str("loadbalancer.id")
-	c.await(id, "ERROR") // Octavia finds out when it builds
+	c.await(id, "ERROR") // Octavia detects it when it builds
 }
 
 func TestOthersMayNotSeeOrTouchALoadBalancer(t *testing.T) {
@@ -188,8 +188,8 @@ func TestCertificatesThatCannotBeReadAreRefused(t *testing.T) {
 	c.await(a.str("loadbalancer.id"), "ACTIVE")
 }
 
-// The controller asks for a listener on a port in use to find out whether Octavia accepts its certificate. octavia.api.v2.controllers.listener
-// looks at certificates before it looks at ports, and at the quota before both.
+// The controller requests a listener on a port in use to find out whether Octavia accepts its certificate.
+// octavia.api.v2.controllers.listener checks certificates before ports, and the quota before both.
 func TestACertificateIsCheckedBeforeThePort(t *testing.T) {
 	c := newCloud(t, Options{Secrets: oneSecret{}})
 	id := c.post(`"listeners": [{"protocol": "TCP", "protocol_port": 443}]`).must(http.StatusCreated).str("loadbalancer.id")

@@ -32,7 +32,7 @@ func TestTheRolesOfKeystoneCountSince2025AndThoseOfOctaviaBefore(t *testing.T) {
 			var done []string
 			for _, request := range requests {
 				method, path, _ := strings.Cut(request, " ")
-				// A role without a right is refused before what is wrong with the request.
+				// A missing right is reported before errors in the request.
 				a := c.as(wire.Identity{ProjectID: "project-a", Roles: []string{role}}, method, path, `{"loadbalancer": {}}`)
 				if a.status != http.StatusForbidden {
 					done = append(done, request)

@@ -13,25 +13,24 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-// resource is one kind of resource of the API. Its functions are called with the
-// state's lock held, find and rows perhaps for reading only.
+// resource is one kind of resource in the API. Its functions are called with the state's lock held.
+// find and rows may be called with the read lock only.
 type resource[T model.Item] struct {
 	kind view.Kind[T]
-	// path is where the resources are, item where one is.
+	// path is the path of the collection, item that of one resource.
 	path, item string
-	// root names the body in faults; so does changeRoot in those of an update, if it
-	// is another.
+	// root is the name of the body in faults, changeRoot in those of an update, if it differs.
 	root, changeRoot string
-	// attributes are those of a create, changes those of an update.
+	// attributes are the attributes of a create, changes those of an update.
 	attributes, changes []schema.Attribute
 	known               func(*state.State) state.Index[T]
-	// find finds the resource that the path names, to be read or to be changed.
+	// find finds the resource that the path names, for reading or for writing.
 	find func(r *request, write bool) (T, error)
-	// rows are what a list may show.
+	// rows returns the resources that a list may show.
 	rows func(r *request) ([]T, error)
 	// admit refuses a create before the lock is taken; may be nil.
 	admit func(r *request, v schema.Values) error
-	// create may be nil: the route is another one.
+	// create may be nil if another route creates the resource.
 	create func(r *request, v schema.Values) (T, error)
 	// admitChange refuses an update before the lock is taken; may be nil.
 	admitChange func(r *request, v schema.Values) error

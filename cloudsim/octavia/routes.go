@@ -21,7 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// request is one call of the API, with what it can be checked against.
+// request is one call of the API, with what it is checked against.
 type request struct {
 	*http.Request
 	release release.Release
@@ -32,7 +32,7 @@ type request struct {
 	body    []byte
 }
 
-// answer is what a call is answered with; an empty body sends none.
+// answer is the answer to a call; an empty body is not sent.
 type answer struct {
 	status int
 	body   []byte
@@ -40,11 +40,10 @@ type answer struct {
 
 type handler func(*request) (answer, error)
 
-// router takes the routes under each of the bases.
+// router adds a route under each of the bases.
 type router func(method, path string, h handler)
 
-// bases are the paths that all resources are under; clients mostly use the
-// first.
+// bases are the prefixes of the paths of all resources; most clients use the first.
 var bases = []string{"/v2.0/lbaas", "/v2/lbaas", "/v2.0", "/v2"}
 
 // Mux returns the API's routes: the versions at "/", everything else under
@@ -84,8 +83,8 @@ func treeRoutes(route router) {
 	})
 }
 
-// oddRoutes are what the real service makes of paths and methods that nobody
-// means: what follows an id is a field to show, and a change must have an id.
+// oddRoutes are the real service's answers to paths and methods that have no meaning: it treats
+// what follows an id as a field to show, and requires an id for a change.
 func oddRoutes(route router, show map[string]handler) {
 	for _, collection := range slices.Sorted(maps.Keys(show)) {
 		route("GET", "/"+collection+"/{id}/{field}", func(r *request) (answer, error) {
@@ -100,7 +99,7 @@ func oddRoutes(route router, show map[string]handler) {
 	}
 }
 
-// since makes routes that are there from an API version on.
+// since returns a router for routes that exist since an API version.
 func since(minor int, route router) router {
 	return func(method, path string, h handler) {
 		route(method, path, func(r *request) (answer, error) {
@@ -116,7 +115,7 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client has gone away
+			return // the client has disconnected
 		}
 		who := wire.Caller(r.Context())
 		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, release: s.release, state: s.state, network: s.network, checks: &validate.Checks{
@@ -131,11 +130,11 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 			w.Header().Set("Content-Type", "application/json")
 		}
 		w.WriteHeader(a.status)
-		_, _ = w.Write(a.body) // the client may have gone away
+		_, _ = w.Write(a.body) // the client may have disconnected
 	}
 }
 
-// writeFault answers with the refusal, or with 500 if the error is none.
+// writeFault answers with the Fault, or with 500 for any other error.
 func writeFault(w http.ResponseWriter, err error) {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -146,7 +145,7 @@ func writeFault(w http.ResponseWriter, err error) {
 			Code        int    `json:"code"`
 			Title       string `json:"title"`
 			Description string `json:"description"`
-		}{f.Status, "Bad Request", f.Text}) // whatever the status
+		}{f.Status, "Bad Request", f.Text}) // for every status
 		return
 	}
 	code := "Client"
@@ -160,8 +159,7 @@ func writeFault(w http.ResponseWriter, err error) {
 	}{code, f.Text, nil})
 }
 
-// document returns an empty answer body for the request. Its ?fields= count for
-// GET only.
+// document returns an empty answer body for the request. Its ?fields= apply only to a GET.
 func (r *request) document() *view.Document {
 	if r.Method != http.MethodGet {
 		return view.NewDocument(r.release, r.checks.Minor, nil)
@@ -169,13 +167,12 @@ func (r *request) document() *view.Document {
 	return view.NewDocument(r.release, r.checks.Minor, r.query["fields"])
 }
 
-// parse reads a body of one object.
+// parse reads a body with one object.
 func (r *request) parse(root, key string, of []schema.Attribute) (schema.Values, error) {
 	return schema.Parse(r.checks.Minor, r.body, root, key, of, false)
 }
 
-// flag reads a boolean query parameter the way Octavia does: what is not
-// understood is false.
+// flag reads a boolean query parameter as Octavia does: unknown values are false.
 func (r *request) flag(name string) bool {
 	v := r.query.Get(name)
 	b, err := strconv.ParseBool(v)

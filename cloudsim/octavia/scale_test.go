@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The size that the simulator is to hold: 2,000 load balancers with 5 listeners
-// and 50 members each.
+// The size that the simulator must support: 2,000 load balancers with 5 listeners and 50 members
+// each.
 const (
 	manyLoadBalancers = 2000
 	listenersEach     = 5

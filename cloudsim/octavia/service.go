@@ -24,7 +24,7 @@ import (
 // newestMinor is the newest API version that is simulated, 2.newestMinor.
 const newestMinor = 30
 
-// usualMinor is the API version of a release of which none is chosen.
+// usualMinor returns the default API version of a release.
 func usualMinor(r release.Release) int {
 	if r < release.Epoxy {
 		return 26
@@ -32,29 +32,28 @@ func usualMinor(r release.Release) int {
 	return newestMinor
 }
 
-// VIPNetwork is what Octavia asks of Neutron, as an admin. It is called without
-// any lock of this package held.
+// VIPNetwork has the calls that Octavia makes to Neutron, as an admin. It is called without any
+// lock of this package.
 type VIPNetwork interface {
 	validate.Network
-	// AllocateVIP makes the VIP port, or takes the one the request names.
+	// AllocateVIP creates the VIP port, or uses the one that the request names.
 	AllocateVIP(req neutron.VIPRequest) (neutron.VIP, error)
-	// ReleaseVIP deletes a VIP port that AllocateVIP made; another port is kept
-	// and let go.
+	// ReleaseVIP deletes a VIP port that AllocateVIP created; any other port is kept and released.
 	ReleaseVIP(portID string) error
-	// SetVIPRules makes the rules of the security group of a VIP's port, as far as the
-	// quota of Octavia's project allows, and returns those that there are then.
+	// SetVIPRules sets the rules of the security group of a VIP's port, as far as the quota of
+	// Octavia's project allows, and returns the rules that exist then.
 	SetVIPRules(portID string, wanted []neutron.VIPRule) ([]neutron.VIPRule, error)
-	// SetVIPGroups gives the port these security groups beside that of the VIP.
+	// SetVIPGroups sets the port's security groups in addition to that of the VIP.
 	SetVIPGroups(portID string, groups []string) error
 }
 
-// SecretReader reads certificates out of Barbican.
+// SecretReader reads certificates from Barbican.
 type SecretReader = validate.SecretReader
 
-// Quota is how many objects a project may have; -1 is unlimited.
+// Quota limits the objects of a project; -1 means unlimited.
 type Quota struct{ LoadBalancers, Listeners, Pools, Members, HealthMonitors int }
 
-// limits are the quota by resource; nil limits nothing.
+// limits returns the quota by resource; nil means no limits.
 func (q *Quota) limits() map[string]int {
 	if q == nil {
 		return nil
@@ -65,64 +64,60 @@ func (q *Quota) limits() map[string]int {
 	}
 }
 
-// Options are what New makes a Service of. Only Network is needed.
+// Options configure a Service. Only Network is required.
 type Options struct {
-	// Release is the release of OpenStack that is played.
+	// Release is the release of OpenStack that is simulated.
 	Release release.Release
 	// Network allocates VIPs.
 	Network VIPNetwork
-	// APIVersion is the newest API version to offer, "2.0" to "2.30"; empty is
-	// that of the release, 2.26 or, since 2025.1, 2.30. Features of later
-	// versions are unknown to the service.
+	// APIVersion is the newest API version that the service offers, "2.0" to "2.30"; empty means
+	// that of the release, 2.26 or, since 2025.1, 2.30. Features of later versions do not exist.
 	APIVersion string
-	// Provider is the default provider, "amphora" or "ovn"; empty is amphora.
+	// Provider is the default provider, "amphora" or "ovn"; empty means amphora.
 	Provider string
-	// BuildTime, UpdateTime and DeleteTime are how long a load balancer stays in
-	// PENDING_CREATE, PENDING_UPDATE and PENDING_DELETE; with zero the change is
-	// still carried out after the request is answered, but at once. The provider
-	// ovn takes a tenth of these times.
+	// BuildTime, UpdateTime and DeleteTime are how long a load balancer stays in PENDING_CREATE,
+	// PENDING_UPDATE and PENDING_DELETE. With zero the change is still carried out after the
+	// request is answered, but at once. Provider ovn takes a tenth of these times.
 	BuildTime, UpdateTime, DeleteTime time.Duration
-	// Vary returns how long one change takes that usually takes so long; nil means exactly
-	// that. It is called with a lock held.
+	// Vary returns the duration of one change, given its usual duration; nil means the usual one.
+	// It is called with a lock held.
 	Vary func(usual time.Duration) time.Duration
-	// DefaultQuota is the quota of projects that have none of their own; nil is
-	// unlimited.
+	// DefaultQuota is the quota of projects without their own; nil means unlimited.
 	DefaultQuota *Quota
 	// StuckChildren leaves the children of a fully populated create in
 	// PENDING_CREATE when their load balancer becomes ACTIVE, as Octavia 11.0.0
 	// does with amphorae. As there, members and monitors of such a pool cannot be
-	// changed, while a PUT on the listener or pool itself is taken and ends in
-	// ACTIVE, and any change of a pool ends with all listeners ACTIVE.
+	// changed, while a PUT of the listener or pool itself is accepted and ends in ACTIVE, and after
+	// any change of a pool all listeners are ACTIVE.
 	StuckChildren bool
-	// MonitorsReport says that SetMemberStatus reports how members with a health
-	// monitor are doing: they are OFFLINE until then. When false they are ONLINE
-	// once they are ACTIVE.
+	// MonitorsReport means that SetMemberStatus reports the status of members with a health
+	// monitor: they are OFFLINE until then. If it is false, they are ONLINE as soon as they are
+	// ACTIVE.
 	MonitorsReport bool
-	// ReservedIPs are addresses that no member may have, as reserved_ips in octavia.conf; nil means Octavia's default,
-	// that of the metadata service.
+	// ReservedIPs are the addresses that members cannot have, like reserved_ips in octavia.conf; nil means Octavia's
+	// default, the address of the metadata service.
 	ReservedIPs []netip.Addr
-	// Secrets reads what certificate references lead to; nil takes every
-	// reference.
+	// Secrets reads the certificates of references; nil accepts every reference.
 	Secrets SecretReader
-	// OnChange is called, without any lock held, when a change of a load balancer
-	// has ended: it is ACTIVE, in ERROR or gone. It must not call Close.
+	// OnChange is called, without any lock, when a change of a load balancer has ended: it is
+	// ACTIVE, in ERROR or deleted. It must not call Close.
 	OnChange func(loadBalancerID string)
-	// Now is the clock of timestamps; nil is time.Now.
+	// Now is the clock of timestamps; nil means time.Now.
 	Now func() time.Time
 }
 
-// Service is a simulated Octavia. It is safe for use by many goroutines.
+// Service is a simulated Octavia. It is safe for concurrent use.
 type Service struct {
 	release release.Release
 	state   *state.State
 	network VIPNetwork
 	secrets SecretReader
 	minor   atomic.Int32 // of the newest API version; it may change
-	// reserved are addresses that no member may have.
+	// reserved are the addresses that members cannot have.
 	reserved []netip.Addr
 }
 
-// New makes a Service. Close must be called when it is no longer needed.
+// New returns a Service. Close must be called when it is no longer needed.
 func New(o Options) (*Service, error) {
 	if o.Network == nil {
 		return nil, errors.New("the simulated Octavia needs a Network to allocate VIPs from")
@@ -148,8 +143,8 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// SetOffer changes Options.APIVersion and Options.Provider: both, or none and an
-// error. What was made with features of a later version stays, but is not shown.
+// SetOffer changes Options.APIVersion and Options.Provider. On an error neither changes. Objects
+// that use features of a later version stay, but the features are not shown.
 func (s *Service) SetOffer(apiVersion, defaultProvider string) error {
 	minor, err := s.parseVersion(apiVersion)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// writes are requests that change a load balancer or something in it, with the
-// fault of a load balancer that is locked.
+// writes returns requests that change a load balancer or a part of it, with the fault for a locked
+// load balancer.
 func (t tree) writes() []struct{ name, method, path, body, fault string } {
 	immutable := "Load Balancer " + t.lb + " is immutable and cannot be updated."
 	pool := "Pool " + t.pool + " is immutable and cannot be updated."
@@ -45,7 +45,7 @@ func (t tree) writes() []struct{ name, method, path, body, fault string } {
 
 func TestEveryWriteToALockedTreeIsRefused(t *testing.T) {
 	lock := map[string]func(c *cloud, tr tree){
-		// A change of the pool locks everything above and in it.
+		// A change of the pool locks the pool, its parts and everything above it.
 		"PENDING_UPDATE": func(c *cloud, tr tree) {
 			c.call("PUT", "/pools/"+tr.pool, `{"pool": {"description": "new"}}`).must(http.StatusOK)
 		},

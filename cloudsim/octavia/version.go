@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// versionTimes are when the versions 2.0, 2.1, ... were made, as Octavia 16 lists them.
+// versionTimes are the release times of the versions 2.0, 2.1, ..., as Octavia 16 lists them.
 var versionTimes = [newestMinor + 1]string{
 	"2016-12-11T00:00:00Z", "2018-04-20T00:00:00Z", "2018-07-31T00:00:00Z", "2018-12-18T00:00:00Z",
 	"2018-12-19T00:00:00Z", "2019-01-21T00:00:00Z", "2019-01-25T00:00:00Z", "2018-01-25T12:00:00Z",
@@ -35,11 +35,11 @@ type link struct {
 	Rel  string `json:"rel"`
 }
 
-// Unnumbered reports which answers bear no request id: refusals for want of a
-// token, which are made before Octavia sees the request.
+// Unnumbered reports whether an answer has no request id: refusals of requests without a valid
+// token, which never reach Octavia.
 func Unnumbered(_ string, refused bool) bool { return refused }
 
-// NotFound answers requests for paths that there are not.
+// NotFound answers requests for paths that do not exist.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	var description any
 	if strings.HasPrefix(r.URL.Path, "/v2") {
@@ -48,7 +48,7 @@ func NotFound(w http.ResponseWriter, r *http.Request) {
 	writeOutside(w, http.StatusNotFound, description)
 }
 
-// NotAllowed answers requests with a method that a path does not take.
+// NotAllowed answers requests whose method the path does not have.
 func NotAllowed(w http.ResponseWriter, _ *http.Request) {
 	writeOutside(w, http.StatusMethodNotAllowed, "")
 }
@@ -57,7 +57,7 @@ func writeOutside(w http.ResponseWriter, status int, description any) {
 	wire.JSON(w, status, map[string]any{"title": http.StatusText(status), "description": description, "code": status})
 }
 
-// versions answers which API versions there are, from the oldest to the newest.
+// versions answers with the API versions, from the oldest to the newest.
 func (s *Service) versions(w http.ResponseWriter, r *http.Request) {
 	newest := int(s.minor.Load())
 	all := make([]version, newest+1)

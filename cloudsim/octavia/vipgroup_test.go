@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// askNeutron makes a call to Neutron.
+// askNeutron calls Neutron.
 func (c *cloud) askNeutron(who wire.Identity, method, path, body string) reply {
 	c.t.Helper()
 	got := apitest.Do(c.t, c.neutron.Mux(), apitest.As(who, apitest.Request(method, "/v2.0"+path, body)))

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release names the releases of OpenStack that the simulator plays.
+// Package release names the releases of OpenStack that can be simulated.
 package release
 
 import "fmt"
@@ -19,7 +19,7 @@ const (
 	Zed
 )
 
-// All are the releases, the oldest first.
+// All has the releases, the oldest first.
 var All = []Release{Zed, Epoxy, Newest}
 
 var names = map[Release]string{Zed: "2022.2", Epoxy: "2025.1", Newest: "newest"}

@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// answer is a response that is kept until it is decided what becomes of it.
+// answer is a response that is buffered until the faults are applied.
 type answer struct {
 	header http.Header
 	status int
@@ -38,7 +38,7 @@ func (a *answer) Write(p []byte) (int, error) {
 
 func (a *answer) send(w http.ResponseWriter) {
 	a.sendHeader(w)
-	_, _ = w.Write(a.body.Bytes()) // the client may have gone away
+	_, _ = w.Write(a.body.Bytes()) // the client may have disconnected
 }
 
 func (a *answer) sendHeader(w http.ResponseWriter) {
@@ -49,14 +49,14 @@ func (a *answer) sendHeader(w http.ResponseWriter) {
 	w.WriteHeader(a.status)
 }
 
-// sendHalf promises the whole body and sends its first half.
+// sendHalf announces the whole body and sends its first half.
 func (a *answer) sendHalf(w http.ResponseWriter) {
 	a.sendHeader(w)
 	_, _ = w.Write(a.body.Bytes()[:a.body.Len()/2])
-	_ = http.NewResponseController(w).Flush() // fails only when the client is gone
+	_ = http.NewResponseController(w).Flush() // fails only if the client has disconnected
 }
 
-// leaveOut takes the items with these ids out of the lists of a JSON answer.
+// leaveOut removes the items with these ids from the lists of a JSON answer.
 func (a *answer) leaveOut(ids []string) {
 	var body map[string]json.RawMessage
 	if json.Unmarshal(a.body.Bytes(), &body) != nil {
@@ -73,7 +73,7 @@ func (a *answer) leaveOut(ids []string) {
 		})
 		encoded, err := json.Marshal(kept)
 		if err != nil {
-			return // it was JSON before
+			return // cannot fail: it was JSON before
 		}
 		body[key] = encoded
 	}
@@ -89,12 +89,12 @@ func (a *answer) leaveOut(ids []string) {
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		// No connection of our own to reset (HTTP/2, or a test's recorder): this is
-		// net/http's way to break off an answer.
+		// There is no connection to reset (HTTP/2, or a test's recorder): net/http aborts the
+		// answer like this.
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // pending data is thrown away, which makes it an RST
+		_ = tcp.SetLinger(0) // discards pending data and sends an RST
 	}
 	_ = conn.Close()
 }

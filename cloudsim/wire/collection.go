@@ -17,66 +17,63 @@ import (
 type LinkStyle int
 
 const (
-	// LinksBoth is Neutron's: the list of links is there only where pages have a
-	// size; a full page has a next link and, except where it went backwards and
-	// was not full, a previous one. So an empty list has a link, too.
+	// LinksBoth is Neutron's style: there is a list of links only if pages have a size. A full page
+	// has a next link. Every page has a previous link, except one that was read backwards and is
+	// not full. So an empty list has a link, too.
 	LinksBoth LinkStyle = iota
-	// LinksAlways is Octavia's: the list is always there, if empty; a full page
-	// has a next link, and one that started at a marker a previous one.
+	// LinksAlways is Octavia's style: there is always a list of links, which may be empty. A full
+	// page has a next link, and a page that started at a marker a previous one.
 	LinksAlways
-	// LinksNext is Nova's: only a full page has a list of links, with next.
+	// LinksNext is Nova's style: only a full page has a list of links, with next.
 	LinksNext
-	// LinksNone leaves links out.
+	// LinksNone means no links.
 	LinksNone
 )
 
-// Collection tells how a list of T is filtered, sorted, paged and projected.
-// T is best a struct with json tags (or a pointer to one): such items are
-// filtered and projected without being encoded first.
+// Collection describes how a list of T is filtered, sorted, paged and projected. T should be a
+// struct with json tags, or a pointer to one: such items are filtered and projected without being
+// encoded first.
 type Collection[T any] struct {
 	// Key is the key of the JSON answer, such as "loadbalancers"; the links are
 	// under Key+"_links".
 	Key string
-	// ID returns an item's id, which markers name.
+	// ID returns an item's id, to which markers refer.
 	ID func(T) string
-	// Filter decides the query keys that the service treats in its own way. It
-	// answers known=false for others, which are then compared with the JSON field
-	// of that name. Nil stands for none.
+	// Filter handles the query keys that have a special meaning in the service. For others it
+	// returns known=false; they are compared with the JSON field of that name. Nil means that there
+	// are none.
 	Filter func(item T, key string, values []string) (match, known bool)
-	// Render makes of an item what is encoded; nil encodes the item itself.
-	// Filters and sort keys look at the item, fields= at what Render makes.
+	// Render returns what is encoded for an item; nil encodes the item itself. Filters and sort
+	// keys use the item, fields= uses the result of Render.
 	Render func(T) any
-	// DefaultSort names the JSON fields the list is ordered by when the client
-	// does not say, "name" or "name:desc"; the id always comes last. Empty means
-	// by id alone.
+	// DefaultSort names the JSON fields by which the list is sorted if the client gives none, as
+	// "name" or "name:desc"; the last key is always the id. Empty means by id only.
 	DefaultSort []string
-	// MaxLimit is the page size when the client gives none or a larger one; 0
-	// means unlimited.
+	// MaxLimit is the maximum page size; 0 means unlimited.
 	MaxLimit int
-	// LinkStyle is how pages are linked.
+	// LinkStyle is the style of links between pages.
 	LinkStyle LinkStyle
 	// Links returns the base URL of the links, without query; nil means the
 	// request's own.
 	Links func(r *http.Request) string
-	// Strict refuses query keys that neither Filter nor the items know.
+	// Strict refuses query keys that neither Filter nor any item has.
 	Strict bool
-	// BadMarker and BadQuery answer a marker that names no item and a query that
-	// cannot be read. When nil the answer is 400 with an {"error": ...} body.
+	// BadMarker and BadQuery answer if a marker names no item, or if a query cannot be parsed. If
+	// nil, the answer is 400 with an {"error": ...} body.
 	BadMarker func(w http.ResponseWriter, marker string)
 	BadQuery  func(w http.ResponseWriter, message string)
 }
 
-// framed are the query keys that Collection itself gives a meaning.
+// framed are the query keys that Collection itself handles.
 var framed = map[string]bool{
 	"limit": true, "marker": true, "page_reverse": true, "sort_key": true, "sort_dir": true, "sort": true, "fields": true,
 	"tags": true, "tags-any": true, "not-tags": true, "not-tags-any": true,
 }
 
-// Write answers the GET of a list. It understands limit, marker, page_reverse,
-// sort_key with sort_dir, sort ("key:dir,..."), fields (repeatable), tags,
-// tags-any, not-tags, not-tags-any, the keys that Filter knows, and every JSON
-// field (repeatable: any of the values). The items may come in any order; the
-// slice itself is left as it is.
+// Write answers the GET of a list. It supports limit, marker, page_reverse, sort_key with sort_dir,
+// sort ("key:dir,..."), fields (repeatable), tags, tags-any, not-tags, not-tags-any, the keys of
+// Filter, and every JSON field (repeatable: any of the values). The items may be in any order; the
+// slice itself is not changed.
 func (c Collection[T]) Write(w http.ResponseWriter, r *http.Request, items []T) {
 	query := r.URL.Query()
 	read := fieldsOf(reflect.TypeFor[T]())
@@ -124,8 +121,8 @@ func (c Collection[T]) show(item T, names []string) any {
 	return fieldsOf(reflect.TypeOf(v)).project(v, names)
 }
 
-// Project reduces one item to the fields that the request asks for with
-// ?fields=, and leaves it as it is when it asks for none.
+// Project reduces one item to the fields that the request names with ?fields=. Without it the item
+// is unchanged.
 func Project(r *http.Request, v any) any {
 	names := fieldNames(r.URL.Query())
 	if len(names) == 0 || v == nil {
@@ -144,16 +141,15 @@ func fieldNames(query url.Values) []string {
 	return names
 }
 
-// filter returns the items that the query's filters let through, and a query
-// key that means nothing to any of the items, if there is one.
+// filter returns the items that match the query's filters, and a query key that no item has, if
+// there is one.
 func (c Collection[T]) filter(read fields, query url.Values, items []T) (kept []T, unknown string) {
 	kept = slices.Clone(items)
 	for key, values := range query {
 		if framed[key] && !strings.Contains(key, "tags") {
 			continue
 		}
-		// An item may lack a field that others have: the key is known when
-		// anybody knows it.
+		// An item may lack a field that others have: a key is known if any item has it.
 		known := len(items) == 0 || slices.ContainsFunc(items, func(item T) bool {
 			_, k := c.matches(read, item, key, values)
 			return k
@@ -244,7 +240,7 @@ func (c Collection[T]) sort(read fields, query url.Values, items []T) {
 	}
 }
 
-// compareText orders numbers by their value and all else as text.
+// compareText orders numbers by value and everything else as text.
 func compareText(a, b string) int {
 	if m, err := strconv.ParseInt(a, 10, 64); err == nil {
 		if n, err := strconv.ParseInt(b, 10, 64); err == nil {

@@ -205,7 +205,7 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 	c := collectionOf()
 	c.Strict = true
 	for query, want := range map[string]int{
-		"limit=-1": 400, "limit=x": 400, "marker=nobody": 400, "nonsense=1": 400, "name=web": 200,
+		"limit=-1": 400, "limit=x": 400, "marker=unknown": 400, "nonsense=1": 400, "name=web": 200,
 		"extra=x&name=nothing": 200, "name=nothing&extra=y": 200,
 	} {
 		if status, _ := list(t, c, query, someItems); status != want {
@@ -213,7 +213,7 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 		}
 	}
 	c.BadMarker = func(w http.ResponseWriter, marker string) { JSON(w, 404, map[string]string{"gone": marker}) }
-	if status, body := list(t, c, "marker=nobody", someItems); status != 404 || string(body["gone"]) != `"nobody"` {
+	if status, body := list(t, c, "marker=unknown", someItems); status != 404 || string(body["gone"]) != `"unknown"` {
 		t.Errorf("the service's own answer to a bad marker was not used: %d %v", status, body)
 	}
 }
@@ -230,13 +230,13 @@ func TestLinksAreThoseOfTheService(t *testing.T) {
 		style      LinkStyle
 		query      string
 		next, prev bool
-		key        bool // the key of the links is there
+		key        bool // there is a key of links
 	}{
 		{LinksBoth, "", false, false, false},
 		{LinksBoth, "limit=2", true, true, true},
 		{LinksBoth, "limit=9", false, true, true},
 		{LinksBoth, "limit=2&marker=a&page_reverse=True", true, false, true}, // empty page
-		{LinksBoth, "limit=2&name=nobody", false, true, true},                // empty page
+		{LinksBoth, "limit=2&name=unknown", false, true, true},               // empty page
 		{LinksBoth, "limit=2&marker=b&page_reverse=True", true, false, true},
 		{LinksAlways, "", false, false, true},
 		{LinksAlways, "limit=2", true, false, true},

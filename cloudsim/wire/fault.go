@@ -11,53 +11,50 @@ import (
 	"time"
 )
 
-// FaultKind is a way in which a request goes wrong.
+// FaultKind is a way in which a request fails.
 type FaultKind string
 
 // The kinds of faults.
 const (
-	// FaultStatus answers Status and Body without running the handler.
+	// FaultStatus answers with Status and Body without running the handler.
 	FaultStatus FaultKind = "status"
-	// FaultHang holds the request until the client goes away, Delay passes (if
-	// it is not zero) or the fault is removed; in the last two cases the request
-	// then goes on as if nothing had been.
+	// FaultHang holds the request until the client disconnects, Delay passes (if it is not zero) or
+	// the fault is removed. In the last two cases the request then continues normally.
 	FaultHang FaultKind = "hang"
-	// FaultHangAfter runs the handler to its end, then holds the answer as FaultHang
-	// holds the request.
+	// FaultHangAfter runs the handler, then holds the answer as FaultHang holds the request.
 	FaultHangAfter FaultKind = "hang-after"
 	// FaultResetBefore resets the TCP connection without running the handler.
 	FaultResetBefore FaultKind = "reset-before"
-	// FaultResetAfter runs the handler to its end, then resets the connection.
+	// FaultResetAfter runs the handler, then resets the connection.
 	FaultResetAfter FaultKind = "reset-after"
-	// FaultGarbage runs the handler, then answers 200 with a body that is not
-	// JSON.
+	// FaultGarbage runs the handler, then answers with 200 and a body that is not JSON.
 	FaultGarbage FaultKind = "garbage"
 	// FaultHalfBody runs the handler, sends the answer's header and half of its
 	// body, then resets the connection.
 	FaultHalfBody FaultKind = "half-body"
 	// FaultLatency waits for Delay before the handler runs.
 	FaultLatency FaultKind = "latency"
-	// FaultPartialList runs the handler, then leaves the items with the ids in
-	// Missing out of the list that it answers: no error tells the client.
+	// FaultPartialList runs the handler, then omits the items with the ids in Missing from the list
+	// in the answer, without an error.
 	FaultPartialList FaultKind = "partial-list"
-	// FaultErrorState lets the changed object end in ERROR: see FaultError. It
-	// hits changes only, never a GET.
+	// FaultErrorState makes the changed object end in ERROR: see FaultError. It affects only
+	// changes, never a GET.
 	FaultErrorState FaultKind = "error-state"
-	// FaultErrorChildren lets Octavia's worker fail at the change: it is not carried
-	// out, the changed children end in ERROR with the values of the request, and
-	// their load balancer in ACTIVE. It hits changes only, never a GET.
+	// FaultErrorChildren makes Octavia's worker fail at the change: it is not carried out, the
+	// changed children end in ERROR with the values of the request, and their load balancer in
+	// ACTIVE. It affects only changes, never a GET.
 	FaultErrorChildren FaultKind = "error-children"
 )
 
 var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultHangAfter, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultPartialList, FaultLatency, FaultErrorState, FaultErrorChildren}
 
-// Fault says what goes wrong on which requests. Faults hit requests that carry
-// a valid token or need none; a request answered 401 uses none up.
+// Fault describes a fault and the requests that it affects. Faults affect requests that have a
+// valid token or need none; a request that gets 401 does not count.
 type Fault struct {
-	// ID is chosen by Faults.Add when it is empty.
+	// ID is set by Faults.Add if it is empty.
 	ID string `json:"id"`
-	// Service, Method and Route (the template, without the method) choose the
-	// requests; empty matches any.
+	// Service, Method and Route (the template, without the method) select the requests; empty
+	// matches any.
 	Service string    `json:"service,omitempty"`
 	Method  string    `json:"method,omitempty"`
 	Route   string    `json:"route,omitempty"`
@@ -66,17 +63,17 @@ type Fault struct {
 	Status int               `json:"status,omitempty"`
 	Body   string            `json:"body,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
-	// Missing are the ids of what FaultPartialList leaves out.
+	// Missing are the ids of the items that FaultPartialList omits.
 	Missing []string `json:"missing,omitempty"`
-	// Times is how many requests are hit; 0 means all until the fault is removed.
+	// Times is the number of affected requests; 0 means all until the fault is removed.
 	Times int `json:"times,omitempty"`
-	// Skip lets the first requests that match pass.
+	// Skip is the number of matching requests that pass first.
 	Skip int `json:"skip,omitempty"`
 	// Delay is how long FaultHang, FaultHangAfter and FaultLatency hold a request.
 	Delay time.Duration `json:"-"`
 }
 
-// Validate tells what is wrong with the fault, nil if nothing is.
+// Validate returns what is wrong with the fault, or nil.
 func (f Fault) Validate() error {
 	switch {
 	case !slices.Contains(faultKinds, f.Kind):
@@ -93,7 +90,7 @@ func (f Fault) Validate() error {
 	return nil
 }
 
-// lets reports whether the handler runs undisturbed.
+// lets reports whether the handler runs and its answer is unchanged.
 func (f Fault) lets() bool {
 	return f.Kind == FaultLatency || f.Kind == FaultErrorState || f.Kind == FaultErrorChildren
 }
@@ -110,14 +107,14 @@ type activeFault struct {
 	seen, used int
 }
 
-// Faults is the set of faults in force. Its zero value is ready to use, by many
-// goroutines.
+// Faults is the set of active faults. Its zero value is ready to use. It is safe for concurrent
+// use.
 type Faults struct {
 	mu     sync.Mutex
 	last   int
 	active []*activeFault
-	// holds are the requests that hang, by fault. They outlive a fault that is
-	// used up, so that removing it still lets them go.
+	// holds has the held requests, by fault. They stay when the fault is used up, so that removing
+	// it still releases them.
 	holds map[string]*hold
 }
 
@@ -126,8 +123,8 @@ type hold struct {
 	count   int
 }
 
-// Add puts a fault into force and returns its id. A fault with the id of one
-// that is in force takes its place. A fault that Validate refuses never hits.
+// Add activates a fault and returns its id. It replaces an active fault with the same id. A fault
+// that Validate refuses has no effect.
 func (s *Faults) Add(f Fault) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +137,7 @@ func (s *Faults) Add(f Fault) string {
 	return f.ID
 }
 
-// Remove takes a fault out of force, lets go the requests it holds, and tells
-// whether there was one.
+// Remove deactivates a fault, releases the requests that it holds, and reports whether it existed.
 func (s *Faults) Remove(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +166,8 @@ func (s *Faults) Clear() {
 	}
 }
 
-// List returns the faults in force, in the order they were added. A fault that
-// was used up is not in force any more.
+// List returns the active faults, in the order in which they were added. A fault that is used up is
+// not active any more.
 func (s *Faults) List() []Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,8 +178,7 @@ func (s *Faults) List() []Fault {
 	return faults
 }
 
-// Held returns how many requests are being held by faults of the kinds FaultHang and
-// FaultHangAfter.
+// Held returns the number of requests that faults of the kinds FaultHang and FaultHangAfter hold.
 func (s *Faults) Held() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,9 +189,8 @@ func (s *Faults) Held() int {
 	return n
 }
 
-// take returns the faults that hit a request and counts them as used: any
-// number of the kinds that let the handler run undisturbed, and at most one of
-// the others.
+// take returns the faults that affect a request, and counts the use: any number of those for which
+// lets is true, and at most one of the others.
 func (s *Faults) take(service, method, route string) []Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,8 +214,8 @@ func (s *Faults) take(service, method, route string) []Fault {
 	return hit
 }
 
-// holdOn registers a request that hangs. The channel is closed when the fault is
-// removed; done must be called when the request goes on.
+// holdOn registers a held request. The channel is closed when the fault is removed; done must be
+// called when the request continues.
 func (s *Faults) holdOn(id string) (release <-chan struct{}, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

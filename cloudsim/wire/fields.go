@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// fields reads the JSON fields of items of one type by name. Structs are read
-// through their json tags, without encoding them; what encodes itself, and
-// anything that is no struct, is read from its JSON.
+// fields reads the JSON fields of items of one type by name. Structs are read through their json
+// tags, without encoding them; types with their own encoding, and types that are not structs, are
+// read from their JSON.
 type fields struct {
-	index map[string]field // nil when items must be encoded to be read
+	index map[string]field // nil if items must be encoded to be read
 }
 
 type field struct {
@@ -82,7 +82,7 @@ func (f fields) get(item any, name string) (any, bool) {
 // project reduces the item to the named fields.
 func (f fields) project(item any, names []string) any {
 	if f.index == nil {
-		item = asMap(item) // encode once, not once a field
+		item = asMap(item) // encode once, not once per field
 	}
 	reduced := make(map[string]any, len(names))
 	for _, name := range names {
@@ -110,7 +110,7 @@ func asMap(item any) map[string]any {
 	return m
 }
 
-// text is a field's value as a query string would write it.
+// text returns a field's value as a query string would write it.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -143,8 +143,8 @@ func text(v any) string {
 	return strings.Trim(string(encoded), `"`)
 }
 
-// textEqual compares a field with a query's value. Python's True and False are
-// what the services' own clients send for booleans.
+// textEqual compares a field with a query's value. For booleans, OpenStack's own clients send
+// Python's True and False.
 func textEqual(v any, want string) bool {
 	if isNull(v) {
 		return false // as in SQL
@@ -168,7 +168,7 @@ func isNull(v any) bool {
 	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
 
-// textList is a field's value as a list of strings, such as tags.
+// textList returns a field's value as a list of strings, such as tags.
 func textList(v any) []string {
 	switch v := v.(type) {
 	case []string:

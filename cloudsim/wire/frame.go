@@ -16,47 +16,47 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxBody is the size of request bodies that is taken; OpenStack's own default
-// limit is 114,688 bytes, but a whole tree of a load balancer may be larger.
+// maxBody is the maximum size of request bodies. OpenStack's default limit is 114,688 bytes, but
+// the whole tree of a load balancer may be larger.
 const maxBody = 16 << 20
 
-// Options are what New makes a service's handler of.
+// Options configure a service's handler.
 type Options struct {
 	// Service is the service's type in the catalogue, such as "network".
 	Service string
-	// Mux has one pattern a route, with method: "GET /v2.0/ports/{id}".
+	// Mux has one pattern per route, with the method: "GET /v2.0/ports/{id}".
 	Mux *http.ServeMux
-	// Handler carries out the requests in place of Mux, which then only says what
-	// the routes are called. It gives answers request ids of its own. Nil is Mux.
+	// Handler handles the requests instead of Mux, which then only provides the names of the
+	// routes. Handler sets its own request ids. Nil means Mux.
 	Handler http.Handler
-	// Authenticate finds who a token belongs to. When nil no route needs one.
+	// Authenticate returns the identity of a token's owner. If nil, no route needs a token.
 	Authenticate func(token string) (Identity, bool)
-	// Allowed reports whether a valid token may be used for a request to a service;
-	// one that may not is answered like an invalid one. Nil allows all.
+	// Allowed reports whether a valid token may be used for a request to a service. If not, the
+	// answer is that for an invalid token. Nil allows all.
 	Allowed func(token, service, method, path string) bool
-	// Public tells which routes (templates, without the method) need no token;
-	// nil means none.
+	// Public reports whether a route (a template, without the method) needs no token; nil means
+	// that all need one.
 	Public func(route string) bool
-	// Unnumbered tells which answers bear no request id: those of a route (a
-	// template, without the method), to a request that was refused for want of a
-	// token or not. Nil numbers all.
+	// Unnumbered reports whether answers of a route (a template, without the method) have no
+	// request id; refused means that the request had no valid token. Nil means that all answers
+	// have one.
 	Unnumbered func(route string, refused bool) bool
 	// Recorder, Faults and Latency may be nil.
 	Recorder *Recorder
 	Faults   *Faults
 	Latency  *Latency
-	// Unauthorized answers a request with no valid token. When nil, the answer is
-	// that of OpenStack's token middleware, naming KeystoneURI.
+	// Unauthorized answers a request without a valid token. If nil, the answer is that of
+	// OpenStack's token middleware, which names KeystoneURI.
 	Unauthorized func(w http.ResponseWriter, r *http.Request)
 	KeystoneURI  string
-	// NotFound answers requests for paths that no pattern matches, and
-	// NotAllowed those for a path that other methods match. When nil, they answer
-	// 404 and 405 with OpenStack's usual {"error": ...} body.
+	// NotFound answers requests for paths that match no pattern, and NotAllowed those for paths
+	// that have only other methods. If nil, the answer is 404 or 405 with OpenStack's usual
+	// {"error": ...} body.
 	NotFound, NotAllowed func(w http.ResponseWriter, r *http.Request)
 }
 
-// New wraps a service's mux: it gives each request an id, finds out who calls,
-// lets latency and faults act, and records the call before the answer leaves.
+// New wraps a service's mux: it assigns request ids, authenticates the caller, applies latency and
+// faults, and records the call before the answer is sent.
 func New(o Options) http.Handler {
 	if o.Recorder == nil {
 		o.Recorder = &Recorder{}
@@ -116,8 +116,8 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(requestIDHeader, call.RequestID)
 	}
 
-	// The body is read whole at once: only then does net/http notice a client
-	// that goes away while its request is held.
+	// The whole body is read at once: otherwise net/http does not notice that a client disconnects
+	// while its request is held.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		plainError(http.StatusRequestEntityTooLarge, "Request is too large.")(w, r)
@@ -145,7 +145,7 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.act(w, r.WithContext(ctx), &call)
 }
 
-// act lets latency and faults act on a request that may be carried out.
+// act applies latency and faults to an authorized request.
 func (f *frame) act(w http.ResponseWriter, r *http.Request, call *Call) {
 	alive := pause(r.Context(), f.Latency.of(f.Service, r.Method, call.Route))
 	for _, fault := range f.Faults.take(f.Service, r.Method, call.Route) {
@@ -168,13 +168,13 @@ func (f *frame) act(w http.ResponseWriter, r *http.Request, call *Call) {
 	}
 	if !alive {
 		f.record(call, nil)
-		reset(w) // or net/http would answer 200 for us
+		reset(w) // otherwise net/http would answer with 200
 		return
 	}
 	f.answer(w, r, call, f.handle)
 }
 
-// hang holds the request and reports whether it is to go on.
+// hang holds the request and reports whether it continues.
 func (f *frame) hang(ctx context.Context, fault Fault) bool {
 	release, done := f.Faults.holdOn(fault.ID)
 	defer done()
@@ -193,7 +193,7 @@ func (f *frame) hang(ctx context.Context, fault Fault) bool {
 	return true
 }
 
-// disturb carries out a request that a fault keeps from being answered well.
+// disturb carries out a request that a fault disturbs.
 func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, fault Fault) {
 	switch fault.Kind {
 	case FaultStatus:
@@ -239,8 +239,8 @@ func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, faul
 	}
 }
 
-// answer runs the handler, records the call and sends the answer, in this order:
-// a client that has its answer finds its call recorded.
+// answer runs the handler, records the call and sends the answer, in this order: when a client has
+// its answer, the call is recorded.
 func (f *frame) answer(w http.ResponseWriter, r *http.Request, call *Call, handle http.HandlerFunc) {
 	a := f.run(r, handle)
 	f.record(call, a)
@@ -256,7 +256,7 @@ func (f *frame) handle(w http.ResponseWriter, r *http.Request) {
 		f.Mux.ServeHTTP(w, r)
 		return
 	}
-	// The mux knows which methods a path would take; ask it without sending.
+	// The mux knows the methods of a path; run it without sending its answer.
 	probe := newAnswer()
 	f.Mux.ServeHTTP(probe, r)
 	if probe.status == http.StatusMethodNotAllowed {
@@ -273,7 +273,7 @@ func (f *frame) run(r *http.Request, handle http.HandlerFunc) *answer {
 	return a
 }
 
-// record keeps the call with the answer that was made to it, nil for none.
+// record records the call with its answer, which may be nil.
 func (f *frame) record(call *Call, a *answer) {
 	if a != nil {
 		call.Status = a.status

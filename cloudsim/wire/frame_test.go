@@ -29,7 +29,7 @@ const thingBody = `{"thing":"0123456789"}`
 type service struct {
 	*httptest.Server
 	Options
-	ran      atomic.Int32 // how often the handler of a change ran to its end
+	ran      atomic.Int32 // how often the handler of a change has completed
 	errState atomic.Int32
 }
 
@@ -163,7 +163,7 @@ func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
 		}
 	}
 	if counts := s.Recorder.Counts(); counts["GET "] != 2 || counts["DELETE "] != 1 {
-		t.Errorf("calls nobody serves must be recorded with an empty route: %v", counts)
+		t.Errorf("calls to unknown paths must be recorded with an empty route: %v", counts)
 	}
 }
 
@@ -337,7 +337,7 @@ func held(t *testing.T, s *service) {
 		if time.Now().After(deadline) {
 			t.Fatal("no request is held")
 		}
-		time.Sleep(time.Millisecond) // between looks, not in place of one
+		time.Sleep(time.Millisecond) // between two checks
 	}
 }
 
@@ -381,7 +381,7 @@ func TestFaultHangEnds(t *testing.T) {
 			t.Error("the call went through")
 		}
 		for deadline := time.Now().Add(20 * time.Second); s.Faults.Held() > 0 && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond) // between looks
+			time.Sleep(time.Millisecond) // between two checks
 		}
 		if s.ran.Load() != 0 || s.Faults.Held() != 0 {
 			t.Errorf("the handler ran %d times, %d requests are held", s.ran.Load(), s.Faults.Held())

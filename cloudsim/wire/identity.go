@@ -1,10 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire is the HTTP frame that every service of the simulator stands
-// in: who is calling, request ids, the record of calls, faults and latency,
-// and how a list is filtered, sorted, paged and projected. It knows no
-// service; it imports nothing of the project.
+// Package wire is the HTTP frame of every service of the simulator: authentication, request ids,
+// the record of calls, faults and latency, and the filtering, sorting, paging and projection of
+// lists. It does not depend on a service, and imports nothing of the project.
 package wire
 
 import (
@@ -14,14 +13,14 @@ import (
 	"slices"
 )
 
-// Identity is who a request's token belongs to.
+// Identity is the owner of a request's token.
 type Identity struct {
 	UserID, ProjectID string
 	Roles             []string
-	// Delegated is whether the token was had for an application credential or a trust:
-	// then no service gets another one for it, to act in the caller's name.
+	// Delegated means that the token was issued for an application credential or a trust: then no
+	// service can exchange it for another token to act in the caller's name.
 	Delegated bool
-	// Allowed tells which requests the token may be used for; nil allows all.
+	// Allowed reports whether the token may be used for a request; nil allows all.
 	Allowed func(service, method, path string) bool
 }
 
@@ -40,15 +39,15 @@ const (
 	errorChildrenKey
 )
 
-// May reports whether the access rules of the application credential that the
-// token was had for allow a request; without such rules all are allowed. A
-// service that asks another one with the caller's token is held to them too.
+// May reports whether the access rules of the token's application credential allow a request;
+// without access rules all are allowed. They also apply if a service calls another service with the
+// caller's token.
 func (i Identity) May(service, method, path string) bool {
 	return i.Allowed == nil || i.Allowed(service, method, path)
 }
 
-// Caller returns who makes the request. It is the zero Identity on routes that
-// need no token.
+// Caller returns the identity of the request's caller. It is the zero Identity on routes that need
+// no token.
 func Caller(ctx context.Context) Identity {
 	i, _ := ctx.Value(callerKey).(Identity)
 	return i
@@ -66,8 +65,8 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// FaultError reports whether a fault of kind FaultErrorState hit the request: the
-// object that it changes is to end in ERROR.
+// FaultError reports whether a fault of kind FaultErrorState affects the request: the object that
+// it changes ends in ERROR.
 func FaultError(ctx context.Context) bool {
 	hit, _ := ctx.Value(errorStateKey).(bool)
 	return hit
@@ -78,8 +77,8 @@ func WithFaultError(ctx context.Context) context.Context {
 	return context.WithValue(ctx, errorStateKey, true)
 }
 
-// FaultErrorOfChildren reports whether a fault of kind FaultErrorChildren hit the request: the children that it changes are
-// to end in ERROR.
+// FaultErrorOfChildren reports whether a fault of kind FaultErrorChildren affects the request: the children that it
+// changes end in ERROR.
 func FaultErrorOfChildren(ctx context.Context) bool {
 	hit, _ := ctx.Value(errorChildrenKey).(bool)
 	return hit
@@ -99,5 +98,5 @@ func JSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may have gone away; nobody is left to tell
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }

@@ -11,29 +11,29 @@ import (
 	"time"
 )
 
-// Operation names the requests of one kind; an empty field stands for any.
+// Operation selects the requests of one kind; an empty field matches any.
 type Operation struct {
 	Service string `json:"service,omitempty"`
 	Method  string `json:"method,omitempty"`
 	Route   string `json:"route,omitempty"`
 }
 
-// OperationLatency is how long an operation takes before it is carried out.
+// OperationLatency is the delay before an operation is carried out.
 type OperationLatency struct {
 	Operation
 	Latency time.Duration `json:"latency_ns"`
 }
 
-// Latency says how long operations take. Its zero value, no latency at all, is
-// ready to use, by many goroutines.
+// Latency has the delays of operations. Its zero value, which means no delays, is ready to use. It
+// is safe for concurrent use.
 type Latency struct {
 	mu  sync.RWMutex
 	set map[Operation]time.Duration
 }
 
-// Set makes the operation take d; zero or less takes the setting back. Where
-// several settings match a request the most specific counts: one with a route
-// before one with a method before one with a service.
+// Set sets the delay of the operation; zero or less removes it. If several settings match a
+// request, the most specific one applies: one with a route before one with a method before one with
+// a service.
 func (l *Latency) Set(op Operation, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *Latency) Set(op Operation, d time.Duration) {
 	l.set[op] = d
 }
 
-// Clear takes all settings back.
+// Clear removes all settings.
 func (l *Latency) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *Latency) of(service, method, route string) time.Duration {
 	return 0
 }
 
-// pause waits for d and reports whether the context lasted that long.
+// pause waits for d. It returns false if the context ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

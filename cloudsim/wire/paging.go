@@ -17,7 +17,8 @@ type link struct {
 	Href string `json:"href"`
 }
 
-// limit returns the page size, 0 for no paging, or what is wrong with it.
+// limit returns the page size, or 0 for no paging. problem is what is wrong with the client's
+// value.
 func (c Collection[T]) limit(asked string) (limit int, problem string) {
 	if asked != "" {
 		n, err := strconv.Atoi(asked)
@@ -32,8 +33,8 @@ func (c Collection[T]) limit(asked string) (limit int, problem string) {
 	return limit, ""
 }
 
-// page cuts the page out of the sorted items: what follows the marker or, going
-// backwards, what precedes it.
+// page returns the page of the sorted items: those that follow the marker or, backwards, those that
+// precede it.
 func (c Collection[T]) page(items []T, marker string, limit int, backwards bool) (page []T, found bool) {
 	at := -1
 	if marker != "" {

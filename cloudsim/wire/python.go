@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// Python writes a JSON value as Python prints it, which is how it appears in
-// refusals.
+// Python writes a JSON value as Python prints it, because OpenStack's errors contain such text.
 func Python(x any) string {
 	switch v := x.(type) {
 	case nil:

@@ -16,32 +16,32 @@ type Call struct {
 	Service string `json:"service"`
 	Method  string `json:"method"`
 	// Route is the template of the path, such as
-	// /v2.0/lbaas/loadbalancers/{id}; empty for a path nobody serves.
+	// /v2.0/lbaas/loadbalancers/{id}; empty for a path that no service has.
 	Route string `json:"route"`
 	Path  string `json:"path"`
 	Query string `json:"query,omitempty"`
-	// Status is the HTTP status; 0 when no answer was made.
+	// Status is the HTTP status; 0 if there was no answer.
 	Status   int           `json:"status"`
 	Duration time.Duration `json:"duration_ns"`
-	// RequestID is the answer's x-openstack-request-id, GlobalRequestID the one
-	// that the client sent along.
+	// RequestID is the answer's x-openstack-request-id, GlobalRequestID the one that the client
+	// sent.
 	RequestID       string    `json:"request_id"`
 	GlobalRequestID string    `json:"global_request_id,omitempty"`
 	ProjectID       string    `json:"project_id,omitempty"`
 	At              time.Time `json:"at"`
-	// Fault names the kinds of the faults that hit the call, joined with "+".
+	// Fault has the kinds of the faults that affected the call, joined with "+".
 	Fault string `json:"fault,omitempty"`
 }
 
-// maxCalls bounds the calls kept: a day of tests must not fill the memory.
+// maxCalls limits the calls that are kept, so that a day of tests does not exhaust the memory.
 const maxCalls = 100_000
 
-// Recorder keeps the calls made to all services. Its zero value is ready to
-// use, by many goroutines.
+// Recorder records the calls to all services. Its zero value is ready to use. It is safe for
+// concurrent use.
 type Recorder struct {
 	mu     sync.Mutex
 	calls  []Call // a ring once it has maxCalls entries
-	next   int    // where the ring's oldest entry is
+	next   int    // the index of the ring's oldest entry
 	counts map[string]int
 	ever   map[Operation]bool
 }
@@ -75,8 +75,8 @@ func (r *Recorder) Calls() []Call {
 	return append(calls, r.calls[:r.next]...)
 }
 
-// Counts returns how often each operation, "METHOD route", was called since the
-// last Reset. Unlike Calls it forgets none.
+// Counts returns how often each operation, "METHOD route", was called since the last Reset. Unlike
+// Calls it has no limit.
 func (r *Recorder) Counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,8 +87,8 @@ func (r *Recorder) Counts() map[string]int {
 	return counts
 }
 
-// Operations returns, in no order, all operations that were ever called, whether
-// or not that was forgotten.
+// Operations returns all operations that were ever called, in no particular order. Reset does not
+// affect it.
 func (r *Recorder) Operations() []Operation {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apitest calls the API of a simulated service in the service's tests, as an HTTP
-// client that sees what is answered and as gophercloud. Of the project it imports package
-// wire.
+// Package apitest calls the API of a simulated service in its tests, with plain HTTP requests and
+// with gophercloud. The only package of the project that it imports is wire.
 package apitest
 
 import (
@@ -23,7 +22,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Text   string
-	Body   map[string]any // nil if the text is no JSON object
+	Body   map[string]any // nil if the text is not a JSON object
 }
 
 // Request makes a request; header is name, value, ...
@@ -35,12 +34,12 @@ func Request(method, url, body string, header ...string) *http.Request {
 	return r
 }
 
-// As makes the request one of an authenticated caller.
+// As returns the request with an authenticated caller.
 func As(who wire.Identity, r *http.Request) *http.Request {
 	return r.WithContext(wire.WithCaller(r.Context(), who))
 }
 
-// Do lets the API answer. All answers must be JSON but those that say that they are plain
+// Do returns the API's answer. All answers must be JSON, except those whose content type is plain
 // text.
 func Do(t testing.TB, api http.Handler, r *http.Request) Answer {
 	t.Helper()
@@ -58,7 +57,7 @@ func Do(t testing.TB, api http.Handler, r *http.Request) Answer {
 	return a
 }
 
-// Gophercloud serves the API and returns a client of it that calls as who.
+// Gophercloud serves the API and returns a client that calls it as who.
 func Gophercloud(t testing.TB, o wire.Options, who wire.Identity) *gophercloud.ServiceClient {
 	o.Authenticate = func(token string) (wire.Identity, bool) { return who, token == who.UserID }
 	server, transport := httptest.NewServer(wire.New(o)), &http.Transport{}

@@ -9,7 +9,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// Plain is python without the quotes of a string.
+// Plain is like Python, but without the quotes of a string.
 func Plain(x any) string {
 	if s, ok := x.(string); ok {
 		return s
@@ -17,7 +17,7 @@ func Plain(x any) string {
 	return wire.Python(x)
 }
 
-// PythonType is what Python calls the type of a JSON value.
+// PythonType returns what Python calls the type of a JSON value.
 func PythonType(x any) string {
 	switch x.(type) {
 	case nil:

@@ -13,8 +13,8 @@ const (
 	RedirectToPrefix = "REDIRECT_PREFIX"
 )
 
-// L7Policy says what a listener does with requests that fit its rules. The data
-// plane does not follow it.
+// L7Policy determines what a listener does with requests that match its rules. The data plane
+// ignores it.
 type L7Policy struct {
 	Object
 	Listener          *Listener
@@ -24,30 +24,30 @@ type L7Policy struct {
 	Rules   []*L7Rule
 }
 
-// Tree is the load balancer.
+// Tree returns the load balancer.
 func (policy *L7Policy) Tree() *LoadBalancer { return policy.Listener.LB }
 
-// Target is where a policy sends requests.
+// Target is the destination to which a policy sends requests.
 type Target struct {
 	Action      string
 	Pool        *Pool
 	URL, Prefix string
-	Code        int // of a redirection, 0 is none
+	Code        int // of a redirection; 0 means none
 }
 
-// PlacePolicy puts a policy among those of its listener: at a position, counted
-// from 1, or at the end. Policies are always numbered without gaps.
+// PlacePolicy inserts a policy into those of its listener: at a position, counted from 1, or at the
+// end. Positions have no gaps.
 func (l *Listener) PlacePolicy(policy *L7Policy, position int) {
 	at := min(max(position-1, 0), len(l.Policies))
 	l.Policies = slices.Insert(l.Policies, at, policy)
 }
 
-// RemovePolicy takes a policy from those of its listener.
+// RemovePolicy removes a policy from its listener.
 func (l *Listener) RemovePolicy(policy *L7Policy) {
 	l.Policies = slices.DeleteFunc(l.Policies, func(other *L7Policy) bool { return other == policy })
 }
 
-// Position is the policy's place among those of its listener, from 1.
+// Position returns the position of the policy in its listener, counted from 1.
 func (policy *L7Policy) Position() int { return slices.Index(policy.Listener.Policies, policy) + 1 }
 
 // L7Rule is one condition of a policy.
@@ -58,10 +58,10 @@ type L7Rule struct {
 	AdminUp bool
 }
 
-// Tree is the load balancer.
+// Tree returns the load balancer.
 func (rule *L7Rule) Tree() *LoadBalancer { return rule.Policy.Tree() }
 
-// Condition is what an L7 rule asks of a request.
+// Condition is what an L7 rule requires of a request.
 type Condition struct {
 	Kind, Compare, Key, Value string
 	Invert                    bool

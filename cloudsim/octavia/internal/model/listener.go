@@ -13,7 +13,7 @@ type Listener struct {
 	Protocol          string
 	Port, Limit       int
 	AdminUp           bool
-	// Closed is whether the data plane cannot open the port.
+	// Closed means that the data plane cannot open the port.
 	Closed   bool
 	Pool     *Pool // the default pool, may be nil
 	Policies []*L7Policy
@@ -23,16 +23,16 @@ type Listener struct {
 	TLS      *ListenerTLS // nil when no option of TLS is set
 }
 
-// Tree is the load balancer.
+// Tree returns the load balancer.
 func (l *Listener) Tree() *LoadBalancer { return l.LB }
 
 // Timeouts are in milliseconds.
 type Timeouts struct{ ClientData, MemberConnect, MemberData, TCPInspect int }
 
-// DefaultTimeouts are those of a listener whose request names none.
+// DefaultTimeouts are the timeouts of a listener whose request sets none.
 var DefaultTimeouts = Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}
 
-// ListenerTLS are a listener's options of TLS.
+// ListenerTLS has the TLS options of a listener.
 type ListenerTLS struct {
 	Certificate    string
 	SNI            []string
@@ -45,8 +45,8 @@ type ListenerTLS struct {
 	HSTSPreload    bool
 }
 
-// Pools returns the default pool and those that policies really send requests
-// to: policies that are switched on and have rules.
+// Pools returns the default pool and the pools of active policies: those that are enabled and have
+// rules.
 func (l *Listener) Pools() []*Pool {
 	var ps []*Pool
 	if l.Pool != nil {
@@ -60,7 +60,7 @@ func (l *Listener) Pools() []*Pool {
 	return ps
 }
 
-// UsesUDP reports whether the listener takes UDP or SCTP, for which there is less to set.
+// UsesUDP reports whether the listener uses UDP or SCTP, which have fewer options.
 func (l *Listener) UsesUDP() bool { return l.Protocol == "UDP" || l.Protocol == "SCTP" }
 
 // Empty reports whether no option is set.
@@ -69,7 +69,7 @@ func (t *ListenerTLS) Empty() bool {
 		len(t.Versions)+len(t.ALPN) == 0 && t.HSTSMaxAge < 0 && !t.HSTSPreload && !t.HSTSSubdomains
 }
 
-// Refs are the references to certificates.
+// Refs returns the references to certificates.
 func (t *ListenerTLS) Refs() []string {
 	refs := slices.Clone(t.SNI)
 	if t.Certificate != "" {

@@ -14,17 +14,17 @@ type LoadBalancer struct {
 	Address                    string
 	CIDR                       netip.Prefix // of the VIP's subnet
 	Additional                 []AdditionalVIP
-	VIPGroups                  []string // security groups in place of source ranges
+	VIPGroups                  []string // security groups instead of source ranges
 	VIPIsDirect                bool     // the port of the VIP is of type direct
 	AdminUp                    bool
 	Listeners                  []*Listener
 	Pools                      []*Pool
-	Changing                   bool // a change of it is under way
+	Changing                   bool // a change of it is in progress
 	Held                       bool // its changes do not end
 	Built                      bool // has been ACTIVE once
 }
 
-// Tree is the load balancer.
+// Tree returns the load balancer.
 func (lb *LoadBalancer) Tree() *LoadBalancer { return lb }
 
 // AdditionalVIP is a VIP besides the first.

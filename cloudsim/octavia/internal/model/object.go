@@ -19,7 +19,7 @@ const (
 
 var provisioningNames = [...]string{"ACTIVE", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE", "ERROR"}
 
-// String is the status in the API.
+// String returns the status in the API.
 func (p ProvisioningStatus) String() string { return provisioningNames[p] }
 
 // OperatingStatus is an operating_status.
@@ -35,14 +35,14 @@ const (
 	NoMonitor
 )
 
-// OperatingNames are the operating statuses in the API.
+// OperatingNames has the names of the operating statuses in the API.
 var OperatingNames = [...]string{"OFFLINE", "ONLINE", "DEGRADED", "ERROR", "DRAINING", "NO_MONITOR"}
 
-// String is the status in the API.
+// String returns the status in the API.
 func (o OperatingStatus) String() string { return OperatingNames[o] }
 
-// Object is what all parts of a load balancer's tree have. Times are Unix
-// seconds; Updated is 0 until the first change.
+// Object has the fields of all parts of a load balancer's tree. Times are Unix seconds; Updated is
+// 0 until the first change.
 type Object struct {
 	ID               uuid.UUID
 	Created, Updated int64
@@ -51,12 +51,12 @@ type Object struct {
 	Tags             []string
 }
 
-// NewObject makes what a new object has, with an id of its own.
+// NewObject returns the Object of a new part, with a new id.
 func NewObject(now int64, tags []string) Object {
 	return Object{ID: uuid.New(), Created: now, Provisioning: PendingCreate, Tags: tags}
 }
 
-// Base returns the object itself, of whatever embeds it.
+// Base returns the embedded Object.
 func (o *Object) Base() *Object { return o }
 
 // Item is any of the objects.
@@ -65,11 +65,11 @@ type Item interface{ Base() *Object }
 // Part is an object in the tree of a load balancer, or its root.
 type Part interface {
 	Item
-	// Tree is the load balancer.
+	// Tree returns the load balancer.
 	Tree() *LoadBalancer
 }
 
-// ParseID returns the zero id, which nothing has, for what is no id.
+// ParseID parses an id. For invalid text it returns the zero id, which no object has.
 func ParseID(text string) uuid.UUID {
 	if len(text) != 36 {
 		return uuid.UUID{}

@@ -5,8 +5,8 @@ package model
 
 import "github.com/google/uuid"
 
-// Offer is a flavor or an availability zone, which a cloud offers load balancers. A zone
-// is known by its name; its id only orders the list.
+// Offer is a flavor or an availability zone that a cloud offers. A zone is identified by its name;
+// its id only orders the list.
 type Offer struct {
 	Object
 	Name, Description string
@@ -14,8 +14,7 @@ type Offer struct {
 	Profile           uuid.UUID
 }
 
-// Profile is the provider's side of an offer: a JSON object in a
-// text.
+// Profile is the provider's part of an offer: a JSON object as text.
 type Profile struct {
 	Object
 	Name, Provider, Data string

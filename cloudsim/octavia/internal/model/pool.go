@@ -19,10 +19,10 @@ type Pool struct {
 	Persistence       *Persistence
 	Members           []*Member
 	Monitor           *Monitor // nil when there is none
-	TLS               *PoolTLS // nil when no option of TLS is set
+	TLS               *PoolTLS // nil if no TLS option is set
 }
 
-// Tree is the load balancer.
+// Tree returns the load balancer.
 func (p *Pool) Tree() *LoadBalancer { return p.LB }
 
 // Persistence is the session persistence of a pool.
@@ -31,7 +31,7 @@ type Persistence struct {
 	Timeout                   int // seconds, 0 is none
 }
 
-// PoolTLS are a pool's options of TLS.
+// PoolTLS has the TLS options of a pool.
 type PoolTLS struct {
 	Enabled              bool
 	Certificate, CA, CRL string
@@ -39,10 +39,10 @@ type PoolTLS struct {
 	Versions, ALPN       []string
 }
 
-// Text is a string that many members have in common, kept once.
+// Text is a string that many members share, stored once.
 type Text = unique.Handle[string]
 
-// Share makes a Text.
+// Share returns the Text of a string.
 func Share(s string) Text { return unique.Make(s) }
 
 // Member is kept small: a simulated cloud may have half a million of them.
@@ -58,7 +58,7 @@ type Member struct {
 	Reported               bool // its operating status was reported
 }
 
-// Tree is the load balancer.
+// Tree returns the load balancer.
 func (m *Member) Tree() *LoadBalancer { return m.Pool.LB }
 
 // Monitor is the health monitor of a pool.
@@ -71,14 +71,14 @@ type Monitor struct {
 	Method, Path, Codes  string
 	Version, Domain      string
 	AdminUp              bool
-	Unmade               bool // the provider has not made it, and never will
+	Unmade               bool // the provider has not created it, and never will
 }
 
-// Tree is the load balancer.
+// Tree returns the load balancer.
 func (m *Monitor) Tree() *LoadBalancer { return m.Pool.LB }
 
-// Listeners returns the listeners whose default pool it is, and those with a
-// policy that really sends requests to it.
+// Listeners returns the listeners whose default pool it is, and those with an active policy that
+// sends requests to it.
 func (p *Pool) Listeners() []*Listener {
 	var ls []*Listener
 	for _, l := range p.LB.Listeners {
@@ -89,8 +89,8 @@ func (p *Pool) Listeners() []*Listener {
 	return ls
 }
 
-// Policies returns the policies that send requests to the pool, now or when they
-// are switched on and have rules.
+// Policies returns the policies that send requests to the pool, including those that are disabled
+// or have no rules yet.
 func (p *Pool) Policies() []*L7Policy {
 	var all []*L7Policy
 	for _, l := range p.LB.Listeners {
@@ -103,7 +103,7 @@ func (p *Pool) Policies() []*L7Policy {
 	return all
 }
 
-// UsesUDP reports whether the pool's members take UDP or SCTP.
+// UsesUDP reports whether the pool's members use UDP or SCTP.
 func (p *Pool) UsesUDP() bool { return p.Protocol == "UDP" || p.Protocol == "SCTP" }
 
 // UsesHTTP reports whether the monitor makes HTTP requests.

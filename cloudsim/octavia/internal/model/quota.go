@@ -3,7 +3,7 @@
 
 package model
 
-// The resources that quotas are for, by the names faults call them.
+// The resources with quotas, by their names in faults.
 const (
 	LoadBalancerQuota = "Load Balancer"
 	ListenerQuota     = "Listener"
@@ -14,11 +14,11 @@ const (
 	RuleQuota         = "L7 Rule"
 )
 
-// Unlimited is the quota that is none.
+// Unlimited means no limit.
 const Unlimited = -1
 
-// QuotaNames are the attributes of a quota and the resources they are for. Two
-// of them have an older spelling, which is the one that answers use.
+// QuotaNames has the attributes of a quota and their resources. Two of them have an older spelling,
+// which answers use.
 var QuotaNames = []struct{ Attribute, Older, Resource string }{
 	{"loadbalancer", "load_balancer", LoadBalancerQuota},
 	{"listener", "", ListenerQuota},

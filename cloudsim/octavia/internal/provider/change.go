@@ -11,10 +11,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// What a change comes to. Octavia's worker and its providers say for each part when
-// it is ACTIVE, and forget some.
+// The result of a change. Octavia's worker and its providers report for each part when it is
+// ACTIVE, and forget some parts.
 
-// ChangeTime is what a change takes that takes an amphora so long.
+// ChangeTime returns the duration of a change, given the duration with amphorae.
 func ChangeTime(lb *model.LoadBalancer, amphorae time.Duration) time.Duration {
 	if lb.Provider == OVN {
 		return amphorae / 10
@@ -22,16 +22,16 @@ func ChangeTime(lb *model.LoadBalancer, amphorae time.Duration) time.Duration {
 	return amphorae
 }
 
-// SecurityGroupFits reports whether Octavia before 2025.1 can make the rules of the VIP's security group.
-// It makes each for the families of all VIPs, so that a source range makes it
-// fail when there are both.
+// SecurityGroupFits reports whether Octavia before 2025.1 can create the rules of the VIP's security
+// group. It creates each rule for the families of all VIPs, so a source range makes it fail if there are
+// VIPs of both families.
 func SecurityGroupFits(lb *model.LoadBalancer) bool {
 	both := slices.ContainsFunc(lb.Additional, func(a model.AdditionalVIP) bool { return IsIPv6(a.Address) != IsIPv6(lb.Address) })
 	return !both || !slices.ContainsFunc(lb.Listeners, func(l *model.Listener) bool { return len(l.CIDRs) > 0 })
 }
 
-// Children returns all parts of a load balancer that Octavia brings to ACTIVE with it: the whole tree since 2025.1. Before, it
-// forgets with amphorae pools that no listener and no policy uses.
+// Children returns all parts of a load balancer that Octavia brings to ACTIVE with it: the whole tree since 2025.1.
+// Before, with amphorae, it forgets pools that neither a listener nor a policy uses.
 func Children(lb *model.LoadBalancer, wholeTree bool) []*model.Object {
 	var all []*model.Object
 	used := map[*model.Pool]bool{}
@@ -54,7 +54,7 @@ func Children(lb *model.LoadBalancer, wholeTree bool) []*model.Object {
 	return all
 }
 
-// poolParts returns a pool and what is in it.
+// poolParts returns a pool and its parts.
 func poolParts(p *model.Pool) []*model.Object {
 	all := []*model.Object{&p.Object}
 	if p.Monitor != nil {
@@ -66,9 +66,9 @@ func poolParts(p *model.Pool) []*model.Object {
 	return all
 }
 
-// Finished returns the parts that become ACTIVE with a new load balancer: the whole tree since 2025.1. Before, others
-// stay in PENDING_CREATE: with provider ovn the health monitors, which it never makes,
-// and with amphorae everything if stuck says so.
+// Finished returns the parts that become ACTIVE with a new load balancer: the whole tree since 2025.1. Before, some
+// stay in PENDING_CREATE: with provider ovn the health monitors, which it never creates, and with amphorae all parts
+// if stuck is true.
 func Finished(lb *model.LoadBalancer, wholeTree, stuck bool) []*model.Object {
 	all := Children(lb, wholeTree)
 	if lb.Provider != OVN && stuck {
@@ -86,9 +86,9 @@ func Finished(lb *model.LoadBalancer, wholeTree, stuck bool) []*model.Object {
 	return all
 }
 
-// ActiveBesides returns what becomes ACTIVE besides the parts that a change touched: the
-// worker for amphorae, when it has changed anything about a pool, says so of all
-// listeners that are just being created.
+// ActiveBesides returns the parts that become ACTIVE in addition to those that a change touched:
+// when the worker for amphorae has changed a pool, it also reports all listeners ACTIVE that are
+// just being created.
 func ActiveBesides(lb *model.LoadBalancer, touched []*model.Object) []*model.Object {
 	if lb.Provider == OVN || !slices.ContainsFunc(lb.Pools, func(p *model.Pool) bool { return slices.Contains(touched, &p.Object) }) {
 		return nil
@@ -102,10 +102,10 @@ func ActiveBesides(lb *model.LoadBalancer, touched []*model.Object) []*model.Obj
 	return also
 }
 
-// AboveMonitor returns what a change of the pool's monitor puts into PENDING_UPDATE, and
-// what of it becomes ACTIVE afterwards: the whole tree since 2025.1. Before, provider ovn
-// does not say so of the listeners, and when the monitor is deleted it says so of the first
-// pool that it finds, not of this one.
+// AboveMonitor returns the parts that a change of the pool's monitor puts into PENDING_UPDATE, and
+// those that become ACTIVE afterwards: the whole tree since 2025.1. Before, provider ovn does not
+// report the listeners, and when the monitor is deleted it reports the first pool that it finds
+// instead of this one.
 func AboveMonitor(p *model.Pool, wholeTree, deletes bool) (pending, finished []*model.Object) {
 	pending = AbovePool(p)
 	if p.LB.Provider != OVN || wholeTree {
@@ -118,8 +118,8 @@ func AboveMonitor(p *model.Pool, wholeTree, deletes bool) (pending, finished []*
 	return pending, []*model.Object{&first.Object}
 }
 
-// AbovePool returns what a change of something in the pool puts into PENDING_UPDATE
-// with it: the pool and the listeners it serves.
+// AbovePool returns what a change inside the pool also puts into PENDING_UPDATE: the pool and its
+// listeners.
 func AbovePool(p *model.Pool) []*model.Object {
 	above := []*model.Object{&p.Object}
 	for _, l := range p.Listeners() {
@@ -128,10 +128,10 @@ func AbovePool(p *model.Pool) []*model.Object {
 	return above
 }
 
-// MonitorNeverEnds reports whether a change of the monitor locks the load balancer for ever: one
-// that provider ovn has not made it does not find.
+// MonitorNeverEnds reports whether a change of the monitor locks the load balancer forever:
+// provider ovn does not find a monitor that it has not created.
 func MonitorNeverEnds(m *model.Monitor) bool { return m.Unmade }
 
-// DuplicateNeverEnds reports whether a batch that names a member twice locks the load
-// balancer for ever, as the worker for amphorae does.
+// DuplicateNeverEnds reports whether a batch that contains a member twice locks the load balancer
+// forever, as it does with amphorae.
 func DuplicateNeverEnds(lb *model.LoadBalancer) bool { return lb.Provider != OVN }

@@ -12,9 +12,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// DataPlane returns what the data plane is to do for a load balancer. Addresses holds
-// the VIPs only. Children that are being created are left out, those being deleted
-// still in.
+// DataPlane returns the configuration of the data plane for a load balancer. Addresses contains
+// only the VIPs. Children that are being created are not included; children that are being deleted
+// still are.
 func DataPlane(lb *model.LoadBalancer) dataplane.LoadBalancer {
 	plane := dataplane.LoadBalancer{ID: lb.ID.String(), PreserveSource: lb.Provider == OVN}
 	for _, a := range append([]model.AdditionalVIP{{Subnet: lb.Subnet, Address: lb.Address}}, lb.Additional...) {
@@ -30,8 +30,8 @@ func DataPlane(lb *model.LoadBalancer) dataplane.LoadBalancer {
 	return plane
 }
 
-// beingCreated reports whether a part is just being created. Parts that are stuck in
-// PENDING_CREATE work.
+// beingCreated reports whether a part is being created now. Parts that are stuck in PENDING_CREATE
+// are not: they work.
 func beingCreated(lb *model.LoadBalancer, o *model.Object) bool {
 	return lb.Changing && o.Provisioning == model.PendingCreate
 }
@@ -56,7 +56,7 @@ func listenerPlane(l *model.Listener) dataplane.Listener {
 	return plane
 }
 
-// tlsPlane is how a listener terminates TLS. Its certificates are known by reference only.
+// tlsPlane returns how a listener terminates TLS. Of the certificates it knows only the references.
 func tlsPlane(t *model.ListenerTLS) *dataplane.TLS {
 	if t == nil || len(t.Refs()) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func tlsPlane(t *model.ListenerTLS) *dataplane.TLS {
 	return plane
 }
 
-// hsts is the value of the header Strict-Transport-Security, empty for none.
+// hsts returns the value of the header Strict-Transport-Security, or "" for none.
 func hsts(t *model.ListenerTLS) string {
 	if t.HSTSMaxAge < 0 {
 		return ""
@@ -88,7 +88,7 @@ func hsts(t *model.ListenerTLS) string {
 
 func poolPlane(p *model.Pool) *dataplane.Pool {
 	plane := &dataplane.Pool{ID: p.ID.String(), Protocol: p.Protocol, Algorithm: p.Algorithm}
-	// Provider ovn 3.0 takes session persistence and carries none out.
+	// Provider ovn 3.0 accepts session persistence, but does not implement it.
 	if p.Persistence != nil && p.Persistence.Kind == "SOURCE_IP" && p.LB.Provider != OVN {
 		plane.SourceIPPersistence = true
 		plane.PersistenceTimeout = time.Duration(p.Persistence.Timeout) * time.Second
@@ -102,7 +102,7 @@ func poolPlane(p *model.Pool) *dataplane.Pool {
 			ID: m.ID.String(), Address: address, Port: int(m.Port), Weight: int(m.Weight),
 			Backup: m.Backup, AdminUp: m.AdminUp, MonitorPort: int(m.MonitorPort),
 		}
-		member.MonitorAddress, _ = netip.ParseAddr(m.MonitorAddress.Value()) // zero if there is none
+		member.MonitorAddress, _ = netip.ParseAddr(m.MonitorAddress.Value()) // the zero Addr if there is none
 		plane.Members = append(plane.Members, member)
 	}
 	if m := p.Monitor; m != nil && !beingCreated(p.LB, &m.Object) {

@@ -7,8 +7,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// SetStatus moves updated_at too when the status is another one, as the real
-// service's database does.
+// SetStatus sets the status. If it changes, updated_at changes too, as in the real service's
+// database.
 func SetStatus(o *model.Object, to model.OperatingStatus, now int64) {
 	if o.Operating != to {
 		o.Operating = to
@@ -16,7 +16,7 @@ func SetStatus(o *model.Object, to model.OperatingStatus, now int64) {
 	}
 }
 
-// RollUp brings the operating statuses of a tree up to date.
+// RollUp updates the operating statuses of a tree.
 func RollUp(lb *model.LoadBalancer, monitorsReport bool, now int64) {
 	whole := upIf(lb.AdminUp)
 	for _, l := range lb.Listeners {
@@ -34,7 +34,7 @@ func RollUp(lb *model.LoadBalancer, monitorsReport bool, now int64) {
 	}
 	for _, p := range lb.Pools {
 		if p.Provisioning == model.PendingCreate && len(p.Listeners()) == 0 {
-			continue // nobody has made it, nobody reports of it
+			continue // it was never created, so no status is reported
 		}
 		status := rollUpPool(p, monitorsReport, now)
 		SetStatus(&p.Object, status, now)
@@ -77,7 +77,7 @@ func rollUpPool(p *model.Pool, monitorsReport bool, now int64) model.OperatingSt
 	return model.Online
 }
 
-// memberStatus is what a member's status ought to be by what is known of it.
+// memberStatus returns the expected status of a member.
 func memberStatus(m *model.Member, monitorsReport bool) model.OperatingStatus {
 	switch {
 	case m.Provisioning == model.PendingCreate:

@@ -12,8 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 )
 
-// Check refuses a provider that is not there, or that does not have what is asked of it:
-// flavors or availability zones.
+// Check refuses a provider that does not exist, or that does not support the requested flavors or
+// availability zones.
 func Check(name string, flavor, zone bool) error {
 	switch {
 	case !Known(name):
@@ -26,21 +26,21 @@ func Check(name string, flavor, zone bool) error {
 	return nil
 }
 
-// notSupported is ovn's refusal of what it has not.
+// notSupported returns provider ovn's refusal of what it does not support.
 func notSupported(reason string) error {
 	return fault.New(http.StatusNotImplemented, "Provider '%s' does not support a requested action: %s", OVN, reason)
 }
 
-// Properties of flavors of load balancers whose ports are of type direct.
+// Properties of flavors for load balancers with ports of type direct.
 const (
-	// SRIOVForVIP makes the port of the VIP such a port. Since API version 2.28.
+	// SRIOVForVIP gives the VIP's port the type direct. Since API version 2.28.
 	SRIOVForVIP = "sriov_vip"
 	// SRIOVForMembers allows such ports for members. Since API version 2.30.
 	SRIOVForMembers = "allow_member_sriov"
 )
 
-// CheckProfile refuses profile data that is no JSON or that the provider does
-// not take with API version 2.minor.
+// CheckProfile refuses profile data that is not JSON, or that the provider does not accept with API
+// version 2.minor.
 func CheckProfile(provider, data, option string, minor int) error {
 	var features map[string]any
 	if json.Unmarshal([]byte(data), &features) != nil {

@@ -18,8 +18,8 @@ const (
 	OVN     = "ovn"
 )
 
-// driver is what a provider refuses. The functions see the objects as they
-// would be after the change.
+// driver has the checks of a provider. The functions receive the objects as they would be after the
+// change.
 type driver struct {
 	listener func(*model.Listener) error
 	pool     func(p *model.Pool, newest bool) error
@@ -42,19 +42,19 @@ var descriptions = map[string]string{
 	"octavia": "Deprecated alias of the Octavia Amphora driver.",
 }
 
-// Known reports whether there is the provider.
+// Known reports whether the provider exists.
 func Known(name string) bool { return descriptions[name] != "" }
 
-// Names are the providers' names, in order.
+// Names returns the sorted names of the providers.
 func Names() []string { return slices.Sorted(maps.Keys(drivers)) }
 
 // Description describes a provider.
 func Description(name string) string { return descriptions[name] }
 
-// CheckListener refuses a listener that its load balancer's provider does not take.
+// CheckListener refuses a listener that its load balancer's provider does not support.
 func CheckListener(l *model.Listener) error { return drivers[l.LB.Provider].listener(l) }
 
-// CheckPool is CheckListener for a pool. The newest release of the provider takes more.
+// CheckPool is CheckListener for a pool. The newest release of the provider accepts more.
 func CheckPool(p *model.Pool, newest bool) error { return drivers[p.LB.Provider].pool(p, newest) }
 
 // CheckMember is CheckListener for a member.
@@ -122,7 +122,7 @@ func ovnListener(l *model.Listener) error {
 	return nil
 }
 
-// ovnPool knows release 11 of provider ovn as the newest.
+// ovnPool checks a pool; newest means release 11 of provider ovn.
 func ovnPool(p *model.Pool, newest bool) error {
 	if err := ovnProtocol(p.Protocol); err != nil {
 		return err
@@ -158,7 +158,8 @@ func ovnPolicy(*model.L7Policy) error {
 	return notSupported("This provider does not support creating l7policies.")
 }
 
-// CheckTree asks the provider. The amphora provider takes a tree as it is.
+// CheckTree refuses a tree that the provider does not support. The amphora provider accepts every
+// tree.
 func CheckTree(lb *model.LoadBalancer, newest bool) error {
 	if lb.Provider != OVN {
 		return nil
@@ -186,7 +187,7 @@ func CheckTree(lb *model.LoadBalancer, newest bool) error {
 	return nil
 }
 
-// CheckFailover refuses to fail a load balancer over.
+// CheckFailover refuses a failover that the provider does not support.
 func CheckFailover(lb *model.LoadBalancer) error {
 	if lb.Provider == OVN {
 		return fault.Unsupported(OVN, "OVN provider does not support loadbalancer failover")

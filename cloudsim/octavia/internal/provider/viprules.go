@@ -13,12 +13,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// firstPeerPort is where amphorae of one load balancer exchange sessions, for its first listener.
+// firstPeerPort is the port on which the amphorae of a load balancer exchange the sessions of its
+// first listener.
 const firstPeerPort = 1025
 
-// VIPRules returns the rules that a load balancer needs in the security group of its VIP: for each source range of a
-// listener one, or one for everybody, and one for the peer port of each listener. With security groups of the user only these
-// say who may connect to listeners, whatever source ranges the listeners have.
+// VIPRules returns the rules that a load balancer needs in the security group of its VIP: for each listener one per
+// source range, or one for all clients, and one for its peer port. If the user has set security groups, only these
+// restrict the clients of listeners, regardless of source ranges.
 func VIPRules(lb *model.LoadBalancer) (rules []neutron.VIPRule) {
 	add := func(r neutron.VIPRule) {
 		if !slices.Contains(rules, r) {
@@ -42,7 +43,7 @@ func VIPRules(lb *model.LoadBalancer) (rules []neutron.VIPRule) {
 	return rules
 }
 
-// transport is what a listener's protocol is in rules.
+// transport returns the protocol of a listener in rules.
 func transport(protocol string) string {
 	if protocol == "UDP" || protocol == "SCTP" {
 		return strings.ToLower(protocol)
@@ -50,13 +51,13 @@ func transport(protocol string) string {
 	return "tcp"
 }
 
-// Admitting returns what the data plane does with no other rules than these: a listener admits the source ranges for
-// which there is a rule, and one without any rule takes no connections.
+// Admitting returns the configuration of the data plane with exactly these rules: a listener admits the source
+// ranges for which there is a rule. Without any rule it accepts no connections.
 func Admitting(plane dataplane.LoadBalancer, rules []neutron.VIPRule) dataplane.LoadBalancer {
 	var open []dataplane.Listener
 	for _, l := range plane.Listeners {
 		l.AllowedCIDRs = nil
-		admits, everybody := false, false
+		admits, allClients := false, false
 		for _, r := range rules {
 			if r.Port != l.Port || r.Protocol != transport(l.Protocol) {
 				continue
@@ -65,10 +66,10 @@ func Admitting(plane dataplane.LoadBalancer, rules []neutron.VIPRule) dataplane.
 			if prefix, err := netip.ParsePrefix(r.CIDR); err == nil {
 				l.AllowedCIDRs = append(l.AllowedCIDRs, prefix)
 			} else {
-				everybody = true
+				allClients = true
 			}
 		}
-		if everybody {
+		if allClients {
 			l.AllowedCIDRs = nil
 		}
 		if admits {

@@ -7,7 +7,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// QuotaAttributes are the attributes of a quota in a request.
+// QuotaAttributes returns the attributes of a quota in a request.
 func QuotaAttributes() []Attribute {
 	var all []Attribute
 	for _, n := range model.QuotaNames {

@@ -36,8 +36,7 @@ var (
 	persistenceTypes  = words("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE")
 )
 
-// required returns a copy of the attributes in which the named ones must be
-// given.
+// required returns a copy of the attributes in which the named ones are mandatory.
 func required(of []Attribute, names ...string) []Attribute {
 	of = slices.Clone(of)
 	for i := range of {
@@ -52,7 +51,7 @@ func without(of []Attribute, names ...string) []Attribute {
 
 func with(of []Attribute, more ...Attribute) []Attribute { return append(slices.Clone(of), more...) }
 
-// named are the attributes that all resources have.
+// named has the attributes of all resources.
 var named = []Attribute{
 	{name: "name", longest: 255},
 	{name: "admin_state_up", kind: flagKind},
@@ -110,9 +109,9 @@ func checkPath(path string) string {
 	return ""
 }
 
-// checkDomain checks a domain name the way of Octavia's regular expression, which
-// looks ahead and behind: labels have up to 63 characters, begin and end without
-// a hyphen, and may have an underscore at their beginning only.
+// checkDomain checks a domain name like Octavia's regular expression, which uses lookahead and
+// lookbehind that Go lacks: labels have up to 63 characters, do not begin or end with a hyphen, and
+// may contain an underscore only at the beginning.
 func checkDomain(name string) string {
 	if name == "" {
 		return "Value should have a minimum character requirement of 1"
@@ -142,7 +141,7 @@ var (
 		Attribute{name: "tls_versions", kind: textsKind, longest: 32, since: 18},
 		Attribute{name: "alpn_protocols", kind: textsKind, oneOf: words("h2", "http/1.1", "http/1.0"), since: 24},
 	)
-	// poolInTree may be a mere reference by name, so nothing is required here.
+	// poolInTree may be a reference by name, so no attribute is mandatory.
 	poolInTree = with(without(PoolUpdate, "session_persistence"),
 		Attribute{name: "session_persistence", kind: objectKind, of: required(persistenceAttributes, "type")},
 		Attribute{name: "protocol", oneOf: poolProtocols},
@@ -155,8 +154,7 @@ var (
 	)...), "protocol", "lb_algorithm")
 )
 
-// LastPosition is the greatest position of an L7 policy, which stands for the
-// end.
+// LastPosition is the highest position of an L7 policy, which means the end.
 const LastPosition = 1<<31 - 1
 
 var (

@@ -20,7 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// valueType is what an attribute of a request body may be.
+// valueType is the type of an attribute of a request body.
 type valueType uint8
 
 const (
@@ -38,28 +38,28 @@ const (
 	decimalKind
 )
 
-// Attribute is one attribute of a request body: its type and its limits, as
-// Octavia checks them before it looks at anything else.
+// Attribute is one attribute of a request body: its type and its limits, which Octavia checks
+// before anything else.
 type Attribute struct {
 	name     string
 	kind     valueType
 	since    int // minor API version
 	required bool
-	longest  int // of texts, 0 is any
-	min, max int // of numbers; max 0 is any
+	longest  int // of texts; 0 means no limit
+	min, max int // of numbers; max 0 means no limit
 	oneOf    []choice
 	pattern  *regexp.Regexp
 	check    func(string) (problem string)
 	of       []Attribute // of objects
-	// checked says that Octavia itself looks whether a required attribute is null;
-	// else its database fails.
+	// checked means that Octavia itself checks whether a required attribute is null. Otherwise its
+	// database fails.
 	checked bool
-	// nullable says that null is taken and checked with the rest.
+	// nullable means that null is accepted here, and checked later.
 	nullable bool
 }
 
-// nullFault answers null for what must be given. Only an id that is null is
-// looked for, and not found.
+// nullFault returns the fault of null for a required attribute. Only for an id it says that the
+// object was not found.
 func (a *Attribute) nullFault() *fault.Fault {
 	if a.checked {
 		return fault.InvalidOption("None", a.name)
@@ -67,14 +67,14 @@ func (a *Attribute) nullFault() *fault.Fault {
 	return fault.New(http.StatusInternalServerError, "(MySQLdb._exceptions.OperationalError) (1048, \"Column '%s' cannot be null\")", a.name)
 }
 
-// choice is a word of an enumeration, known since an API version.
+// choice is a value of an enumeration, which exists since an API version.
 type choice struct {
 	word  string
 	since int
 }
 
-// Values are the attributes of one object in a request, checked. A missing
-// attribute is not in the map; null is nil.
+// Values are the checked attributes of one object in a request. A missing attribute is not in the
+// map; null is nil.
 type Values map[string]any
 
 // Has reports whether the attribute was given.
@@ -83,17 +83,17 @@ func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 // IsNull reports whether the attribute was given as null.
 func (v Values) IsNull(name string) bool { x, ok := v[name]; return ok && x == nil }
 
-// Text returns the attribute; like the other kinds it is empty if missing or null.
+// Text returns the attribute; as for the other types, it is empty if missing or null.
 func (v Values) Text(name string) string { s, _ := v[name].(string); return s }
 
-// Set sets what the attribute gives; null empties it.
+// Set copies the attribute to the field, if it was given; null clears the field.
 func (v Values) Set(name string, field *string) {
 	if v.Has(name) {
 		*field = v.Text(name)
 	}
 }
 
-// Texts returns an attribute that is a list of texts.
+// Texts returns an attribute that is a list of strings.
 func (v Values) Texts(name string) []string { s, _ := v[name].([]string); return s }
 
 // Object returns an attribute that is an object.
@@ -126,8 +126,8 @@ func (v Values) Flag(name string, otherwise bool) bool {
 	return b
 }
 
-// parser reads one request body. root names the argument in fault texts, as
-// the real service's parser does.
+// parser reads one request body. root is the name of the argument in faults, as in the real
+// service's parser.
 type parser struct {
 	minor int
 	root  string
@@ -218,8 +218,7 @@ func inputFault(name, value, problem string) *fault.Fault {
 	return fault.New(http.StatusBadRequest, "Invalid input for field/attribute %s. Value: '%s'. %s", name, value, problem)
 }
 
-// malformed is the refusal of a value that is not even of the right type; it
-// names the whole body.
+// malformed returns the fault of a value of the wrong type. It quotes the whole body.
 func (p *parser) malformed(format string, args ...any) *fault.Fault {
 	return inputFault(p.root, wire.Python(p.body), fmt.Sprintf(format, args...))
 }
@@ -332,8 +331,8 @@ func (p *parser) texts(a *Attribute, x any) (any, error) {
 	return all, nil
 }
 
-// ParsePrefix takes an address for a prefix of its whole length, and ignores
-// the bits behind the prefix.
+// ParsePrefix parses a prefix. An address without a length gets its full length, and host bits are
+// ignored.
 func ParsePrefix(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(addr, addr.BitLen()), nil
@@ -358,7 +357,7 @@ func (p *parser) headers(a *Attribute, x any) (any, error) {
 	return headers, nil
 }
 
-// word reads the kinds that are JSON strings.
+// word reads the types that are JSON strings.
 func (p *parser) word(a *Attribute, x any) (any, error) {
 	text, ok := x.(string)
 	if a.kind == decimalKind {
@@ -382,12 +381,12 @@ func (p *parser) word(a *Attribute, x any) (any, error) {
 		return nil, inputFault(a.name, text, problem)
 	}
 	if a.kind == idKind {
-		text = uuid.MustParse(text).String() // problem has parsed it
+		text = uuid.MustParse(text).String() // cannot panic: problem has parsed it
 	}
 	return text, nil
 }
 
-// problem says what is wrong with a text, "" if nothing is.
+// problem returns what is wrong with a text, or "".
 func (p *parser) problem(a *Attribute, text string) string {
 	switch {
 	case a.kind == idKind || a.kind == idsKind:

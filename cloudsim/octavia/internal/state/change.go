@@ -15,38 +15,40 @@ import (
 
 type changeTimes struct{ build, update, delete time.Duration }
 
-// Change is what Octavia's worker is doing to one load balancer. The load
-// balancer is locked meanwhile: it is in a PENDING state.
+// Change is a change of one load balancer by Octavia's worker. Meanwhile the load balancer is
+// locked: it is in a PENDING status.
 type Change struct {
 	state   *State
 	lb      *model.LoadBalancer
-	touched []*model.Object // become ACTIVE, or ERROR when it fails
-	remove  func()          // takes deleted children out of the state; may be nil
-	// removeAnyway takes those out that the worker has deleted before it fails; may be nil.
+	touched []*model.Object // become ACTIVE, or ERROR if it fails
+	remove  func()          // removes deleted children from the state; may be nil
+	// removeAnyway removes those that the worker has deleted before it fails; may be nil.
 	removeAnyway func()
-	// partByPart is whether a provider that finishes late reports what is there as ACTIVE when it has done the first part.
+	// partByPart means that a provider that finishes late reports all existing parts as ACTIVE when it has finished the
+	// first one.
 	partByPart bool
 	fail       bool
-	// failing are the children that end in ERROR if failsChildren is set: the worker does not carry out the change then.
+	// failing are the children that end in ERROR if failsChildren is set: then the worker does not carry out the
+	// change.
 	failing       []*model.Object
 	failsChildren bool
-	ofChildren    bool // it is about children, of which there may be none
-	admits        bool // it changes who may connect to which port
+	ofChildren    bool // it changes children, of which there may be none
+	admits        bool // it changes which clients may connect to which port
 	due           bool // its time is over, but the load balancer is held
 	stuck         bool // it never ends
-	// takes is how long an amphora takes for it.
+	// takes is the duration with amphorae.
 	takes time.Duration
 	timer *time.Timer
 }
 
-// SetTimes sets how long changes take that begin from now on.
+// SetTimes sets the duration of changes that begin from now on.
 func (s *State) SetTimes(build, update, remove time.Duration) {
 	s.times = changeTimes{build: build, update: update, delete: remove}
 }
 
-// Begin begins a change: it puts the load balancer into the state if it is
-// ACTIVE or in one of the other states named, and returns nil if not. One of the
-// change's methods then says what is changed, and lets it run.
+// Begin begins a change: if the load balancer is ACTIVE or in one of the other given statuses, it
+// gets the status to. Otherwise Begin returns nil. Then one of the change's methods makes the
+// changes and starts it.
 func (s *State) Begin(ctx context.Context, lb *model.LoadBalancer, to model.ProvisioningStatus, or ...model.ProvisioningStatus) *Change {
 	if lb.Provisioning != model.Active && !slices.Contains(or, lb.Provisioning) {
 		return nil
@@ -66,15 +68,15 @@ func (s *State) mark(o *model.Object, to model.ProvisioningStatus) {
 	o.Updated = s.Now()
 }
 
-// about says what ends in ERROR if the worker fails at the change. The other objects that the change has locked become
+// about sets the children that end in ERROR if the worker fails. The other objects that the change has locked become
 // ACTIVE then, as after a success.
 func (c *Change) about(children ...*model.Object) {
 	c.ofChildren = true
 	c.failing = append(c.failing, children...)
 }
 
-// aboutListener is about for a listener. The worker for amphorae writes all listeners of a load balancer together, and
-// when that fails puts all of them into ERROR.
+// aboutListener is about for a listener. The worker for amphorae writes all listeners of a load balancer together. If
+// this fails, it puts all of them into ERROR.
 func (c *Change) aboutListener(l *model.Listener) {
 	if c.lb.Provider == provider.OVN {
 		c.about(&l.Object)
@@ -85,21 +87,20 @@ func (c *Change) aboutListener(l *model.Listener) {
 	}
 }
 
-// touch puts an object that the change is about into a PENDING state.
+// touch puts an object of the change into a PENDING status.
 func (c *Change) touch(o *model.Object, to model.ProvisioningStatus) {
 	delete(c.state.late, o)
 	c.state.mark(o, to)
 	c.touched = append(c.touched, o)
 }
 
-// Admits says that the change is about who may connect to which port.
+// Admits marks the change as one of the clients that may connect to a port.
 func (c *Change) Admits() { c.admits = true }
 
-// add takes a new object, in PENDING_CREATE, into the change.
+// add adds a new object, in PENDING_CREATE, to the change.
 func (c *Change) add(o *model.Object) { c.touched = append(c.touched, o) }
 
-// touchPool marks a pool and the listeners it serves, as every change to the
-// pool or to something in it does.
+// touchPool marks a pool and its listeners, as every change of the pool or of its parts does.
 func (c *Change) touchPool(p *model.Pool) {
 	for _, o := range provider.AbovePool(p) {
 		c.touch(o, model.PendingUpdate)
@@ -116,14 +117,14 @@ func (c *Change) touchMonitored(m *model.Monitor, deletes bool) {
 	c.stuck = provider.MonitorNeverEnds(m)
 }
 
-// touchPolicy marks a policy and its listener, as every change in it does.
+// touchPolicy marks a policy and its listener, as every change of the policy does.
 func (c *Change) touchPolicy(policy *model.L7Policy) {
 	c.touch(&policy.Listener.Object, model.PendingUpdate)
 	c.touch(&policy.Object, model.PendingUpdate)
 }
 
-// Start lets the change run: it ends after its time, never before the caller
-// has given up the lock.
+// Start starts the change. It ends after its duration, and never before the caller has released the
+// lock.
 func (c *Change) Start() {
 	s := c.state
 	if s.closed || c.stuck {
@@ -162,8 +163,8 @@ func (c *Change) finish() {
 		return
 	}
 	if lb.Provisioning == model.PendingDelete && !c.fail {
-		// The VIP goes first: a load balancer is gone only when its port is.
-		// Neutron calls back, so it must be asked without the lock.
+		// The VIP is released first: a load balancer is gone only when its port is. Neutron calls
+		// back, so it must be called without the lock.
 		s.Unlock()
 		err := s.options.ReleaseVIP(lb.Port)
 		s.Lock()
@@ -191,7 +192,7 @@ func (c *Change) finish() {
 	}
 }
 
-// settle puts the outcome of a change into the state.
+// settle writes the result of a change to the state.
 func (c *Change) settle() {
 	s, lb := c.state, c.lb
 	delete(s.changes, lb)
@@ -205,7 +206,7 @@ func (c *Change) settle() {
 		return
 	}
 	if c.fail || c.failsChildren {
-		// A load balancer that could not be built leaves its children PENDING.
+		// If a load balancer could not be built, its children stay PENDING.
 		if lb.Provisioning != model.PendingCreate {
 			for _, o := range c.touched {
 				s.mark(o, model.InError)
@@ -225,7 +226,7 @@ func (c *Change) settle() {
 	s.rollUp(lb)
 }
 
-// settleParts reports what the change was about as done.
+// settleParts reports the parts of the change as done.
 func (c *Change) settleParts() {
 	for _, o := range append(c.touched, provider.ActiveBesides(c.lb, c.touched)...) {
 		c.state.mark(o, model.Active)
@@ -235,8 +236,8 @@ func (c *Change) settleParts() {
 	}
 }
 
-// settleFailedChildren ends a change at which the worker failed: the load balancer works as before, and what the API shows
-// is not in force.
+// settleFailedChildren ends a change at which the worker failed: the load balancer works as before, and the values that
+// the API shows are not in effect.
 func (c *Change) settleFailedChildren() {
 	s := c.state
 	for _, o := range c.touched {
@@ -252,14 +253,14 @@ func (c *Change) settleFailedChildren() {
 	s.rollUp(c.lb)
 }
 
-// Hold keeps the load balancer's changes from ending, also those that begin later.
-// Without hold they may end again, and a change whose time is over ends at once.
+// Hold prevents changes of the load balancer from ending, including those that begin later. If hold
+// is false they can end again, and a change whose time is over ends at once.
 func (s *State) Hold(lb *model.LoadBalancer, hold bool) {
 	lb.Held = hold
 	s.resume(lb)
 }
 
-// HoldAll is Hold for all load balancers, besides those that are held one by one.
+// HoldAll is Hold for all load balancers, in addition to those that are held individually.
 func (s *State) HoldAll(hold bool) {
 	s.held = hold
 	for lb := range s.LoadBalancers.All() {
@@ -276,8 +277,7 @@ func (s *State) resume(lb *model.LoadBalancer) {
 	s.running.Go(c.finish)
 }
 
-// Fail puts a load balancer into ERROR: at once, or, while a change is under way,
-// when that ends.
+// Fail puts a load balancer into ERROR: at once or, if a change is in progress, at its end.
 func (s *State) Fail(lb *model.LoadBalancer) {
 	if c := s.changes[lb]; c != nil {
 		c.fail = true

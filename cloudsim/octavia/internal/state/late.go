@@ -9,14 +9,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// Provider ovn 8 (2025.1) reports a load balancer as ACTIVE first, and 1 to 8 s later what the change was about: meanwhile
-// that stays PENDING, also what is being deleted. Traffic flows before.
+// Provider ovn 8 (2025.1) reports a load balancer as ACTIVE first, and the changed parts 1 to 8 s later: meanwhile
+// these stay PENDING, including parts that are being deleted. Traffic flows earlier.
 //
-// It carries out a batch of members one by one. Whenever one is done, it reports listeners, pools and all members as ACTIVE that it
-// has, also those that are to be deleted (_get_current_operating_statuses in ovn_octavia_provider/helper.py).
+// It carries out a batch of members one by one. After each member it reports all existing listeners, pools and members
+// as ACTIVE, including those that will be deleted (_get_current_operating_statuses in ovn_octavia_provider/helper.py).
 
-// settleLate reports what the change was about as done when an amphora would be. What a later change is about by then is left
-// to that one.
+// settleLate reports the parts of the change as done at the time when amphorae would be. Parts that a later change has
+// touched by then are left to that change.
 func (c *Change) settleLate() {
 	s := c.state
 	for _, o := range c.touched {
@@ -43,7 +43,7 @@ func (c *Change) settleLate() {
 	})
 }
 
-// reportLate ends settleLate, unless the load balancer is gone.
+// reportLate completes settleLate, unless the load balancer is gone.
 func (c *Change) reportLate() {
 	s, touched := c.state, c.touched
 	c.touched = nil
@@ -59,7 +59,7 @@ func (c *Change) reportLate() {
 	}
 }
 
-// stopLate ends what is late where it stands.
+// stopLate aborts late reports.
 func (s *State) stopLate() {
 	stopped := map[*Change]bool{}
 	for _, c := range s.late {

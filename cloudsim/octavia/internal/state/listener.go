@@ -19,7 +19,7 @@ func (c *Change) CreateListener(l *model.Listener) {
 	c.startListener()
 }
 
-// UpdateListener makes the listener what changed says.
+// UpdateListener changes the listener to changed.
 func (c *Change) UpdateListener(l *model.Listener, changed model.Listener) {
 	*l = changed
 	c.touch(&l.Object, model.PendingUpdate)
@@ -27,14 +27,15 @@ func (c *Change) UpdateListener(l *model.Listener, changed model.Listener) {
 	c.startListener()
 }
 
-// startListener starts a change of source ranges, which may not fit.
+// startListener starts the change of a listener. Source ranges that do not match all VIPs make it
+// fail.
 func (c *Change) startListener() {
 	c.fail = c.fail || !c.state.securityGroupFits(c.lb)
 	c.admits = true
 	c.Start()
 }
 
-// securityGroupFits reports whether Octavia can make the rules of the VIP's security group.
+// securityGroupFits reports whether Octavia can create the rules of the VIP's security group.
 func (s *State) securityGroupFits(lb *model.LoadBalancer) bool {
 	return s.options.RangesOfOneFamily || provider.SecurityGroupFits(lb)
 }
@@ -59,8 +60,8 @@ func (s *State) registerListener(l *model.Listener) {
 	}
 }
 
-// dropListener takes a listener and its policies out of the state, but not out of
-// its load balancer's list.
+// dropListener removes a listener and its policies from the state, but not from its load balancer's
+// list.
 func (s *State) dropListener(l *model.Listener) {
 	for _, policy := range l.Policies {
 		s.dropPolicy(policy)
@@ -79,8 +80,7 @@ func (c *Change) CreatePolicy(policy *model.L7Policy, position int) {
 	c.Start()
 }
 
-// UpdatePolicy makes the policy what changed says, and moves it if the position is
-// not 0.
+// UpdatePolicy changes the policy to changed, and moves it if the position is not 0.
 func (c *Change) UpdatePolicy(policy *model.L7Policy, changed model.L7Policy, position int) {
 	*policy = changed
 	if position > 0 {
@@ -104,7 +104,7 @@ func (c *Change) DeletePolicy(policy *model.L7Policy) {
 	c.Start()
 }
 
-// registerPolicy puts a policy and its rules into the state.
+// registerPolicy adds a policy and its rules to the state.
 func (s *State) registerPolicy(policy *model.L7Policy) {
 	u := s.Quotas.used(policy.Tree().Project)
 	s.Policies.Add(policy)
@@ -115,8 +115,7 @@ func (s *State) registerPolicy(policy *model.L7Policy) {
 	u[model.RuleQuota] += len(policy.Rules)
 }
 
-// dropPolicy takes a policy and its rules out of the state, but not out of its
-// listener's list.
+// dropPolicy removes a policy and its rules from the state, but not from its listener's list.
 func (s *State) dropPolicy(policy *model.L7Policy) {
 	u := s.Quotas.used(policy.Tree().Project)
 	for _, rule := range policy.Rules {
@@ -138,8 +137,8 @@ func (c *Change) CreateRule(rule *model.L7Rule) {
 	c.Start()
 }
 
-// UpdateRule makes the rule what changed says. policy is the one that the request
-// names, which need not be the rule's.
+// UpdateRule changes the rule to changed. policy is the one that the request names, which may be
+// another than the rule's.
 func (c *Change) UpdateRule(policy *model.L7Policy, rule *model.L7Rule, changed model.L7Rule) {
 	*rule = changed
 	c.touchPolicy(policy)

@@ -10,9 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
-// Build puts a new load balancer with all its children into the state and lets
-// Octavia build it. lost says that a member's subnet is not there, so that the
-// build fails.
+// Build adds a new load balancer with all its children to the state and starts to build it. lost
+// means that the subnet of a member does not exist, so that the build fails.
 func (s *State) Build(ctx context.Context, lb *model.LoadBalancer, lost bool) {
 	lb.Provisioning = model.Active // so that it can be locked
 	c := s.Begin(ctx, lb, model.PendingCreate)
@@ -32,13 +31,13 @@ func (s *State) Build(ctx context.Context, lb *model.LoadBalancer, lost bool) {
 	c.Start()
 }
 
-// Failover builds the load balancer anew, which mends all its children.
+// Failover rebuilds the load balancer, which repairs all its children.
 func (c *Change) Failover() {
 	c.touched = provider.Children(c.lb, c.state.options.WholeTree)
 	c.Start()
 }
 
-// drop takes a load balancer and all it has out of the state.
+// drop removes a load balancer and all its children from the state.
 func (s *State) drop(lb *model.LoadBalancer) {
 	for _, l := range lb.Listeners {
 		s.dropListener(l)

@@ -10,14 +10,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
-// Report says how a member is doing.
+// Report sets the operating status of a member.
 func (s *State) Report(m *model.Member, status model.OperatingStatus) {
 	m.Reported = true
 	provider.SetStatus(&m.Object, status, s.Now())
 	s.rollUp(m.Tree())
 }
 
-// ReportClosed says which listeners of a load balancer cannot take connections.
+// ReportClosed sets which listeners of a load balancer cannot accept connections.
 func (s *State) ReportClosed(lb *model.LoadBalancer, listenerIDs []string) {
 	changed := false
 	for _, l := range lb.Listeners {
@@ -30,7 +30,7 @@ func (s *State) ReportClosed(lb *model.LoadBalancer, listenerIDs []string) {
 	}
 }
 
-// rollUp brings the operating statuses of a load balancer's tree up to date.
+// rollUp updates the operating statuses of a load balancer's tree.
 func (s *State) rollUp(lb *model.LoadBalancer) {
 	provider.RollUp(lb, s.options.MonitorsReport, s.Now())
 }

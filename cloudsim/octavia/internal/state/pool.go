@@ -10,8 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
-// CreatePool adds a pool. l is the listener whose default pool it becomes; nil is
-// none.
+// CreatePool adds a pool. l is the listener whose default pool it becomes, or nil.
 func (c *Change) CreatePool(p *model.Pool, l *model.Listener) {
 	p.LB.Pools = append(p.LB.Pools, p)
 	c.state.registerPool(p)
@@ -24,7 +23,7 @@ func (c *Change) CreatePool(p *model.Pool, l *model.Listener) {
 	c.Start()
 }
 
-// UpdatePool makes the pool what changed says.
+// UpdatePool changes the pool to changed.
 func (c *Change) UpdatePool(p *model.Pool, changed model.Pool) {
 	*p = changed
 	c.touchPool(p)
@@ -32,7 +31,7 @@ func (c *Change) UpdatePool(p *model.Pool, changed model.Pool) {
 	c.Start()
 }
 
-// DeletePool removes the pool with what is in it.
+// DeletePool removes the pool with its parts.
 func (c *Change) DeletePool(p *model.Pool) {
 	c.touchPool(p)
 	c.state.mark(&p.Object, model.PendingDelete)
@@ -49,7 +48,7 @@ func (c *Change) DeletePool(p *model.Pool) {
 	c.Start()
 }
 
-// registerPool puts a pool and what is in it into the state.
+// registerPool adds a pool and its parts to the state.
 func (s *State) registerPool(p *model.Pool) {
 	u := s.Quotas.used(p.LB.Project)
 	s.Pools.Add(p)
@@ -64,8 +63,7 @@ func (s *State) registerPool(p *model.Pool) {
 	}
 }
 
-// dropPool takes a pool and what is in it out of the state, but not out of its
-// load balancer's list.
+// dropPool removes a pool and its parts from the state, but not from its load balancer's list.
 func (s *State) dropPool(p *model.Pool) {
 	u := s.Quotas.used(p.LB.Project)
 	for _, m := range p.Members {
@@ -95,7 +93,7 @@ func (c *Change) addMember(m *model.Member) {
 	c.about(&m.Object)
 }
 
-// UpdateMember makes the member what changed says.
+// UpdateMember changes the member to changed.
 func (c *Change) UpdateMember(m *model.Member, changed model.Member) {
 	*m = changed
 	c.touchPool(m.Pool)
@@ -113,17 +111,17 @@ func (c *Change) DeleteMember(m *model.Member) {
 	c.Start()
 }
 
-// Batch is a change of a pool's whole set of members, sorted out.
+// Batch is a change of all members of a pool, sorted by what happens to them.
 type Batch struct {
 	Fresh   []*model.Member
 	Updated []MemberUpdate
 	Gone    []*model.Member
-	// Duplicate says that a member that is there was named twice. Octavia takes that,
-	// and its worker for amphorae then gives up with the load balancer locked.
+	// Duplicate means that the request contains an existing member twice. Octavia accepts this, and
+	// its worker for amphorae then fails and leaves the load balancer locked.
 	Duplicate bool
 }
 
-// MemberUpdate is a member and what it becomes.
+// MemberUpdate is a member and its new values.
 type MemberUpdate struct {
 	Member  *model.Member
 	Changed model.Member
@@ -146,13 +144,14 @@ func (c *Change) ReplaceMembers(p *model.Pool, b Batch) {
 		c.touch(&m.Object, model.PendingDelete)
 	}
 	c.partByPart = len(b.Updated)+len(b.Fresh)+len(b.Gone) > 1
-	// The worker for amphorae deletes members from the database first. They take traffic until the batch succeeds.
+	// The worker for amphorae deletes members from the database first. They receive traffic until the batch
+	// succeeds.
 	c.remove = func() { c.state.removeMembers(p, b.Gone) }
 	c.removeAnyway = c.remove
 	c.Start()
 }
 
-// removeMembers takes members out of the state.
+// removeMembers removes members from the state.
 func (s *State) removeMembers(p *model.Pool, gone []*model.Member) {
 	set := make(map[*model.Member]bool, len(gone))
 	for _, m := range gone {
@@ -163,7 +162,7 @@ func (s *State) removeMembers(p *model.Pool, gone []*model.Member) {
 	s.Quotas.used(p.LB.Project)[model.MemberQuota] -= len(gone)
 }
 
-// CreateMonitor gives the monitor's pool the monitor.
+// CreateMonitor adds the monitor to its pool.
 func (c *Change) CreateMonitor(m *model.Monitor) {
 	m.Pool.Monitor = m
 	c.state.Monitors.Add(m)
@@ -174,7 +173,7 @@ func (c *Change) CreateMonitor(m *model.Monitor) {
 	c.Start()
 }
 
-// UpdateMonitor makes the monitor what changed says.
+// UpdateMonitor changes the monitor to changed.
 func (c *Change) UpdateMonitor(m *model.Monitor, changed model.Monitor) {
 	*m = changed
 	c.touchMonitored(m, false)
@@ -183,7 +182,7 @@ func (c *Change) UpdateMonitor(m *model.Monitor, changed model.Monitor) {
 	c.Start()
 }
 
-// DeleteMonitor takes the monitor from its pool.
+// DeleteMonitor removes the monitor from its pool.
 func (c *Change) DeleteMonitor(m *model.Monitor) {
 	c.touchMonitored(m, true)
 	c.touch(&m.Object, model.PendingDelete)

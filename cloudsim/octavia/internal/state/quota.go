@@ -11,15 +11,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// Quotas are how many objects projects may have, and have: each of the maps is by
-// resource, by the names of package model.
+// Quotas has the limits and the usage of projects. Each map is by resource, with the names of
+// package model.
 type Quotas struct {
-	standard map[string]int            // what is not in it is unlimited
-	own      map[string]map[string]int // by project; what is not in it has the default
+	standard map[string]int            // resources that are missing are unlimited
+	own      map[string]map[string]int // by project; resources that are missing have the default
 	usage    map[string]map[string]int // by project
 }
 
-// used is what a project has, to be changed.
+// used returns the usage of a project, which the caller may change.
 func (q Quotas) used(project string) map[string]int {
 	if q.usage[project] == nil {
 		q.usage[project] = map[string]int{}
@@ -27,10 +27,10 @@ func (q Quotas) used(project string) map[string]int {
 	return q.usage[project]
 }
 
-// Used is how many objects of a resource a project has. It only reads.
+// Used returns the number of objects of a resource that a project has. It only reads.
 func (q Quotas) Used(project, resource string) int { return q.usage[project][resource] }
 
-// Check refuses that a project has so many more. It only reads.
+// Check returns a fault if so many more objects would exceed the project's quota. It only reads.
 func (q Quotas) Check(project, resource string, more int) error {
 	limit := q.Limit(project, resource)
 	if more > 0 && limit != model.Unlimited && q.Used(project, resource)+more > limit {
@@ -39,8 +39,8 @@ func (q Quotas) Check(project, resource string, more int) error {
 	return nil
 }
 
-// Limit is what a project may have of a resource. No project has the name "", which
-// shows the default.
+// Limit returns the limit of a project for a resource. For the name "", which no project has, it
+// returns the default.
 func (q Quotas) Limit(project, resource string) int {
 	if limit, ok := q.own[project][resource]; ok {
 		return limit
@@ -51,13 +51,14 @@ func (q Quotas) Limit(project, resource string) int {
 	return model.Unlimited
 }
 
-// Set sets a project's whole quota, by resource.
+// Set sets the complete quota of a project, by resource.
 func (q Quotas) Set(project string, limits map[string]int) { q.own[project] = limits }
 
-// Own is the quota of its own that a project has; nil is none.
+// Own returns the project's own quota, or nil.
 func (q Quotas) Own(project string) map[string]int { return q.own[project] }
 
-// Change gives the project a quota of its own, if it has none, to be changed.
+// Change returns the project's own quota, which the caller may change. If there is none, it is
+// created.
 func (q Quotas) Change(project string) map[string]int {
 	if q.own[project] == nil {
 		q.own[project] = map[string]int{}
@@ -65,8 +66,8 @@ func (q Quotas) Change(project string) map[string]int {
 	return q.own[project]
 }
 
-// Reset takes a project's own quota away.
+// Reset removes a project's own quota.
 func (q Quotas) Reset(project string) { delete(q.own, project) }
 
-// Projects are those with a quota of their own, in order.
+// Projects returns the sorted projects that have their own quota.
 func (q Quotas) Projects() []string { return slices.Sorted(maps.Keys(q.own)) }

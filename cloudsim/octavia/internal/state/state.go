@@ -13,32 +13,33 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
-// Options are what newState makes a State of; see the options of the service.
+// Options configure a State; see the options of the service.
 type Options struct {
 	DefaultQuota                  map[string]int // by resource
 	StuckChildren, MonitorsReport bool
-	// WholeTree is whether a fully populated create brings all that it makes to ACTIVE, and a change of a monitor all that is
-	// above it.
+	// WholeTree means that a fully populated create brings all its objects to ACTIVE, and a change of a monitor all
+	// objects above it.
 	WholeTree bool
-	// LateChildren is whether provider ovn reports what a change was about only after its load balancer is ACTIVE.
+	// LateChildren means that provider ovn reports changed parts only after their load balancer is ACTIVE.
 	LateChildren bool
-	// RangesOfOneFamily is whether a load balancer with VIPs of both families works with source ranges of one.
+	// RangesOfOneFamily means that a load balancer with VIPs of both families works with source ranges of one
+	// family.
 	RangesOfOneFamily bool
 	Now               func() time.Time
-	// Vary makes times of changes differ; nil leaves them as they are.
+	// Vary varies the durations of changes; nil leaves them unchanged.
 	Vary func(time.Duration) time.Duration
-	// ReleaseVIP lets a load balancer's port go. It is called without the lock.
+	// ReleaseVIP releases a load balancer's port. It is called without the lock.
 	ReleaseVIP func(portID string) error
-	// SetVIPRules makes the rules of the port's security group. It is called without the lock.
+	// SetVIPRules sets the rules of the port's security group. It is called without the lock.
 	SetVIPRules func(portID string, wanted []neutron.VIPRule) ([]neutron.VIPRule, error)
-	// SetVIPGroups gives the port security groups beside that of the VIP. It is called without the lock.
+	// SetVIPGroups sets the port's security groups in addition to that of the VIP. It is called without
+	// the lock.
 	SetVIPGroups func(portID string, groups []string) error
 	// OnChange is called without the lock when a change has ended.
 	OnChange func(loadBalancerID string)
 }
 
-// State is what Octavia knows, and what its workers are doing. Whoever uses it
-// holds its lock.
+// State is Octavia's database and the state of its workers. Its users must hold its lock.
 type State struct {
 	sync.RWMutex
 	options Options
@@ -47,7 +48,7 @@ type State struct {
 	changing
 }
 
-// Objects are the objects of all projects, by id.
+// Objects has the objects of all projects, by id.
 type Objects struct {
 	LoadBalancers Index[*model.LoadBalancer]
 	Listeners     Index[*model.Listener]
@@ -59,7 +60,7 @@ type Objects struct {
 	Quotas        Quotas
 }
 
-// Catalogue is what the cloud offers for load balancers. Provider is for requests that
+// Catalogue is what the cloud offers for load balancers. Provider is the default of requests that
 // name none.
 type Catalogue struct {
 	Provider       string
@@ -69,23 +70,23 @@ type Catalogue struct {
 	ZoneProfiles   Index[*model.Profile]
 }
 
-// changing is what changes of load balancers need.
+// changing has what changes of load balancers need.
 type changing struct {
 	byPort  map[string]*model.LoadBalancer
-	changes map[*model.LoadBalancer]*Change // those under way
-	late    map[*model.Object]*Change       // what is reported later than the load balancer, by the change that it was last in
+	changes map[*model.LoadBalancer]*Change // those in progress
+	late    map[*model.Object]*Change       // parts that are reported later than the load balancer, with their last change
 	times   changeTimes
-	// inForce is what the worker has last carried out, for load balancers of which it failed at a change since.
+	// inForce is the configuration that the worker last carried out, for load balancers of which a later change
+	// failed.
 	inForce map[*model.LoadBalancer]dataplane.LoadBalancer
-	// admitted are the rules of VIPs that the worker could not complete.
+	// admitted has the existing rules of VIPs whose rules the worker could not complete.
 	admitted map[*model.LoadBalancer][]neutron.VIPRule
-	held     bool // all load balancers are
+	held     bool // all load balancers are held
 	closed   bool
 	running  sync.WaitGroup // timers and goroutines of changes
 }
 
-// New makes a State with nothing in it. Close must be called when it is no
-// longer needed.
+// New returns an empty State. Close must be called when it is no longer needed.
 func New(o Options) *State {
 	return &State{
 		options: o,
@@ -105,8 +106,7 @@ func New(o Options) *State {
 	}
 }
 
-// Close ends all changes under way where they stand and waits for them. It takes
-// the lock itself.
+// Close aborts all changes in progress and waits until they have ended. It takes the lock itself.
 func (s *State) Close() {
 	s.Lock()
 	s.closed = true
@@ -120,17 +120,17 @@ func (s *State) Close() {
 	s.running.Wait()
 }
 
-// Now is the time, in Unix seconds.
+// Now returns the time, in Unix seconds.
 func (s *State) Now() int64 { return s.options.Now().Unix() }
 
-// OfPort finds the load balancer that has its VIPs on a Neutron port.
+// OfPort finds the load balancer whose VIPs are on a Neutron port.
 func (s *State) OfPort(portID string) (*model.LoadBalancer, bool) {
 	lb, ok := s.byPort[portID]
 	return lb, ok
 }
 
-// DataPlane is what the data plane does for a load balancer: what its objects say, unless the worker failed at a change
-// of them.
+// DataPlane returns the configuration of the data plane for a load balancer: that of its objects, unless the worker
+// failed at a change of them.
 func (s *State) DataPlane(lb *model.LoadBalancer) dataplane.LoadBalancer {
 	plane, behind := s.inForce[lb]
 	if !behind {

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// What headers and cookies consist of.
+// The characters of headers and cookies.
 var (
 	headerName   = regexp.MustCompile("^[a-zA-Z0-9!#$%&'*+,\\-.^_`|~]+$")
 	cookieValue  = regexp.MustCompile("^[a-zA-Z0-9!#$%&'()*+,\\-./:<=>?@\\[\\]^_`{|}~]+$")
@@ -23,7 +23,7 @@ var (
 	digits       = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// checkCondition refuses conditions that make no sense.
+// checkCondition refuses invalid conditions.
 func checkCondition(c *model.Condition) error {
 	if problem := conditionProblem(c); problem != "" {
 		return fault.New(http.StatusBadRequest, "Error parsing L7Rule: %s", problem)
@@ -31,7 +31,7 @@ func checkCondition(c *model.Condition) error {
 	return nil
 }
 
-// conditionProblem says what is wrong with the condition, "" if nothing is.
+// conditionProblem returns what is wrong with the condition, or "".
 func conditionProblem(c *model.Condition) string {
 	if c.Value == "" {
 		return badRule("L7 rule type requires a value")
@@ -73,7 +73,7 @@ func keyedProblem(c *model.Condition, fits func(string) bool, what string) strin
 	return comparedProblem(c, fits, what)
 }
 
-// comparedProblem checks the value against the kind of comparison.
+// comparedProblem checks the value against the type of comparison.
 func comparedProblem(c *model.Condition, fits func(string) bool, what string) string {
 	if c.Compare == "REGEX" {
 		if problem := regexProblem(c.Value); problem != "" {
@@ -90,8 +90,8 @@ func comparedProblem(c *model.Condition, fits func(string) bool, what string) st
 	return ""
 }
 
-// certificateProblem checks a condition on whether a client has a certificate, or on
-// how that was verified.
+// certificateProblem checks a condition on the presence of a client certificate, or on the result
+// of its verification.
 func certificateProblem(c *model.Condition) string {
 	switch {
 	case c.Key != "":
@@ -122,9 +122,8 @@ func nameProblem(c *model.Condition) string {
 	return ""
 }
 
-// regexProblem says what Python finds wrong with a regular expression, "" for
-// nothing. It knows the usual mistakes, and takes what Go has no words for, such
-// as a look-ahead.
+// regexProblem returns Python's error for a regular expression, or "". It detects common mistakes,
+// and accepts what Go does not support, such as lookahead.
 func regexProblem(pattern string) string {
 	var open []int
 	repeatable, repeated := false, false
@@ -177,7 +176,7 @@ func regexProblem(pattern string) string {
 	return ""
 }
 
-// endOfSet finds the bracket that closes a set of characters, -1 if none does.
+// endOfSet returns the index of the bracket that closes a set of characters, or -1.
 func endOfSet(pattern string, at int) int {
 	i := at + 1
 	if strings.HasPrefix(pattern[i:], "^") {

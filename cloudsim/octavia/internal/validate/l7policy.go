@@ -11,16 +11,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 )
 
-// redirectCode is the status of a redirection that names none.
+// redirectCode is the default status of a redirection.
 const redirectCode = 302
 
 func badPolicy(problem string) error {
 	return fault.New(http.StatusBadRequest, "Invalid L7 Policy arguments: %s", problem)
 }
 
-// setTarget gives a policy its target as a request says it, given where it sent
-// requests before. Attributes of another action than the one named are dropped,
-// or, some of them, change the action.
+// setTarget applies a request to the target of a policy. Attributes of an action other than the
+// named one are dropped; some of them change the action instead.
 func setTarget(t *model.Target, v schema.Values, p *model.Pool) error {
 	url, prefix := v.Text("redirect_url"), v.Text("redirect_prefix")
 	named := v.Text("action")
@@ -66,7 +65,7 @@ func orCode(code int) int {
 	return code
 }
 
-// clearTarget takes what a request gives as null, and the status; the action stays.
+// clearTarget clears what a request sets to null, and the status; the action stays.
 func clearTarget(t *model.Target, v schema.Values) {
 	if v.Has("redirect_pool_id") {
 		t.Pool = nil
@@ -78,8 +77,7 @@ func clearTarget(t *model.Target, v schema.Values) {
 	}
 }
 
-// NewPolicy makes a policy with the rules that the request has, without putting
-// it into the state.
+// NewPolicy makes a policy with the rules of the request, without adding it to the state.
 func (c *Checks) NewPolicy(l *model.Listener, v schema.Values, p *model.Pool) (*model.L7Policy, error) {
 	tags, err := newTags(v)
 	if err != nil {
@@ -106,8 +104,8 @@ func (c *Checks) NewPolicy(l *model.Listener, v schema.Values, p *model.Pool) (*
 	return policy, nil
 }
 
-// RedirectPool finds the pool that a policy's request names; nil is none. That it
-// is the load balancer's own is checked only later.
+// RedirectPool finds the pool that a policy's request names, or nil. CheckTarget checks later that
+// it belongs to the load balancer.
 func (c *Checks) RedirectPool(l *model.Listener, v schema.Values) (*model.Pool, error) {
 	id := v.Text("redirect_pool_id")
 	if id == "" {

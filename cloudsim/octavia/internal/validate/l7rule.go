@@ -11,15 +11,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 )
 
-// MostRules is how many rules a policy may have.
+// MostRules is the maximum number of rules of a policy.
 const MostRules = 50
 
-// TooManyRules refuses another rule of a policy.
+// TooManyRules returns the fault of one rule too many.
 func TooManyRules(policy *model.L7Policy) error {
 	return fault.New(http.StatusConflict, "Too many rules on L7 policy %s", policy.ID)
 }
 
-// NewRule makes and checks a rule without putting it into the state.
+// NewRule makes and checks a rule without adding it to the state.
 func (c *Checks) NewRule(policy *model.L7Policy, v schema.Values) (*model.L7Rule, error) {
 	tags, err := newTags(v)
 	if err != nil {
@@ -35,8 +35,8 @@ func (c *Checks) NewRule(policy *model.L7Policy, v schema.Values) (*model.L7Rule
 	return rule, checkCondition(&rule.Condition)
 }
 
-// CheckPolicyParents refuses changes in a policy that is not ACTIVE itself, or whose
-// load balancer is not.
+// CheckPolicyParents refuses changes of the rules of a policy if the policy or its load balancer is
+// not ACTIVE.
 func CheckPolicyParents(policy *model.L7Policy) error {
 	if policy.Provisioning != model.Active {
 		return fault.Immutable("L7Policy", policy.ID.String())

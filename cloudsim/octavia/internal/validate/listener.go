@@ -17,12 +17,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// NewListener makes and checks a listener with its default pool (nil for none),
-// without putting it into the state.
+// NewListener makes and checks a listener with its default pool, which may be nil, without adding
+// it to the state.
 func (c *Checks) NewListener(lb *model.LoadBalancer, v schema.Values, p *model.Pool) (*model.Listener, error) {
 	tags, err := newTags(v)
 	if err != nil {
-		return nil, duplicateListener(v.Text("protocol"), v.Number("protocol_port", 0)) // whatever the database refuses
+		return nil, duplicateListener(v.Text("protocol"), v.Number("protocol_port", 0)) // Octavia's answer to every refusal of its database
 	}
 	l := &model.Listener{
 		Object: model.NewObject(c.State.Now(), tags), LB: lb, Name: v.Text("name"), Description: v.Text("description"),
@@ -64,7 +64,7 @@ func duplicateListener(protocol string, port int) error {
 	return fault.New(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol %s and protocol_port %d", protocol, port)
 }
 
-// setTimeouts takes the timeouts of a request; null stands for the default.
+// setTimeouts sets the timeouts of a request; null means the default.
 func setTimeouts(t *model.Timeouts, v schema.Values) {
 	for name, field := range map[string]struct {
 		value     *int
@@ -81,8 +81,8 @@ func setTimeouts(t *model.Timeouts, v schema.Values) {
 	}
 }
 
-// portsCollide reports whether two listeners cannot have the same port. TCP and
-// UDP may since 2.13.
+// portsCollide reports whether two listeners cannot have the same port. Since 2.13, TCP and UDP
+// can.
 func (c *Checks) portsCollide(a, b *model.Listener) bool {
 	return c.Minor < 13 || transport(a.Protocol) == transport(b.Protocol)
 }
@@ -94,7 +94,7 @@ func transport(protocol string) string {
 	return "TCP"
 }
 
-// poolsOfListeners says which pool protocols a listener's default pool may have.
+// poolsOfListeners has, for each listener protocol, the allowed protocols of the default pool.
 var poolsOfListeners = map[string][]string{
 	"TCP":              {"HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"},
 	"HTTP":             {"HTTP", "PROXY", "PROXYV2"},
@@ -118,7 +118,7 @@ func checkProtocols(listener, pool string) error {
 	return nil
 }
 
-// checkCIDRs refuses source ranges of another family than the VIP's. Additional VIPs count only from 2025.1 on.
+// checkCIDRs refuses source ranges of another family than the VIP's. Since 2025.1 additional VIPs count, too.
 func (c *Checks) checkCIDRs(lb *model.LoadBalancer, cidrs []string) error {
 	vips := []string{lb.Address}
 	if c.Release >= release.Epoxy {
@@ -174,7 +174,7 @@ func checkHeaders(l *model.Listener) error {
 	return nil
 }
 
-// DefaultPool finds the pool that a listener's request names; nil is none.
+// DefaultPool finds the pool that a listener's request names, or nil.
 func (c *Checks) DefaultPool(lb *model.LoadBalancer, v schema.Values, protocol string) (*model.Pool, error) {
 	id := v.Text("default_pool_id")
 	if id == "" {

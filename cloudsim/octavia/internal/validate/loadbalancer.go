@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
-// NewLoadBalancer makes a load balancer of the request, with no VIP yet.
+// NewLoadBalancer makes a load balancer from the request, without a VIP yet.
 func (c *Checks) NewLoadBalancer(v schema.Values, project string) (*model.LoadBalancer, error) {
 	if v.Text("vip_qos_policy_id") != "" {
 		return nil, fault.Invalid("VIP QoS policy is not allowed in this deployment.")
@@ -37,8 +37,8 @@ func (c *Checks) NewLoadBalancer(v schema.Values, project string) (*model.LoadBa
 	}, nil
 }
 
-// chooseProvider checks flavor, availability zone and provider of a new load
-// balancer against each other.
+// chooseProvider returns the provider of a new load balancer, and checks that its flavor,
+// availability zone and provider match.
 func (c *Checks) chooseProvider(v schema.Values) (string, error) {
 	chosen := v.Text("provider")
 	var features *model.Profile

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
-// checkReserved refuses the addresses that no member may have. Octavia names them in upper case and at length.
+// checkReserved refuses reserved addresses. Octavia's message has them in upper case and uncompressed.
 func (c *Checks) checkReserved(text string) error {
 	address, err := netip.ParseAddr(text)
 	if err != nil || !slices.Contains(c.ReservedIPs, address) {
@@ -26,7 +26,7 @@ func (c *Checks) checkReserved(text string) error {
 	return fault.InvalidOption(strings.ToUpper(address.StringExpanded()), "member address")
 }
 
-// NewMember makes a member without putting it into the state.
+// NewMember makes a member without adding it to the state.
 func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error) {
 	tags, err := newTags(v)
 	m := &model.Member{
@@ -35,14 +35,14 @@ func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error
 		Port: uint16(v.Number("protocol_port", 0)), Subnet: model.Share(v.Text("subnet_id")),
 	}
 	if err != nil {
-		return nil, DuplicateMember(m) // Octavia takes one duplicate for another
+		return nil, DuplicateMember(m) // Octavia reports any duplicate like this
 	}
 	m.Operating = model.NoMonitor
 	if p.Monitor != nil {
 		m.Operating = model.Offline
 	}
 	setMemberDefaults(m, v)
-	// An update of all members ignores it for those that exist.
+	// An update of all members ignores it for existing members.
 	m.SRIOV = v.Flag("request_sriov", false)
 	if m.SRIOV && !c.FlavorHas(p.LB.Flavor, provider.SRIOVForMembers) {
 		return nil, fault.New(http.StatusBadRequest, "The load balancer flavor does not allow SR-IOV member ports.")
@@ -53,7 +53,7 @@ func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error
 	return m, nil
 }
 
-// FlavorHas reports whether the data of the flavor, which may be empty, has a property with the value true.
+// FlavorHas reports whether a property of the flavor is true. The flavor may be empty.
 func (c *Checks) FlavorHas(flavor, property string) bool {
 	f, found := c.State.Flavors.Find(flavor)
 	if !found {
@@ -64,7 +64,7 @@ func (c *Checks) FlavorHas(flavor, property string) bool {
 	return found && json.Unmarshal([]byte(profile.Data), &data) == nil && data[property] == true
 }
 
-// setMemberDefaults sets what has a default: what is not given is reset.
+// setMemberDefaults sets the attributes that have a default: those that are not given are reset.
 func setMemberDefaults(m *model.Member, v schema.Values) {
 	m.AdminUp = v.Flag("admin_state_up", true)
 	m.Weight = uint16(v.Number("weight", 1))
@@ -73,13 +73,13 @@ func setMemberDefaults(m *model.Member, v schema.Values) {
 	m.MonitorPort = uint16(v.Number("monitor_port", 0))
 }
 
-// DuplicateMember refuses a second member with the address and the port.
+// DuplicateMember returns the fault of a second member with the same address and port.
 func DuplicateMember(m *model.Member) error {
 	return fault.New(http.StatusConflict, "Another member on this pool is already using ip %s on protocol_port %d", m.Address.Value(), m.Port)
 }
 
-// CheckPoolParents refuses changes in a pool that is not ACTIVE itself, or whose
-// load balancer is not.
+// CheckPoolParents refuses changes of the parts of a pool if the pool or its load balancer is not
+// ACTIVE.
 func CheckPoolParents(p *model.Pool) error {
 	if p.Provisioning != model.Active {
 		return fault.Immutable("Pool", p.ID.String())
@@ -113,21 +113,21 @@ func ChangeMember(m *model.Member, v schema.Values) error {
 	return nil
 }
 
-// replacement is a PUT of a pool's whole set of members, sorted out.
+// replacement is a PUT of all members of a pool, sorted by what happens to them.
 type replacement struct {
 	state.Batch
 	matched []match
 }
 
-// match is a member that is there already, and what the request says of it.
+// match is an existing member, and its values in the request.
 type match struct {
 	member *model.Member
 	values schema.Values
 }
 
-// NewBatch checks a PUT of a pool's whole set of members: they become the given ones,
-// matched by address (as a text) and port; with additive nothing is removed. Members
-// that are matched are written whether they differ or not. A batch of nothing is nil.
+// NewBatch checks a PUT of all members of a pool, which replaces them with the given ones. Members
+// are matched by address (as text) and port. With additive no member is removed. Matching members
+// are written even if nothing differs. An empty batch is nil.
 func (c *Checks) NewBatch(p *model.Pool, given []schema.Values, additive bool) (*state.Batch, error) {
 	b, err := c.sortOut(p, given)
 	if err != nil || len(b.Fresh)+len(b.matched)+len(b.Gone) == 0 {
@@ -203,8 +203,8 @@ func (c *Checks) sortOut(p *model.Pool, given []schema.Values) (replacement, err
 	return b, nil
 }
 
-// replaceMember writes the values over the member. Unlike with a PUT of one member,
-// what has a default is reset when it is not given.
+// replaceMember applies the values to the member. Unlike a PUT of a single member, it resets
+// attributes with a default that are not given.
 func replaceMember(m *model.Member, v schema.Values) error {
 	tags, err := newTags(v)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 )
 
-// shortestUDPDelay is the least delay of UDP-CONNECT monitors, in seconds.
+// shortestUDPDelay is the minimum delay of UDP-CONNECT monitors, in seconds.
 const shortestUDPDelay = 3
 
-// NewMonitor makes and checks a monitor without putting it into the state.
+// NewMonitor makes and checks a monitor without adding it to the state.
 func (c *Checks) NewMonitor(p *model.Pool, v schema.Values) (*model.Monitor, error) {
 	tags, err := newTags(v)
 	if err != nil {
-		return nil, fault.ErrSecondMonitor // Octavia takes one duplicate for another
+		return nil, fault.ErrSecondMonitor // Octavia reports any duplicate like this
 	}
 	m := &model.Monitor{
 		Object: model.NewObject(c.State.Now(), tags), Pool: p, Name: v.Text("name"), Kind: v.Text("type"),
@@ -50,7 +50,7 @@ func checkMonitorDomain(m *model.Monitor) error {
 	return nil
 }
 
-// CheckMonitorFitsPool refuses types that a pool's protocol does not go with.
+// CheckMonitorFitsPool refuses types that the pool's protocol does not allow.
 func CheckMonitorFitsPool(kind string, delay int, p *model.Pool) error {
 	if !p.UsesUDP() {
 		if kind == "UDP-CONNECT" || kind == "SCTP" {

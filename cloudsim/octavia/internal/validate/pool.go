@@ -12,7 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 )
 
-// NewPool makes a pool without members, without putting it into the state.
+// NewPool makes a pool without members, without adding it to the state.
 func (c *Checks) NewPool(lb *model.LoadBalancer, v schema.Values) (*model.Pool, error) {
 	tags, err := newTags(v)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *Checks) NewPool(lb *model.LoadBalancer, v schema.Values) (*model.Pool, 
 	return p, nil
 }
 
-// newPersistence makes a session persistence, or changes the one there was.
+// newPersistence makes a session persistence, or changes the existing one.
 func newPersistence(v schema.Values, old *model.Persistence) *model.Persistence {
 	if len(v) == 0 {
 		return nil
@@ -39,18 +39,18 @@ func newPersistence(v schema.Values, old *model.Persistence) *model.Persistence 
 	if v.Text("type") != "" {
 		sp.Kind = v.Text("type")
 	}
-	// The rest has defaults, so what is not given is reset.
+	// The other attributes have defaults, so those that are not given are reset.
 	sp.Cookie = v.Text("cookie_name")
 	sp.Timeout = v.Number("persistence_timeout", 0)
 	sp.Granularity = v.Text("persistence_granularity")
 	return &sp
 }
 
-// badCookieName finds characters that no cookie's name has.
+// badCookieName finds characters that the name of a cookie cannot have.
 var badCookieName = regexp.MustCompile(`[\x00-\x20"(),/:;<=>?@[\\\]{}\x7f]`)
 
-// checkPersistence refuses what a pool cannot have. who is how Octavia calls
-// the pools that may have a timeout, which differs from create to update.
+// checkPersistence refuses a persistence that the pool cannot have. who is Octavia's name of the
+// pools that may have a timeout, which differs between create and update.
 func checkPersistence(p *model.Pool, who string) error {
 	sp := p.Persistence
 	if sp == nil {
@@ -82,8 +82,8 @@ func checkPersistence(p *model.Pool, who string) error {
 	return nil
 }
 
-// CheckNewPool checks the pool against its listener, nil for none. Octavia looks
-// at the listener's protocol only if the request named no load balancer.
+// CheckNewPool checks the pool against its listener, which may be nil. Octavia checks the
+// listener's protocol only if the request names no load balancer.
 func (c *Checks) CheckNewPool(p *model.Pool, l *model.Listener, byListener bool) error {
 	if byListener {
 		if err := checkDefaultPool(l, p); err != nil {

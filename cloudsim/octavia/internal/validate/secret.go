@@ -16,20 +16,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// SecretReader reads what references of listeners and pools lead to: as Octavia,
-// to which whoever makes the request gives access.
+// SecretReader reads the objects that listeners and pools refer to, as Octavia does: with its own
+// user, to which the caller of the request gives access.
 type SecretReader interface {
 	// Certificate checks that a reference leads to a certificate with its key.
-	// The error is a barbican.UnreadablePKCS12Error when it leads to something else, and
+	// The error is a barbican.UnreadablePKCS12Error if it leads to something else, and
 	// barbican.ErrNoName for a certificate without a name.
 	Certificate(caller wire.Identity, ref string) error
-	// Payload is what the secret that is referred to holds.
+	// Payload returns the payload of the secret.
 	Payload(caller wire.Identity, ref string) ([]byte, error)
 }
 
-// checkCertificates refuses references that lead to no certificate with its key: the default one, "" for none, and those that
-// are chosen by name. One that leads to something else is told of before any that leads nowhere, and one without a name
-// after all of these.
+// checkCertificates refuses references that do not lead to a certificate with its key: the default one, which may be
+// "", and those that are chosen by name. A reference to something else is reported first, then references that lead
+// nowhere, then certificates without a name.
 func (c *Checks) checkCertificates(defaultRef string, sni ...string) error {
 	if c.Secrets == nil {
 		return nil
@@ -57,8 +57,8 @@ func (c *Checks) checkCertificates(defaultRef string, sni ...string) error {
 	return c.withoutName(defaultRef, nameless)
 }
 
-// withoutName is what the driver says of certificates without a name: of the default one first, since 2025.1 in words of its own
-// (load_certificates_data in octavia/common/tls_utils/cert_parser.py).
+// withoutName returns the driver's error for certificates without a name: the default one first, since 2025.1 with its
+// own message (load_certificates_data in octavia/common/tls_utils/cert_parser.py).
 func (c *Checks) withoutName(defaultRef string, nameless []string) error {
 	if !slices.Contains(nameless, defaultRef) {
 		defaultRef = nameless[0]
@@ -68,7 +68,8 @@ func (c *Checks) withoutName(defaultRef string, nameless []string) error {
 	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", defaultRef)
 }
 
-// unreadablePKCS12 refuses a bundle with what a library says of it. Before 2025.1 that is OpenSSL, whose words are not known here.
+// unreadablePKCS12 refuses a bundle with the error of the library that reads it. Before 2025.1 this is OpenSSL, whose
+// messages the simulator does not have.
 func (c *Checks) unreadablePKCS12(err barbican.UnreadablePKCS12Error) error {
 	words := string(err)
 	if c.Release < release.Epoxy {
@@ -86,8 +87,8 @@ func unretrieved(refs []any) error {
 	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", wire.Python(refs))
 }
 
-// checkAuthority refuses references to a certificate authority and its
-// revocation list (each "" for none) that lead to something else.
+// checkAuthority refuses references to a certificate authority and its revocation list that lead to
+// something else. Each may be "".
 func (c *Checks) checkAuthority(ca, crl string) error {
 	if c.Secrets == nil || ca == "" {
 		return nil

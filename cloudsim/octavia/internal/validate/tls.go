@@ -25,7 +25,7 @@ var (
 	tlsVersions        = []string{"SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"}
 )
 
-// setListenerTLS applies and checks what the request says about TLS.
+// setListenerTLS applies and checks the TLS options of the request.
 func (c *Checks) setListenerTLS(l *model.Listener, v schema.Values) error {
 	t := model.ListenerTLS{ClientAuth: "NONE", HSTSMaxAge: -1}
 	if l.TLS != nil {
@@ -78,7 +78,8 @@ func setListenerTLSDefaults(t *model.ListenerTLS, minor int) {
 	}
 }
 
-// checkHSTS checks the request for HSTS. age is that of the listener before, negative if it has none or is new.
+// checkHSTS checks the HSTS options of the request. age is the previous one of the listener, negative if it has
+// none or is new.
 func checkHSTS(l *model.Listener, v schema.Values, age int, refusal string) error {
 	age = max(age, v.Number("hsts_max_age", -1))
 	switch {
@@ -133,8 +134,7 @@ func checkTLSVersions(versions []string) error {
 	return nil
 }
 
-// SetPoolTLS applies and checks what the request says about TLS to the members
-// of a new pool.
+// SetPoolTLS applies and checks the TLS options of a new pool.
 func (c *Checks) SetPoolTLS(p *model.Pool, v schema.Values) error {
 	t := model.PoolTLS{Enabled: v.Flag("tls_enabled", false)}
 	applyPoolTLS(&t, v)
@@ -154,8 +154,8 @@ func (c *Checks) SetPoolTLS(p *model.Pool, v schema.Values) error {
 	return nil
 }
 
-// changePoolTLS applies and checks an update. Unlike with a create, TLS need not
-// be enabled for its options to be checked.
+// changePoolTLS applies and checks an update. Unlike in a create, the options are checked even if
+// TLS is not enabled.
 func (c *Checks) changePoolTLS(p *model.Pool, v schema.Values) error {
 	t := model.PoolTLS{}
 	if p.TLS != nil {
@@ -186,7 +186,7 @@ func (c *Checks) changePoolTLS(p *model.Pool, v schema.Values) error {
 	return nil
 }
 
-// applyPoolTLS takes what the request says.
+// applyPoolTLS applies the options of the request.
 func applyPoolTLS(t *model.PoolTLS, v schema.Values) {
 	v.Set("tls_container_ref", &t.Certificate)
 	v.Set("ca_tls_container_ref", &t.CA)
@@ -212,8 +212,7 @@ func setPoolTLSDefaults(t *model.PoolTLS, minor int) {
 	}
 }
 
-// checkPoolTLS refuses lists that are given and name nothing; what the lists name was
-// checked before, but for the versions.
+// checkPoolTLS refuses empty lists and unknown versions. Other values were checked before.
 func checkPoolTLS(t *model.PoolTLS) error {
 	if err := checkTLSVersions(t.Versions); err != nil {
 		return err
@@ -233,7 +232,7 @@ func (c *Checks) checkPoolSecrets(t *model.PoolTLS) error {
 	return c.checkAuthority(t.CA, t.CRL)
 }
 
-// setTLS keeps the options of TLS if there are any.
+// setTLS sets the TLS options of the pool, if there are any.
 func setTLS(p *model.Pool, t model.PoolTLS) {
 	p.TLS = nil
 	if t.Enabled || t.Certificate != "" || t.CA != "" || t.CRL != "" || t.Ciphers != "" || len(t.Versions)+len(t.ALPN) > 0 {

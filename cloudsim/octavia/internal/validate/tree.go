@@ -11,8 +11,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// BuildTree makes the children of a fully populated create. Listeners share
-// pools by name: one of them, or the top level, defines the pool.
+// BuildTree makes the children of a fully populated create. Listeners can share pools by name: one
+// of them, or the top level, defines the pool.
 func (c *Checks) BuildTree(lb *model.LoadBalancer, v schema.Values) error {
 	specs, err := poolSpecs(v)
 	if err != nil {
@@ -57,8 +57,7 @@ func (c *Checks) checkTreeQuota(project string, members, monitors, listeners int
 	return c.State.Quotas.Check(project, model.ListenerQuota, listeners)
 }
 
-// poolSpecs collects the pools that are defined anywhere in the request: first
-// the top level's, then the listeners'.
+// poolSpecs collects the pools that the request defines: first at the top level, then in listeners.
 func poolSpecs(v schema.Values) ([]schema.Values, error) {
 	specs := append([]schema.Values(nil), v.Objects("pools")...)
 	var referenced []string
@@ -87,7 +86,7 @@ func poolSpecs(v schema.Values) ([]schema.Values, error) {
 	return specs, nil
 }
 
-// poolsOf are the pools that listeners and their policies define or name.
+// poolsOf returns the pools that listeners and their policies define or refer to.
 func poolsOf(listeners []schema.Values) []schema.Values {
 	var all []schema.Values
 	for _, l := range listeners {
@@ -103,8 +102,8 @@ func poolsOf(listeners []schema.Values) []schema.Values {
 	return all
 }
 
-// isReference reports whether a pool is only named, not defined. What
-// has a default does not make a definition.
+// isReference reports whether a pool is only a reference by name, not a definition. Attributes that
+// have a default do not make it a definition.
 func isReference(p schema.Values) bool {
 	for name := range p {
 		if name != "name" && name != "admin_state_up" && name != "tls_enabled" {
@@ -159,14 +158,14 @@ func (c *Checks) buildListener(lb *model.LoadBalancer, spec schema.Values, byNam
 	if given := spec.Object("default_pool"); given != nil {
 		p = byName[given.Text("name")]
 	} else if id := spec.Text("default_pool_id"); id != "" {
-		return fault.NotFound("Pool", id) // none is there yet
+		return fault.NotFound("Pool", id) // none exists yet
 	}
 	l, err := c.NewListener(lb, spec, p)
 	if err != nil {
 		return err
 	}
 	if c.Release >= release.Epoxy {
-		l.Updated = 0 // it is written once only
+		l.Updated = 0 // it is written only once
 	}
 	lb.Listeners = append(lb.Listeners, l)
 	for _, given := range spec.Objects("l7policies") {

@@ -17,8 +17,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// Network is what Octavia asks of Neutron, as an admin, when it checks a request. It is
-// called without the lock of the state held.
+// Network has the calls that Octavia makes to Neutron, as an admin, when it checks a request. It is
+// called without the lock of the state.
 type Network interface {
 	// Subnet finds a subnet that the project may use.
 	Subnet(projectID, id string) (neutron.SubnetInfo, bool)
@@ -28,20 +28,20 @@ type Network interface {
 	SecurityGroup(projectID, id string) bool
 }
 
-// Checks are what one request is checked against.
+// Checks has what one request is checked against.
 type Checks struct {
 	State   *state.State
 	Network Network
-	Secrets SecretReader // nil takes every reference
+	Secrets SecretReader // nil accepts every reference
 	Minor   int          // of the API's version
 	Release release.Release
 	Caller  wire.Identity
-	Admin   bool // whether the caller is one, for Octavia
-	// ReservedIPs are addresses that no member may have.
+	Admin   bool // the caller is an admin of Octavia
+	// ReservedIPs are the addresses that members cannot have.
 	ReservedIPs []netip.Addr
 }
 
-// CheckMutable refuses changes in a load balancer that is not ACTIVE.
+// CheckMutable refuses changes of a load balancer that is not ACTIVE.
 func CheckMutable(lb *model.LoadBalancer) error {
 	if lb.Provisioning != model.Active {
 		return fault.Immutable("Load Balancer", lb.ID.String())
@@ -49,8 +49,8 @@ func CheckMutable(lb *model.LoadBalancer) error {
 	return nil
 }
 
-// newTags copies the tags of a request for a new object, in the order in which Octavia's
-// database keeps them; a tag that comes twice is refused.
+// newTags copies the tags of a request for a new object, in the order of Octavia's database.
+// Duplicate tags are refused.
 func newTags(v schema.Values) ([]string, error) {
 	tags := v.Texts("tags")
 	seen := make(map[string]bool, len(tags))
@@ -65,8 +65,8 @@ func newTags(v schema.Values) ([]string, error) {
 	return tags, nil
 }
 
-// ChangedTags copies the tags of a request to change an object. Here the real
-// service does not expect its database to refuse a tag that comes twice.
+// ChangedTags copies the tags of a request to change an object. In this case the real service does
+// not handle its database's refusal of duplicate tags.
 func ChangedTags(v schema.Values) ([]string, error) {
 	tags, err := newTags(v)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// networkView is the project whose networks the caller sees, "" for all.
+// networkView returns the project whose networks the caller sees, or "" for all.
 func (c *Checks) networkView() string {
 	if c.Admin {
 		return ""
@@ -24,9 +24,8 @@ func (c *Checks) networkView() string {
 	return c.Caller.ProjectID
 }
 
-// subnet finds a subnet as Octavia does for a check: it asks Neutron with the
-// caller's own token, which may be for an application credential that has no
-// access rule for that.
+// subnet finds a subnet as Octavia does for a check: it calls Neutron with the caller's own token,
+// which may belong to an application credential without an access rule for this call.
 func (c *Checks) subnet(id string) (neutron.SubnetInfo, bool) {
 	if !c.mayAskNetwork("subnets", id) {
 		return neutron.SubnetInfo{}, false
@@ -38,7 +37,7 @@ func (c *Checks) mayAskNetwork(collection, id string) bool {
 	return c.Caller.May("network", http.MethodGet, "/v2.0/"+collection+"/"+id)
 }
 
-// VIPRequest reads and checks where the request wants its VIPs.
+// VIPRequest reads and checks the requested networks and addresses of the VIPs.
 func (c *Checks) VIPRequest(v schema.Values) (neutron.VIPRequest, error) {
 	req := neutron.VIPRequest{
 		SubnetID: v.Text("vip_subnet_id"), NetworkID: v.Text("vip_network_id"),
@@ -87,8 +86,7 @@ func (c *Checks) additionalVIPs(req *neutron.VIPRequest, v schema.Values) error 
 	return nil
 }
 
-// VIPGroups reads and checks the security groups that the request wants for the VIP. Octavia asks Neutron with the caller's
-// token.
+// VIPGroups reads and checks the requested security groups of the VIP. Octavia calls Neutron with the caller's token.
 func (c *Checks) VIPGroups(v schema.Values) ([]string, error) {
 	groups := slices.Compact(slices.Sorted(slices.Values(v.Texts("vip_sg_ids"))))
 	for _, id := range groups {
@@ -99,8 +97,8 @@ func (c *Checks) VIPGroups(v schema.Values) ([]string, error) {
 	return groups, nil
 }
 
-// checkAccess refuses source ranges, including those that admit everybody, where the VIP has security groups. The other way round,
-// Octavia takes security groups for a VIP whose listeners have source ranges.
+// checkAccess refuses source ranges, including those that admit all clients, if the VIP has security groups. In the
+// reverse order, Octavia accepts security groups for a VIP whose listeners already have source ranges.
 func checkAccess(groups, cidrs []string) error {
 	if len(groups) > 0 && len(cidrs) > 0 {
 		return fault.Invalid("Allowed CIDRs are not allowed when using custom VIP Security Groups.")
@@ -116,14 +114,14 @@ func CheckVIPType(lb *model.LoadBalancer, groups []string) error {
 	return nil
 }
 
-// VIPFault words a refusal of Neutron. Apart from ports that are not there,
-// they reach the client as errors of the provider. Since 2025.1 provider amphora calls Neutron by the OpenStack SDK, and passes on
-// only what error that raised; the newest release passes on the words of what Neutron answers with 409.
+// VIPFault returns the fault for an error of Neutron. Except for missing ports, clients see an error of the provider.
+// Since 2025.1 provider amphora calls Neutron through the OpenStack SDK, and passes on only the SDK's error; the newest
+// release passes on the message of a 409 of Neutron.
 func (c *Checks) VIPFault(err error, req neutron.VIPRequest) error {
 	onlyNetwork := req.SubnetID == "" && req.PortID == ""
 	text := "Error creating neutron port on network " + req.NetworkID + "."
 	const refused = "ConflictException: 409"
-	var raised string // by the SDK
+	var raised string // the SDK's error
 	var used *neutron.PortInUseError
 	switch {
 	case errors.As(err, &used):
@@ -153,7 +151,7 @@ func (c *Checks) VIPFault(err error, req neutron.VIPRequest) error {
 	}
 	switch {
 	case c.Release < release.Epoxy || req.Provider == provider.OVN || raised == "":
-		// The words of Neutron stay.
+		// Neutron's message is passed on.
 	case c.Release >= release.Newest && raised == refused:
 		return fault.New(http.StatusConflict, "The VIP IP address is already in use: %s", text)
 	default:
@@ -162,7 +160,7 @@ func (c *Checks) VIPFault(err error, req neutron.VIPRequest) error {
 	return fault.New(http.StatusInternalServerError, "Provider '%s' reports error: %s", req.Provider, text)
 }
 
-// CheckSubnets refuses subnets that members name and that are not there for the caller.
+// CheckSubnets refuses subnets of members that do not exist for the caller.
 func (c *Checks) CheckSubnets(ids []string) error {
 	seen := map[string]bool{"": true}
 	for _, id := range ids {
@@ -177,9 +175,8 @@ func (c *Checks) CheckSubnets(ids []string) error {
 	return nil
 }
 
-// SubnetsLost reports whether a subnet is not there that a member of a fully populated
-// create names: Octavia finds out only when it builds, and looks only if there are
-// listeners.
+// SubnetsLost reports whether the subnet of a member in a fully populated create does not exist:
+// Octavia detects this only when it builds, and only if there are listeners.
 func (c *Checks) SubnetsLost(v schema.Values) bool {
 	return len(v.Objects("listeners")) > 0 && slices.ContainsFunc(treeSubnets(v), func(id string) bool {
 		_, found := c.Network.Subnet("", id)
@@ -200,7 +197,7 @@ func treeSubnets(v schema.Values) []string {
 	return ids
 }
 
-// MemberSubnets are the subnets that a request's members name.
+// MemberSubnets returns the subnets of the members in a request.
 func MemberSubnets(v schema.Values) []string {
 	var ids []string
 	for _, m := range v.Objects("members") {

@@ -58,13 +58,12 @@ func compareCells(a, b cell) int {
 	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(folded(a.text), folded(b.text)))
 }
 
-// folded is a text as the real service's database compares it: neither case nor
-// spaces at the end count.
+// folded returns a text as the real service's database compares it: it ignores case and trailing
+// spaces.
 func folded(text string) string { return strings.ToLower(strings.TrimRight(text, " ")) }
 
-// The columns of each resource: what its list can be filtered and sorted by.
-// A column that the real service does not have in this resource is refused,
-// such as loadbalancer_id with health monitors.
+// The columns of each resource, by which its list can be filtered and sorted. Columns that the real
+// service does not have for a resource are refused, such as loadbalancer_id for health monitors.
 
 // partColumn has the columns of all resources in a load balancer's tree.
 func partColumn(p model.Part, adminUp bool, name string) cell {

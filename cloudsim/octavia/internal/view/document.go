@@ -14,19 +14,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// Document writes JSON objects straight into a buffer: a list of a thousand
-// load balancers takes milliseconds, and fields that nobody asked for are
-// never computed.
+// Document writes JSON objects directly into a buffer: a list of a thousand load balancers takes
+// milliseconds, and fields that were not requested are never computed.
 type Document struct {
 	buf     []byte
 	release release.Release
 	minor   int             // the API's minor version
-	only    map[string]bool // ?fields=; nil means all. Counts for the outermost resource only.
+	only    map[string]bool // ?fields=; nil means all. Applies only to the outermost resource.
 	comma   bool
 }
 
-// NewDocument returns an empty document. fields are those wanted of the outermost
-// resource; none means all.
+// NewDocument returns an empty document. fields are the requested fields of the outermost resource;
+// none means all.
 func NewDocument(r release.Release, minor int, fields []string) *Document {
 	d := &Document{release: r, minor: minor}
 	if len(fields) > 0 {
@@ -45,8 +44,7 @@ func (d *Document) one(key string, render func(*Document)) []byte {
 	return append(d.buf, '}')
 }
 
-// many writes the items of a whole collection: {"key": [...]}, and empty links if
-// they have a key.
+// many writes the items of a collection: {"key": [...]}, and empty links if links is not empty.
 func (d *Document) many(key, links string, n int, item func(d *Document, i int)) []byte {
 	d.buf = append(d.buf, `{"`+key+`":[`...)
 	d.items(n, item)
@@ -65,10 +63,10 @@ func (d *Document) items(n int, item func(d *Document, i int)) {
 	}
 }
 
-// since reports whether the API version has reached 2.minor.
+// since reports whether the API version is at least 2.minor.
 func (d *Document) since(minor int) bool { return d.minor >= minor }
 
-// key begins a member of the open object; false means nobody wants it.
+// key begins a member of the open object; it returns false if the field was not requested.
 func (d *Document) key(name string) bool {
 	if d.only != nil && !d.only[name] {
 		return false
@@ -134,7 +132,7 @@ func (d *Document) texts(name string, values []string) {
 	d.buf = append(d.buf, ']')
 }
 
-// textsOrNull writes null for no values.
+// textsOrNull writes null if there are no values.
 func (d *Document) textsOrNull(name string, values []string) {
 	if len(values) == 0 {
 		d.raw(name, "null")
@@ -233,8 +231,7 @@ func (d *Document) quote(s string) {
 	d.buf = append(d.buf, '"')
 }
 
-// appendQuoted writes any text, without the escapes for HTML that links would
-// not look well with.
+// appendQuoted writes any text without HTML escapes, which would make links unreadable.
 func appendQuoted(buf []byte, s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

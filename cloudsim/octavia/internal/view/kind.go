@@ -5,12 +5,12 @@ package view
 
 import "github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 
-// Kind is how one kind of resource is shown.
+// Kind describes how one kind of resource is shown.
 type Kind[T model.Item] struct {
 	One, many string // the keys of a single one and of a list
 	links     string // the key of a list's links, many+"_links" if empty
-	// column is the value of a resource's column. Of the sample, which is any
-	// resource, it says which columns there are.
+	// column returns the value of a resource's column. For the sample, which is any resource, it
+	// determines which columns exist.
 	column func(item T, name string) cell
 	sample T
 	render func(d *Document, item T)

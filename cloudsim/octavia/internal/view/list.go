@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// pageSize is the most that one answer lists.
+// pageSize is the maximum number of items in one answer.
 const pageSize = 1000
 
 var framing = []string{"limit", "marker", "page_reverse", "sort", "sort_key", "sort_dir", "fields"}
@@ -28,10 +28,10 @@ type sortKey struct {
 	descending bool
 }
 
-// List filters, sorts, pages and writes the list that a GET asks for. rows are what the
-// caller may see, in any order; find finds the resource that a page begins after.
-// The real service has its own rules: a filter that is not known is refused, a repeated
-// one fails; and the links to other pages carry limit and sorting but lose the filters.
+// List filters, sorts, pages and writes the list that a GET requests. rows are the resources that
+// the caller may see, in any order; find finds the resource after which a page begins. As in the
+// real service, unknown filters are refused, repeated ones fail, and the links to other pages have
+// the limit and the sorting, but not the filters.
 func (k Kind[T]) List(d *Document, r *http.Request, query url.Values, rows []T, find func(id string) (T, bool)) ([]byte, error) {
 	limit, err := pageLimit(query)
 	if err != nil {
@@ -70,8 +70,8 @@ func (k Kind[T]) List(d *Document, r *http.Request, query url.Values, rows []T, 
 	return k.page(d, r, query, rows, limit), nil
 }
 
-// pageLimit is the page's size, 0 if the client wants everything, which the real
-// service before 2025.1 breaks on when there is something.
+// pageLimit returns the page size, or 0 if the client wants all items. With 0, the real service
+// before 2025.1 fails if there are any.
 func pageLimit(query url.Values) (int, error) {
 	text := query.Get("limit")
 	if !query.Has("limit") {
@@ -121,8 +121,8 @@ func sortKeys(query url.Values) ([]sortKey, error) {
 	return keys, nil
 }
 
-// order makes the comparison that sorts the list: by what the client says, then
-// by time of creation, then by id.
+// order returns the comparison that sorts the list: by the client's keys, then by time of creation,
+// then by id.
 func (k Kind[T]) order(keys []sortKey) (func(a, b T) int, error) {
 	for _, key := range keys {
 		if k.column(k.sample, key.name).is == isUnknown {
@@ -239,7 +239,7 @@ func pageLink(r *http.Request, query url.Values, limit int) string {
 	return link
 }
 
-// printable drops what would break a link that carries it as it is.
+// printable removes characters that would break a link.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsSpace(r) || unicode.IsControl(r) || r == '&' {

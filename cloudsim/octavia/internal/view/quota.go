@@ -10,7 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
-// Quota writes the quota of a project. limit is what it may have of a resource.
+// Quota writes the quota of a project. limit returns the limit of a resource.
 func Quota(d *Document, limit func(resource string) int) []byte {
 	return d.one("quota", func(d *Document) {
 		for _, n := range model.QuotaNames {
@@ -19,7 +19,8 @@ func Quota(d *Document, limit func(resource string) int) []byte {
 	})
 }
 
-// FullQuota writes the quota of a project as Octavia 19 does: with the project, and with both names of a resource.
+// FullQuota writes the quota of a project as Octavia 19 does: with the project, and with both names of each
+// resource.
 func FullQuota(d *Document, project string, limit func(resource string) int) []byte {
 	return d.one("quota", func(d *Document) {
 		d.text("project_id", project)
@@ -33,7 +34,7 @@ func FullQuota(d *Document, project string, limit func(resource string) int) []b
 	})
 }
 
-// Quotas writes the quotas that projects have of their own, by resource.
+// Quotas writes the projects' own quotas, by resource.
 func Quotas(d *Document, projects []string, own func(project string) map[string]int) []byte {
 	return d.many("quotas", "quotas_links", len(projects), func(d *Document, i int) {
 		d.text("project_id", projects[i])
@@ -51,7 +52,7 @@ func Quotas(d *Document, projects []string, own func(project string) map[string]
 	})
 }
 
-// Providers writes the providers there are.
+// Providers writes the list of providers.
 func Providers(d *Document, names []string, describe func(name string) string) []byte {
 	return d.many("providers", "", len(names), func(d *Document, i int) {
 		d.text("name", names[i])

@@ -15,10 +15,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-// The renderers write the members of one resource. full is the form of the
-// answer to a fully populated create, where children are nested and parents
-// are left out. Members that belong to a later API version than the one
-// simulated are left out.
+// The renderers write the fields of one resource. full is the form of the answer to a fully
+// populated create, in which children are nested and parents are omitted. Fields of later API
+// versions than the simulated one are omitted.
 
 func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 	if full {
@@ -62,14 +61,15 @@ func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 	}
 }
 
-// inOrderOfDatabase sorts source ranges as a MariaDB of 2025.1 or newer does, which has colons before digits. Octavia promises no order.
+// inOrderOfDatabase sorts source ranges like the MariaDB of 2025.1 or newer, in which colons precede digits. Octavia
+// guarantees no order.
 func inOrderOfDatabase(cidrs []string) []string {
 	return slices.SortedFunc(slices.Values(cidrs), func(a, b string) int {
 		return cmp.Compare(strings.ReplaceAll(a, ":", " "), strings.ReplaceAll(b, ":", " "))
 	})
 }
 
-// renderCommon writes what all resources of a tree have.
+// renderCommon writes the fields of all resources of a tree.
 func renderCommon(d *Document, p model.Part, name string, adminUp bool) {
 	d.text("name", name)
 	renderUnnamed(d, p, adminUp)
@@ -182,8 +182,8 @@ func renderPool(d *Document, p *model.Pool, full bool) {
 	renderPoolTLS(d, p)
 }
 
-// renderNestedMonitor writes the monitor of a pool in the answer to a fully populated create. Before 2025.1 the real service
-// leaves it out, see GET.
+// renderNestedMonitor writes the monitor of a pool in the answer to a fully populated create. Before 2025.1 the real
+// service omits it, see GET.
 func renderNestedMonitor(d *Document, m *model.Monitor) {
 	if m == nil || d.release < release.Epoxy {
 		d.raw("healthmonitor", "null")
@@ -254,7 +254,7 @@ func renderMember(d *Document, m *model.Member) {
 	}
 }
 
-// vnicType is the type of a port.
+// vnicType returns the type of a port.
 func vnicType(direct bool) string {
 	if direct {
 		return "direct"
@@ -330,8 +330,7 @@ func renderRule(d *Document, rule *model.L7Rule) {
 	}
 }
 
-// renderStatusTree writes the status tree. Pools that no listener uses are not in
-// it.
+// renderStatusTree writes the status tree. It does not contain pools that no listener uses.
 func renderStatusTree(d *Document, lb *model.LoadBalancer) {
 	renderState(d, &lb.Object, lb.Name)
 	d.list("listeners", len(lb.Listeners), func(i int) {
@@ -379,7 +378,7 @@ func Statuses(d *Document, lb *model.LoadBalancer) []byte {
 	})
 }
 
-// Stats writes zeros: nothing counts the traffic.
+// Stats writes zeros: the simulator does not count the traffic.
 func Stats(d *Document) []byte {
 	return d.one("stats", func(d *Document) {
 		for _, name := range []string{"bytes_in", "bytes_out", "active_connections", "total_connections", "request_errors"} {
