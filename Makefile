@@ -64,9 +64,9 @@ endif
 RELEASE_TOOL = cd hack/release && $(GO) run .
 RELEASE_FLAGS = $(if $(PLATFORMS),-platforms '$(PLATFORMS)') $(if $(PUSH),-push)
 
-# With the race detector the end-to-end tests take twice as long, and only few walks are made. So
-# both run without it, unless PKG selects them, and so do chaos, which repeats the same code a thousand times, and the
-# tests of the policies, in which kube-apiserver does the work. Eight walks, doctor and the unit tests run the same code with it.
+# With the race detector the end-to-end tests take twice as long, and only few walks are made. So both run without it,
+# unless PKG selects them. So do chaos, which repeats the same code a thousand times, and the tests of the policies, in
+# which kube-apiserver does the work. Eight walks, doctor and the unit tests run the same code with the race detector.
 UNRACED := ./test/e2e ./test/walks ./test/policy ./test/chaos
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')
 
@@ -104,7 +104,7 @@ try-install: kube ## Carry out docs/install.md in a new cluster, from git clone 
 test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 #? RACE=1         with the race detector (needs a C compiler); test/e2e, test/chaos and test/policy without it, unless PKG selects them
 #? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
-#? KUBE=1.28      with another version of Kubernetes, as every target that needs the Kubernetes API
+#? KUBE=1.28      with another version of Kubernetes; every target that needs the Kubernetes API accepts it
 	$(GO) test $(TESTFLAGS) $(if $(and $(RACE),$(filter ./...,$(PKG))),$$($(GO) list ./... | grep -vE '/test/(e2e|chaos|policy)$$'),$(PKG))
 	$(if $(and $(RACE),$(filter ./...,$(PKG))),$(GO) test $(filter-out -race,$(TESTFLAGS)) $(UNRACED))
 	$(if $(filter ./...,$(PKG)),$(GO) test $(TESTFLAGS) ./test/contract -release=2025.1)
@@ -120,7 +120,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 
 .PHONY: openstack-up
 openstack-up: ## Start a real OpenStack on this machine (root, Debian 12 or 13)
-#? OPENSTACK_RELEASE=2025.1      another release than 2022.2: 2025.1 or newest
+#? OPENSTACK_RELEASE=2025.1      a release other than 2022.2: 2025.1 or newest
 #? OPENSTACK_PROVIDER=ovn        provider of Octavia: amphora (default) or ovn
 #? OPENSTACK_DATAPLANE=1         real packets, with ovn; all options: hack/openstack/README.md
 	@hack/openstack/up.sh
@@ -145,7 +145,7 @@ test-openstack: kube ## Run contract and end-to-end tests on real OpenStacks (ro
 UI := internal/ui/web
 
 .PHONY: ui
-ui: ## Build the topology page of its sources (npm): internal/ui/web/dist, which is committed
+ui: ## Build the topology page from its sources (npm): internal/ui/web/dist, which is committed
 	cd $(UI) && npm ci --no-progress && npm run check && npm run build
 
 .PHONY: test-ui
@@ -181,10 +181,10 @@ soak: kube ## Change Services at random while calls fail and the controller is k
 	$(GO) test ./test/chaos -run '^TestSoak$$' -count 1 -v -timeout 180m -soak=$(DURATION) -services=$(SERVICES) $(if $(SEED),-seed=$(SEED))
 
 .PHONY: walks
-walks: $(if $(KUBERNETES),kube,need-go) ## Random walks: whatever happens, the end is what the last requests alone would give
+walks: $(if $(KUBERNETES),kube,need-go) ## Random walks: compare the result of random actions with that of the last requests alone
 #? COUNT=2000     number of walks; STEPS=20 actions of each; a thousand an hour, in virtual time
 #? SEED=N         of the first walk; N+1 of the second, and so on
-#? KUBERNETES=real  with real kube-apiservers and controllers that are processes; REALS=3 at once
+#? KUBERNETES=real  with real kube-apiservers, and controllers as processes; REALS=3 at once
 	$(GO) test ./test/walks -run '^TestWalks$$' -count 1 -v -timeout 24h -walks=$(COUNT) -steps=$(STEPS) -seed=$(or $(SEED),0) $(if $(KUBERNETES),-real=$(REALS))
 
 .PHONY: bench
@@ -254,7 +254,7 @@ lint-generated: need-go
 	(cd "$$copy/after" && $(GO) generate ./... && (cd hack/monitoring && $(GO) generate ./...) && (cd hack/schema && $(GO) generate ./...) && cd hack/chart && $(GO) generate ./...) && \
 	(cd "$$copy" && diff -ru before after) || { echo "Generated files are not up to date: run \`make generate\`." >&2; exit 1; }
 
-# Builds the page into a copy. Without npm, or a registry of packages that answers, it is not checked.
+# Builds the page into a copy. Without npm or a reachable package registry it is not checked.
 .PHONY: lint-ui
 lint-ui:
 	@echo "lint: the bundle of the topology page"
@@ -315,7 +315,7 @@ site-serve: site ## Build the site and show it at http://127.0.0.1:4173
 
 .PHONY: kube
 kube: need-go ## Build the Kubernetes API for tests and demo, if it is missing
-#? KUBE=1.28      another version than that of hack/kube/go.mod: 1.28 or newer; 1.28.15 is one release
+#? KUBE=1.28      a version other than that of hack/kube/go.mod: 1.28 or newer, or a release such as 1.28.15
 	@[ -n "$$KUBE_ASSETS" ] || { cd hack/kube && $(GO) run . $(if $(KUBE),-kubernetes '$(KUBE)'); }
 
 .PHONY: clean

@@ -33,9 +33,9 @@ func newCommand() *cobra.Command {
 		Use:   "cloudsim",
 		Short: "An OpenStack on one machine: Keystone, Neutron, Nova, Octavia and Barbican, simulated on loopback",
 		Long: `cloudsim simulates an OpenStack cloud on loopback: Keystone, Neutron, Nova, Octavia and Barbican, with a
-data plane that really forwards (--data-plane). It prints how to reach it and runs until it is interrupted.
+data plane that forwards real traffic (--data-plane). It prints how to reach it and runs until it is interrupted.
 
-The admin API, whose address it prints, steers it: GET /calls and /counts, POST /reset, GET, POST and
+The admin API, whose address it prints, controls it: GET /calls and /counts, POST /reset, GET, POST and
 DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /state.`,
 		Example: `  cloudsim --data-plane --nodes node-1,node-2 --build-time 5s
   export OS_CLIENT_CONFIG_FILE=... OS_CLOUD=cloudsim   # as it prints
@@ -48,15 +48,15 @@ DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /
 		},
 	}
 	o, set := &f.options, cmd.Flags()
-	set.BoolVar(&o.DataPlane, "data-plane", false, "let VIPs and floating IPs forward for real, on addresses in 127.0.0.0/8")
+	set.BoolVar(&o.DataPlane, "data-plane", false, "make VIPs and floating IPs forward traffic, on addresses in 127.0.0.0/8")
 	set.DurationVar(&o.BuildTime, "build-time", 0, "time a load balancer is in PENDING_CREATE")
 	set.DurationVar(&o.UpdateTime, "update-time", 0, "time a load balancer is in PENDING_UPDATE")
 	set.DurationVar(&o.DeleteTime, "delete-time", 0, "time a load balancer is in PENDING_DELETE")
-	set.TextVar(&o.Release, "release", release.Newest, `release of OpenStack to play where releases differ: 2022.2, 2025.1 or newest`)
-	set.StringVar(&o.APIVersion, "api-version", "", `newest Octavia API version to offer, such as "2.10" (default the newest there is)`)
+	set.TextVar(&o.Release, "release", release.Newest, `release of OpenStack to simulate: 2022.2, 2025.1 or newest`)
+	set.StringVar(&o.APIVersion, "api-version", "", `newest Octavia API version to offer, such as "2.10" (default that of the release)`)
 	set.StringVar(&o.Provider, "provider", "amphora", "default provider: amphora or ovn")
 	set.DurationVar(&o.TokenLifetime, "token-lifetime", 0, "time a token is valid (default 1h)")
-	set.StringVar(&o.Password, "password", "", "password of all users (default made up at each start)")
+	set.StringVar(&o.Password, "password", "", "password of all users (default random at each start)")
 	set.StringVar(&o.Listen, "listen", "127.0.0.1", "loopback address to listen on")
 	set.IntVar(&o.Ports.Identity, "identity-port", 0, "port of Keystone (0: the kernel chooses)")
 	set.IntVar(&o.Ports.Network, "network-port", 0, "port of Neutron")
@@ -65,13 +65,13 @@ DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /
 	set.IntVar(&o.Ports.KeyManager, "key-manager-port", 0, "port of Barbican")
 	set.IntVar(&o.Ports.Image, "image-port", 0, "port of Glance")
 	set.IntVar(&o.Ports.Admin, "admin-port", 0, "port of the admin API")
-	set.StringSliceVar(&f.nodes, "nodes", nil, "servers that are there from the start, name or name=address, separated by commas")
+	set.StringSliceVar(&f.nodes, "nodes", nil, "servers that exist from the start, as name or name=address, separated by commas")
 	set.StringVar(&f.cloudsYAML, "clouds-yaml", "", "where to write a clouds.yaml (default a temporary file)")
 	set.StringVar(&f.cloudConf, "cloud-conf", "", "where to write a cloud.conf (default nowhere)")
 	return cmd
 }
 
-// run serves a cloud until the context ends.
+// run runs a cloud until the context ends.
 func run(ctx context.Context, out, errs io.Writer, f *flags) (err error) {
 	if f.options.Nodes, err = parseNodes(f.nodes); err != nil {
 		return err
@@ -126,7 +126,7 @@ func announce(out io.Writer, cloud *cloudsim.Cloud, cloudsYAML, cloudConf string
 	fmt.Fprintln(out, "# ready")
 }
 
-// parseNodes reads "name" and "name=address".
+// parseNodes parses "name" and "name=address".
 func parseNodes(texts []string) ([]cloudsim.Node, error) {
 	var nodes []cloudsim.Node
 	for _, text := range texts {

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cloudsim runs the OpenStack simulator as a server of its own, until it
-// is interrupted.
+// Command cloudsim runs the OpenStack simulator as a separate server until it is interrupted.
 package main
 
 import (

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kube-octavia gives Kubernetes Services their load balancers from
-// OpenStack Octavia.
+// Command kube-octavia provides load balancers from OpenStack Octavia for Kubernetes Services.
 package main
 
 import (

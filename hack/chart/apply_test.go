@@ -29,7 +29,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// kubectl runs kubectl, which has to succeed.
+// kubectl runs kubectl, which must succeed.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := deploy.Kubectl(t.Context(), kubetest.Cluster(t), args...)
@@ -39,7 +39,7 @@ func kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// namespace makes a namespace that admits Pods of this level of the Pod Security Standards.
+// namespace creates a namespace that admits Pods of this level of the Pod Security Standards.
 func namespace(t *testing.T, level string) string {
 	t.Helper()
 	name := kubetest.Namespace(t)
@@ -47,7 +47,7 @@ func namespace(t *testing.T, level string) string {
 	return name
 }
 
-// install applies a release with the values of a case, and returns its manifests and what kubectl has said.
+// install applies a release with the values of a case, and returns its manifests and the output of kubectl.
 func install(t *testing.T, r release, name string) (map[string]string, string) {
 	t.Helper()
 	texts := rendered(t, r, caseFile(t, name, "values.yaml"))
@@ -72,13 +72,13 @@ func install(t *testing.T, r release, name string) (map[string]string, string) {
 	return texts, kubectl(t, "apply", "--validate=strict", "-f", dir)
 }
 
-// admitted asks kube-apiserver whether it would create a Pod of the Deployment.
+// admitted checks with a dry run whether kube-apiserver would create a Pod of the Deployment.
 func admitted(t *testing.T, d appsv1.Deployment, namespace string) error {
 	t.Helper()
 	return admittedPod(t, d.Spec.Template, namespace)
 }
 
-// admittedPod asks kube-apiserver whether it would create a Pod of the template.
+// admittedPod checks with a dry run whether kube-apiserver would create a Pod of the template.
 func admittedPod(t *testing.T, template corev1.PodTemplateSpec, namespace string) error {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Labels: template.Labels, Annotations: template.Annotations}, Spec: *template.Spec.DeepCopy()}
@@ -158,7 +158,7 @@ func TestADoctorJobIsMadeOfTheCronJob(t *testing.T) {
 		c := p.Spec.Containers[0]
 		return []any{p.Spec.ServiceAccountName, p.Spec.Volumes, p.Spec.DNSConfig, p.Spec.Tolerations, p.Spec.NodeSelector, p.Spec.ImagePullSecrets, p.Spec.SecurityContext, c.Image, c.Env, c.VolumeMounts, c.SecurityContext}
 	}
-	// What kube-apiserver adds is not compared.
+	// Fields that kube-apiserver adds are not compared.
 	if diff := cmp.Diff(same(d), same(cron.Spec.JobTemplate.Spec.Template)); diff != "" {
 		t.Errorf("Pods of controller and doctor differ (-controller +doctor):\n%s", diff)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// conf reads the cloud.conf that the chart makes of values.
+// conf reads the cloud.conf that the chart renders from values.
 func conf(t rapid.TB, values map[string]any) (config.Config, string) {
 	t.Helper()
 	texts, err := render(loaded(t), values, helm)
@@ -63,7 +63,7 @@ func TestCloudConfHasTheValues(t *testing.T) {
 	}
 }
 
-// TestAnyTextReachesTheController is about passwords, class names and other text with whatever is in them.
+// TestAnyTextReachesTheController uses passwords, class names and other text with arbitrary characters.
 func TestAnyTextReachesTheController(t *testing.T) {
 	special := []rune("\"\\#;=[]\n\t '%{}$|é\u2028\u0085")
 	texts := rapid.StringOf(rapid.OneOf(rapid.SampledFrom(special), rapid.Rune().Filter(func(r rune) bool {
@@ -89,12 +89,12 @@ func TestAnyTextReachesTheController(t *testing.T) {
 	})
 }
 
-// example is a value of each kind.
+// example has a value of each kind.
 var example = map[config.Kind]any{
 	config.String: "a", config.ID: "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04", config.Strings: []any{"a", "b"}, config.Password: "a", config.Bool: true, config.TrueFalse: true, config.Int: float64(1e6), config.Duration: "5s",
 }
 
-// exampleOf is a value of a key.
+// exampleOf returns a value of a key.
 func exampleOf(key config.Key) any {
 	if key.Name == "auth-url" {
 		return "https://another.example.com/v3"
@@ -102,7 +102,8 @@ func exampleOf(key config.Key) any {
 	return example[key.Kind]
 }
 
-// mountsClouds are values with which the file of use-clouds may be in another volume than that of the chart.
+// mountsClouds returns values with which the file of use-clouds may be in a volume other than that of the
+// chart.
 func mountsClouds(t *testing.T) map[string]any {
 	t.Helper()
 	return parsed(t, withConf("clusterIP: {}")+"extraVolumeMounts: [{name: clouds, mountPath: /etc/openstack}]")

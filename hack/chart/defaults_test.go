@@ -26,14 +26,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
-// flagOf are the flags of the values whose default is that of the program.
+// flagOf has the flags of the values whose default is that of the program.
 var flagOf = map[string]string{
 	"loadBalancerClass": "load-balancer-class", "handleDefaultClass": "handle-default-class", "concurrency": "concurrency",
 	"sweepInterval": "sweep-interval", "orphanGracePeriod": "orphan-grace-period", "cloudRate": "cloud-rate", "cloudBurst": "cloud-burst",
 	"controllers": "controllers", "podReadinessGates.enabled": "pod-readiness-gates", "log.level": "v",
 }
 
-// run runs a command of kube-octavia, and returns its exit status and what it prints.
+// run runs a command of kube-octavia, and returns its exit status and its output.
 func run(args ...string) (int, string) {
 	var out bytes.Buffer
 	status := cli.Run(context.Background(), args, cli.IO{Out: &out, Err: &out}, cli.Options{})

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// caseFile is a file of a case in testdata.
+// caseFile returns a file of a case in testdata.
 func caseFile(t *testing.T, name, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name, file))
@@ -28,7 +28,7 @@ func caseFile(t *testing.T, name, file string) string {
 	return string(text)
 }
 
-// cases are the values in testdata that are rendered, and for which release.
+// cases has, for each set of values in testdata, the release for which it is rendered.
 var cases = map[string]release{
 	"existing-secret": helm,
 	"cloud-conf":      helm,
@@ -45,7 +45,7 @@ func TestReleasesAreRenderedAsBefore(t *testing.T) {
 			for _, path := range slices.Sorted(maps.Keys(texts)) {
 				text := texts[path]
 				if path == "dashboards.yaml" {
-					text, _, _ = strings.Cut(text, "data:\n") // the dashboard itself would hide other changes
+					text, _, _ = strings.Cut(text, "data:\n") // the whole dashboard would hide other changes
 				}
 				got.WriteString("--- " + path + "\n" + text)
 			}

@@ -15,15 +15,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// logins are the keys of [Global] that say where to log in, and how.
+// logins has the keys of [Global] that determine where and how to log in.
 var logins = map[string]string{
 	"auth-url": "https://keystone.example.com/v3", "username": "u", "user-id": "u", "user-domain-name": "d", "domain-id": "d", "password": "p",
 	"application-credential-id": "a", "application-credential-name": "a", "application-credential-secret": "s",
 	"trust-id": "t", "trustee-id": "u", "trustee-password": "p", "token": "t", "tenant-id": "k",
 }
 
-// TestWhatTheChartRefusesTheProgramRefuses takes any of the keys. The chart must not refuse a login that works, and must
-// refuse each that lacks an identity or a secret. It leaves to the program what says one thing twice.
+// TestWhatTheChartRefusesTheProgramRefuses uses random combinations of the keys. The chart must not refuse a login that
+// works, and must refuse each that lacks an identity or a secret. Redundant keys are refused only by the program.
 func TestWhatTheChartRefusesTheProgramRefuses(t *testing.T) {
 	keys := slices.Sorted(maps.Keys(logins))
 	rapid.Check(t, func(r *rapid.T) {
@@ -50,7 +50,7 @@ func TestWhatTheChartRefusesTheProgramRefuses(t *testing.T) {
 	})
 }
 
-// twice reports whether the program complains only that something is said in more than one way.
+// twice reports whether the program complains only about redundant keys.
 func twice(problem error) bool {
 	for line := range strings.Lines(problem.Error()) {
 		line = strings.TrimSpace(line)

@@ -1,10 +1,11 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command chart writes what follows from the chart in charts/kube-octavia: the manifests in deploy, and the chart's
-// README.md and values.schema.json. `make generate` runs it, and `make lint` fails when a file is not up to date.
+// Command chart writes the files that are generated from the chart in charts/kube-octavia: the manifests in deploy,
+// and the chart's README.md and values.schema.json. `make generate` runs it, and `make lint` fails when a file is
+// not up to date.
 //
-// It is a module of its own, so that the product's go.mod stays small. k8s.io/... have the versions of the product's
+// It is a separate module, so that the product's go.mod stays small. k8s.io/... have the versions of the product's
 // go.mod: raise them together.
 package main
 
@@ -29,7 +30,7 @@ func main() {
 
 // write generates all files below the root of the repository.
 func write(root string) error {
-	// The schema first: rendering checks the values with it.
+	// The schema is first, because rendering checks the values with it.
 	for _, generate := range []func(root string) (map[string]string, error){schemaFile, readmeFile, manifestFiles} {
 		files, err := generate(root)
 		if err != nil {

@@ -25,10 +25,10 @@ func TestMain(m *testing.M) { kubetest.Main(m) }
 // root is the directory of the repository.
 const root = "../.."
 
-// helm is a release of the usual name.
+// helm is a release with the default name.
 var helm = release{Name: "kube-octavia", Namespace: "kube-octavia", Service: "Helm", Kubernetes: "v1.36.0"}
 
-// loaded is the chart.
+// loaded returns the chart.
 func loaded(t rapid.TB) *chart.Chart {
 	t.Helper()
 	c, err := load(root)
@@ -38,7 +38,7 @@ func loaded(t rapid.TB) *chart.Chart {
 	return c
 }
 
-// parsed reads values that are written as YAML.
+// parsed parses values in YAML.
 func parsed(t rapid.TB, text string) map[string]any {
 	t.Helper()
 	values, err := chartutil.ReadValues([]byte(text))
@@ -48,7 +48,7 @@ func parsed(t rapid.TB, text string) map[string]any {
 	return values
 }
 
-// rendered are the manifests of a release with these values, written as YAML.
+// rendered returns the manifests of a release with these values in YAML.
 func rendered(t rapid.TB, r release, values string) map[string]string {
 	t.Helper()
 	texts, err := render(loaded(t), parsed(t, values), r)
@@ -58,7 +58,7 @@ func rendered(t rapid.TB, r release, values string) map[string]string {
 	return texts
 }
 
-// object reads one of several manifests in a text, by its kind.
+// object returns one of several manifests in a text, by kind.
 func object[T any](t rapid.TB, text, kind string) T {
 	t.Helper()
 	for one := range strings.SplitSeq(text, "\n---\n") {
@@ -75,7 +75,7 @@ func object[T any](t rapid.TB, text, kind string) T {
 	panic("unreachable")
 }
 
-// minimal are the values that a user has to set.
+// minimal has the values that a user must set.
 const minimal = `
 clusterName: prod
 image: {repository: registry.example.com/kube-octavia, tag: v1}
@@ -100,7 +100,7 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 	}
 }
 
-// written are the files of a repository's deploy that the chart does not determine.
+// written are the files in deploy that are not rendered from the chart.
 var written = []string{"example/secret.yaml", "kustomization.yaml", "admission-policy/kustomization.yaml", "readiness-gates/kustomization.yaml", "doctor/kustomization.yaml", "drain/kustomization.yaml", "nodes/kustomization.yaml", "ui/kustomization.yaml", "namespace.yaml"}
 
 func TestEveryManifestComesFromTheChart(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAValueThatTheSchemaDoesNotKnowIsAnError(t *testing.T) {
 	}
 }
 
-// names are the objects in manifests, as kind, namespace and name.
+// names returns the objects in manifests, as kind, namespace and name.
 func names(t *testing.T, texts map[string]string) []string {
 	t.Helper()
 	var all []string
@@ -174,7 +174,7 @@ func names(t *testing.T, texts map[string]string) []string {
 	return all
 }
 
-// TestReleasesShareNoObject renders everything that has a name, for releases that differ in name or namespace only.
+// TestReleasesShareNoObject renders everything that has a name, for releases that differ only in name or namespace.
 func TestReleasesShareNoObject(t *testing.T) {
 	values := caseFile(t, "everything", "values.yaml")
 	owner := map[string]release{}

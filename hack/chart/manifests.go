@@ -18,10 +18,10 @@ import (
 //go:embed deploy.yaml
 var deployValues []byte
 
-// kustomize is for whom they are rendered.
+// kustomize is the release for which they are rendered.
 var kustomize = release{Name: "kube-octavia", Namespace: "kube-octavia", Service: "kustomize", Kubernetes: "v1.36.0"}
 
-// manifests are the templates that become files of the same names in deploy.
+// manifests are the templates that become files with the same names in deploy.
 var manifests = []string{
 	"serviceaccount.yaml", "clusterrole.yaml", "role.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "service.yaml",
 	"admission-policy/policy.yaml", "admission-policy/binding.yaml",
@@ -45,8 +45,8 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The flags for readiness gates and controllers are the user's: they need what is in readiness-gates and nodes. So are
-	// doctor and the topology page. The Job of drain is for the end.
+	// Users set the flags for readiness gates and controllers themselves, because these need the manifests in
+	// readiness-gates and nodes. Doctor, the topology page and the drain Job are separate manifests, too.
 	values["podReadinessGates"], values["doctor"] = map[string]any{"enabled": true}, map[string]any{"enabled": true}
 	values["drainOnUninstall"], values["ui"] = true, map[string]any{"enabled": true}
 	optional, err := render(c, values, kustomize)

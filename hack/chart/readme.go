@@ -23,7 +23,7 @@ func readmeFile(root string) (map[string]string, error) {
 	var table strings.Builder
 	table.WriteString("| value | default | meaning |\n| --- | --- | --- |\n")
 	for _, v := range values {
-		// A bar would end the cell.
+		// A vertical bar would end the cell.
 		fmt.Fprintf(&table, "| `%s` | `%s` | %s |\n", v.Path, v.Default, strings.ReplaceAll(v.Doc, "|", `\|`))
 	}
 	t, err := template.New("README.md").Option("missingkey=error").Parse(readme)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAMistakeInTheValuesIsRefusedWithWhatToDo has for each mistake the words that the error must contain.
+// TestAMistakeInTheValuesIsRefusedWithWhatToDo has, for each mistake, the text that the error must
+// contain.
 func TestAMistakeInTheValuesIsRefusedWithWhatToDo(t *testing.T) {
 	older := helm
 	older.Kubernetes = "v1.29.3"
@@ -91,7 +92,7 @@ func TestAMistakeInTheValuesIsRefusedWithWhatToDo(t *testing.T) {
 	}
 }
 
-// withConf are values with a part of cloudConfig.
+// withConf returns values with a part of cloudConfig.
 func withConf(part string) string {
 	global := ""
 	if !strings.HasPrefix(part, "global:") {

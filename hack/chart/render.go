@@ -16,10 +16,10 @@ import (
 // chartDir is the directory of the chart in the repository.
 const chartDir = "charts/kube-octavia"
 
-// release says for whom a chart is rendered.
+// release describes the release for which a chart is rendered.
 type release struct {
 	Name, Namespace string
-	// Service is what the release is made by. Only that of Helm has Helm's labels.
+	// Service is the program that makes the release. Only releases of Helm have Helm's labels.
 	Service string
 	// Kubernetes is the version of the cluster, such as v1.36.0.
 	Kubernetes string
@@ -30,8 +30,8 @@ func load(root string) (*chart.Chart, error) {
 	return loader.Load(filepath.Join(root, chartDir))
 }
 
-// render returns the text of each template of the chart that is not empty, by its path below templates. An error in
-// values or by a template is as Helm shows it.
+// render returns the text of each template of the chart that is not empty, by its path below templates. Errors in
+// values or of a template have the form in which Helm shows them.
 func render(c *chart.Chart, values map[string]any, r release) (map[string]string, error) {
 	version, err := chartutil.ParseKubeVersion(r.Kubernetes)
 	if err != nil {

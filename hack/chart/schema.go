@@ -60,8 +60,8 @@ func schema(values []value) (string, error) {
 	return text.String(), err
 }
 
-// describe completes a schema and those of its properties, whose paths have this prefix. It removes from docs what it
-// has used.
+// describe adds the descriptions to a schema and its properties, whose paths have this prefix. It removes used
+// entries from docs.
 func describe(n node, prefix string, docs map[string]string) error {
 	properties, _ := n["properties"].(node)
 	for name, property := range properties {
@@ -90,7 +90,7 @@ func describe(n node, prefix string, docs map[string]string) error {
 	return nil
 }
 
-// addSection makes a schema that of a section of cloud.conf. Of a section with a name there may be several, by name.
+// addSection turns a schema into that of a section of cloud.conf. A named section may exist several times, by name.
 func addSection(n node, name string) error {
 	i := slices.IndexFunc(config.Sections(), func(s config.Section) bool { return s.Name == name })
 	if i < 0 {
@@ -117,17 +117,18 @@ func addSection(n node, name string) error {
 	return nil
 }
 
-// sectionName is what [Section "name"] can express.
+// sectionName matches the names that [Section "name"] can contain.
 const sectionName = `^[^\x00-\x1f]+$`
 
-// links are those of Markdown: a description is plain text.
+// links matches Markdown links, which are removed because a description is plain text.
 var links = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
 
-// uuidOrNothing is a UUID, with or without hyphens. A name is refused before anything is installed.
+// uuidOrNothing matches a UUID, with or without hyphens, or nothing. So a name is refused before
+// anything is installed.
 const uuidOrNothing = `^$|^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`
 
-// keyTypes are the schemas of the kinds of keys. Text must be text, so that YAML does not take a password or an id for a
-// number. null is no value.
+// keyTypes has the schemas of the kinds of keys. Text must be a string, so that YAML does not parse a password or an id
+// as a number. null means no value.
 var keyTypes = map[config.Kind]func() node{
 	config.String: func() node { return node{"type": []string{"string", "null"}} },
 	config.ID: func() node {

@@ -17,38 +17,38 @@ import (
 
 // cloud is the OpenStack of the demo.
 type cloud interface {
-	// what describes it.
+	// what returns a description.
 	what() string
-	// start brings it up.
+	// start starts it.
 	start(ctx context.Context, p *printer) error
 	authURL() string
-	// cloudConf is the content of a cloud.conf for it; its last section is LoadBalancer.
+	// cloudConf returns a cloud.conf for it; its last section is LoadBalancer.
 	cloudConf() string
-	// clientConfig is the file for the openstack client, and the name of the
+	// clientConfig returns the configuration file of the openstack client, and the name of the
 	// cloud in it.
 	clientConfig() (file, name string)
-	// node is the i-th node of the cluster, beginning with 1: a server of the
-	// cloud's.
+	// node returns the i-th node of the cluster, counted from 1: a server in the cloud.
 	node(i int) (node.Node, error)
-	// podNetwork is the network namespace of the Pods; empty for loopback.
+	// podNetwork returns the network namespace of the Pods; empty means loopback.
 	podNetwork() string
-	// podPorts are ports of the cloud for Pods; none where a load balancer reaches Pods on loopback.
+	// podPorts returns the cloud's ports for Pods; none if load balancers reach Pods on loopback.
 	podPorts() []node.PodPort
-	// podNetworkID is the cloud's network of these ports, or empty.
+	// podNetworkID returns the cloud's network of these ports, or "".
 	podNetworkID() string
-	// outside is what stands before a command that is run outside of the cloud, or empty.
+	// outside returns the prefix of commands that run outside of the cloud, or "".
 	outside() string
-	// terminatesTLS is whether its load balancers can.
+	// terminatesTLS reports whether its load balancers can terminate TLS.
 	terminatesTLS() bool
 	// dial opens a connection from outside of the cloud.
 	dial(ctx context.Context, network, address string) (net.Conn, error)
-	// builds is whether a load balancer takes so long that it is seen being built.
+	// builds reports whether creating a load balancer takes so long that its pending status can be
+	// observed.
 	builds() bool
 	close() error
 }
 
-// newCloud is the one of the name: "" for the simulated one, or "openstack". The
-// files of the simulated one are in dir.
+// newCloud returns the cloud with the name: "" or "cloudsim" for the simulated one, or "openstack".
+// The simulated one has its files in dir.
 func newCloud(name, dir string) (cloud, error) {
 	switch name {
 	case "", "cloudsim":
@@ -59,13 +59,13 @@ func newCloud(name, dir string) (cloud, error) {
 	return nil, fmt.Errorf("CLOUD=%s: it is cloudsim or openstack", name)
 }
 
-// simulated is a cloud of cloudsim, with a data plane on loopback.
+// simulated is a cloudsim with a data plane on loopback.
 type simulated struct {
 	*cloudsim.Cloud
 	dir string
 }
 
-func (c *simulated) what() string { return "simulated, its load balancers really forward" }
+func (c *simulated) what() string { return "simulated, with load balancers that forward real traffic" }
 
 func (c *simulated) start(context.Context, *printer) (err error) {
 	c.Cloud, err = cloudsim.Start(cloudsim.Options{
@@ -81,7 +81,7 @@ func (c *simulated) start(context.Context, *printer) (err error) {
 
 func (c *simulated) authURL() string { return c.AuthURL() }
 
-// cloudConf lets the controller open the NodePorts: the default security group admits nobody.
+// cloudConf makes the controller open the NodePorts: the default security group admits no traffic.
 func (c *simulated) cloudConf() string {
 	return c.CloudConf() + "manage-security-groups=true\n" // its last section is LoadBalancer
 }

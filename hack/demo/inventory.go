@@ -14,7 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/pagination"
 )
 
-// inventory is how much the project has of what Services need.
+// inventory has the number of the project's objects that Services use.
 type inventory struct{ loadBalancers, listeners, pools, members, floatingIPs int }
 
 func (i inventory) String() string {
@@ -22,7 +22,7 @@ func (i inventory) String() string {
 		i.loadBalancers, i.listeners, i.pools, i.members, i.floatingIPs)
 }
 
-// inventory asks the cloud, as a person with the openstack client would.
+// inventory counts the objects through the API, as a user with the openstack client would.
 func (s *stage) inventory(ctx context.Context) (has inventory, err error) {
 	octavia := s.session.LoadBalancer()
 	all, err := list(ctx, loadbalancers.List(octavia, loadbalancers.ListOpts{}), loadbalancers.ExtractLoadBalancers)
@@ -45,7 +45,7 @@ func (s *stage) inventory(ctx context.Context) (has inventory, err error) {
 	return has, err
 }
 
-// list is all that a list of the cloud's has.
+// list returns all items of a list.
 func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error)) ([]T, error) {
 	pages, err := pager.AllPages(ctx)
 	if err != nil {

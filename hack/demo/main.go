@@ -1,19 +1,18 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo shows the main job on one machine: a Service of type
-// LoadBalancer gets a load balancer that carries traffic, follows the nodes, and
-// leaves nothing behind. `make demo` runs it.
+// Command demo shows the main feature on one machine: a Service of type LoadBalancer gets a load
+// balancer that carries traffic, follows the nodes, and is deleted without leaving anything behind.
+// `make demo` runs it.
 //
-// It needs no root and no network: a real Kubernetes API, a simulated OpenStack
-// that really forwards, two nodes and the controller, all on loopback. With
-// CLOUD=openstack the OpenStack is a real one, from Debian's packages, and real
-// packets flow between network namespaces; that needs root and Debian 12. With
-// KUBECONFIG in the environment it uses that cluster instead of one of its own,
-// and only a namespace and two Nodes in it. With TARGETS=pod the members are Pods
-// instead of nodes, with TARGETS=pod-routed behind a router. With CONTROLLERS=all the controller also
-// initializes the Nodes, which kubelet registers with a taint. With ONCE=1 it ends by itself and
-// exits 0 only if every step was really seen, and if the commands succeed that it otherwise prints at the end.
+// It needs neither root nor a network: a real Kubernetes API, a simulated OpenStack that forwards real
+// traffic, two nodes and the controller run on loopback. With CLOUD=openstack the OpenStack is a real one,
+// from Debian's packages, and real packets flow between network namespaces; that needs root and Debian 12.
+// With KUBECONFIG in the environment it uses that cluster instead of a new one, and in it only a namespace
+// and two Nodes. With TARGETS=pod the members are Pods instead of nodes, with TARGETS=pod-routed behind a
+// router. With CONTROLLERS=all the controller also initializes the Nodes, which kubelet registers with a
+// taint. With ONCE=1 it ends by itself. It exits with 0 only if every step was observed, and if the
+// commands that it otherwise prints at the end succeed.
 package main
 
 import (
@@ -36,7 +35,7 @@ func main() {
 	fmt.Println("demo: ok")
 }
 
-// options are from the environment.
+// options come from the environment.
 type options struct {
 	cloud, kubeconfig string
 	targets           targets
@@ -44,7 +43,7 @@ type options struct {
 	once              bool
 }
 
-// run starts everything, runs the steps, and removes everything whatever happened.
+// run starts everything, runs the steps, and removes everything, even after an error.
 func run(ctx context.Context, o options) (err error) {
 	p := newPrinter(os.Stdout)
 	watched, stop := context.WithCancel(context.Background())
@@ -69,7 +68,7 @@ func run(ctx context.Context, o options) (err error) {
 		return fmt.Errorf("start the page: %w", err)
 	}
 	if !s.targets.pods() {
-		if err := s.addNode(ctx, 2); err != nil { // it has left
+		if err := s.addNode(ctx, 2); err != nil { // a step removed it
 			return err
 		}
 	}
@@ -77,7 +76,7 @@ func run(ctx context.Context, o options) (err error) {
 		return triesAreTrue(ctx, p, s)
 	}
 	p.say("%s", s.goOn())
-	p.doing("") // it may be silent now
+	p.doing("") // stop reporting progress
 	<-ctx.Done()
 	p.say("\nRemoving everything.")
 	return nil

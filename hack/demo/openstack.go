@@ -20,20 +20,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// The scripts that bring a real OpenStack up and down; the demo runs in the
-// repository's root.
+// The scripts that start and stop a real OpenStack; the demo runs in the repository's root.
 const (
 	openstackScripts = "hack/openstack"
 	openstackState   = ".cache/openstack/ovn"
 )
 
-// real is an OpenStack of Debian's packages on this machine, with provider ovn
-// and real packets between network namespaces. One that runs already is used as
-// it is, and goes on running.
+// real is an OpenStack from Debian's packages on this machine, with provider ovn and real packets
+// between network namespaces. If it already runs, it is used as it is and keeps running.
 type real struct {
 	*openstack.Cloud
 	state string
-	// ours is whether the demo brought it up and has to take it down.
+	// ours is true if the demo has started it and must stop it.
 	ours bool
 }
 
@@ -49,17 +47,17 @@ func (c *real) start(ctx context.Context, p *printer) (err error) {
 	}
 	if _, err := c.script(ctx, "status.sh"); err != nil {
 		c.ours = true
-		p.note("bringing it up: some 30 s, or a few minutes when its packages have to be installed")
+		p.note("starting it: about 30 s, or a few minutes if its packages have to be installed")
 		output, err := c.script(ctx, "up.sh")
 		if err != nil {
-			return fmt.Errorf("bring OpenStack up: %w:\n%s", err, output)
+			return fmt.Errorf("start OpenStack: %w:\n%s", err, output)
 		}
 	}
 	if c.Cloud, err = openstack.Load(c.state); err != nil {
 		return err
 	}
 	if c.DataPlane == nil {
-		return fmt.Errorf("the OpenStack of %s has no data plane: bring it up with OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1", c.state)
+		return fmt.Errorf("the OpenStack of %s has no data plane: start it with OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1", c.state)
 	}
 	return nil
 }
@@ -84,7 +82,7 @@ func (c *real) clientConfig() (file, name string) {
 func (c *real) node(i int) (node.Node, error) {
 	names := slices.Sorted(maps.Keys(c.Nodes))
 	if i > len(names) {
-		return node.Node{}, fmt.Errorf("the cloud has %d servers only: bring it up with OPENSTACK_SERVERS=%d", len(names), i)
+		return node.Node{}, fmt.Errorf("the cloud has only %d servers: start it with OPENSTACK_SERVERS=%d", len(names), i)
 	}
 	server := c.Nodes[names[i-1]]
 	return node.Node{Name: nodeName(i), Address: server.Addresses[0], ServerID: server.ID, Namespace: c.DataPlane.NodeNamespaces[names[i-1]]}, nil
@@ -100,12 +98,12 @@ func (c *real) podPorts() (all []node.PodPort) {
 	return all
 }
 
-// builds is false: with OVN a load balancer is there when its create is answered.
+// builds returns false: with OVN a load balancer exists when its create is answered.
 func (c *real) builds() bool { return false }
 
 func (c *real) outside() string { return "ip netns exec " + c.DataPlane.OutsideNamespace + " " }
 
-// terminatesTLS is false: provider ovn does not look into connections.
+// terminatesTLS returns false: provider ovn does not process the content of connections.
 func (c *real) terminatesTLS() bool { return false }
 
 func (c *real) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
@@ -122,7 +120,7 @@ func (c *real) close() error {
 		return nil
 	}
 	if output, err := c.script(context.Background(), "down.sh"); err != nil {
-		return fmt.Errorf("take OpenStack down: %w:\n%s", err, output)
+		return fmt.Errorf("stop OpenStack: %w:\n%s", err, output)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type page struct {
 	stopped chan int
 }
 
-// pagePort is its usual port.
+// pagePort is the default port of the page.
 const pagePort = 8088
 
 // startPage serves the page, and returns when it answers.

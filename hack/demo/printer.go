@@ -15,13 +15,13 @@ import (
 // silence is how long the demo may print nothing.
 const silence = 2 * time.Second
 
-// printer prints the steps, with the time since the beginning. It may be used by several goroutines.
+// printer prints the steps, with the time since the beginning. It is safe for concurrent use.
 type printer struct {
 	began time.Time
 
 	mu  sync.Mutex
 	out io.Writer
-	// what is being done, and when something was printed last.
+	// what is in progress; last is the time of the last output.
 	what string
 	last time.Time
 }
@@ -31,14 +31,14 @@ func newPrinter(out io.Writer) *printer {
 	return &printer{out: out, began: now, last: now}
 }
 
-// step announces what comes next.
+// step announces the next step.
 func (p *printer) step(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	p.print("\n[%5.1fs] %s\n", p.elapsed(), text)
 	p.doing("%s", text)
 }
 
-// doing says what is printed when it takes long.
+// doing sets what is printed while a step takes long.
 func (p *printer) doing(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,12 +54,12 @@ func (p *printer) show(command, output string) {
 	p.print("    $ %s\n%s\n", command, &text)
 }
 
-// note prints one indented line with the time.
+// note prints one indented line with the elapsed time.
 func (p *printer) note(format string, args ...any) {
 	p.print("    %5.1fs  %s\n", p.elapsed(), fmt.Sprintf(format, args...))
 }
 
-// say prints as it is.
+// say prints text unchanged.
 func (p *printer) say(format string, args ...any) {
 	p.print(format+"\n", args...)
 }
@@ -73,7 +73,8 @@ func (p *printer) print(format string, args ...any) {
 
 func (p *printer) elapsed() float64 { return time.Since(p.began).Seconds() }
 
-// breakSilence says what is being done whenever nothing else was printed for a while, until ctx ends.
+// breakSilence prints what is in progress whenever nothing else was printed for a while, until ctx
+// ends.
 func (p *printer) breakSilence(ctx context.Context) {
 	tick := time.NewTicker(silence / 4)
 	defer tick.Stop()
@@ -89,7 +90,7 @@ func (p *printer) breakSilence(ctx context.Context) {
 	}
 }
 
-// silentFor reports whether nothing was printed for so long, and what is being done.
+// silentFor reports whether nothing was printed for that long, and what is in progress.
 func (p *printer) silentFor(d time.Duration) (what string, long bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,7 +36,8 @@ const (
 	tlsHost    = "hello.example"
 )
 
-// writeSamples writes what people go on with: env.sh, commands with their flags, and Services to apply.
+// writeSamples writes what users continue with: env.sh, commands with their flags, and Services to
+// apply.
 func (s *stage) writeSamples() error {
 	program, err := s.program()
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *stage) writeSamples() error {
 	return os.Symlink(s.kubectlPath, s.path("bin/kubectl"))
 }
 
-// program is the path of kube-octavia, which `make demo` builds beside the demo.
+// program returns the path of kube-octavia, which `make demo` builds beside the demo.
 func (s *stage) program() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *stage) program() (string, error) {
 	return path, nil
 }
 
-// environment is env.sh.
+// environment returns env.sh.
 func environment(dir, kubeconfig, clouds, cloud string) string {
 	return fmt.Sprintf(`# For a POSIX shell:  . %[1]s
 export DEMO=%[2]s
@@ -96,7 +97,8 @@ address_of() {
 `, filepath.Join(dir, "env.sh"), quoted(dir), quoted(kubeconfig), quoted(clouds), quoted(cloud), namespace)
 }
 
-// wrapper is a script that runs kube-octavia with the flags of the demo. Those of the caller come last, so they win.
+// wrapper returns a script that runs kube-octavia with the flags of the demo. The caller's flags come last, so they
+// take precedence.
 func wrapper(program string, flags, doctorFlags []string) string {
 	return fmt.Sprintf(`#!/bin/sh
 # kube-octavia with the flags of the demo.
@@ -115,7 +117,7 @@ exec %[1]s "$@"
 `, quoted(program), quoted(flags...), quoted(doctorFlags...))
 }
 
-// quoted are words as a shell reads them.
+// quoted returns words quoted for a shell.
 func quoted(words ...string) string {
 	var all []string
 	for _, word := range words {
@@ -146,7 +148,7 @@ func (s *stage) addServices(files map[string]string) (err error) {
 	return err
 }
 
-// service is a Service of the demo's class for the Pods of the application.
+// service returns a Service of the demo's class for the Pods of the application.
 func (s *stage) service(name, portName string, port int32) *corev1.Service {
 	service := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -173,7 +175,7 @@ func with(annotations map[string]string, key, value string) map[string]string {
 	return annotations
 }
 
-// manifest is the YAML of objects, as people write it: without what Go adds for the zero value.
+// manifest returns the YAML of objects as users write it: without the zero values that Go adds.
 func manifest(objects ...runtime.Object) (string, error) {
 	var documents []string
 	for _, object := range objects {
@@ -192,7 +194,7 @@ func manifest(objects ...runtime.Object) (string, error) {
 	return strings.Join(documents, "---\n"), nil
 }
 
-// selfSigned is a certificate for a host, which is its own authority, and its key, as PEM.
+// selfSigned returns a self-signed certificate for a host and its key, as PEM.
 func selfSigned(host string, now time.Time) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// odd is a directory whose name a shell would take apart.
+// odd returns a directory whose name a shell would split.
 func odd(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), `it's a "$HOME"`)
@@ -78,7 +78,7 @@ func TestTheEnvironmentIsSetForEachShell(t *testing.T) {
 	write(t, filepath.Join(dir, "bin", "kubectl"), "#!/bin/sh\necho \"kubectl $3 $4 $5\"\n")
 	for _, shell := range []string{"sh", "bash", "zsh"} {
 		if _, err := exec.LookPath(shell); err != nil {
-			continue // not each machine has each of them; there is always sh
+			continue // not every machine has every shell; sh always exists
 		}
 		got := output(t, shell, "-c", `. "$1"; echo "$KUBECONFIG"; echo "$OS_CLOUD"; address_of web`, shell, file)
 		if want := dir + "/kubeconfig\ndemo\nkubectl get service web\n"; got != want {

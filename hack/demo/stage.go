@@ -32,12 +32,11 @@ import (
 
 const (
 	namespace = "kube-octavia-demo"
-	// class keeps the demo off everybody else's Services.
+	// class keeps the demo away from all other Services.
 	class = "kube-octavia.io/demo"
 )
 
-// How long the simulated Octavia takes. A real one builds for half a minute and
-// more.
+// The durations of the simulated Octavia. A real one builds for half a minute or longer.
 const (
 	buildTime  = 4 * time.Second
 	updateTime = time.Second
@@ -49,18 +48,19 @@ type targets string
 
 const (
 	nodeTargets targets = "node"
-	// podTargets are reached in their own network, routedPodTargets through a router. On loopback that is the same.
+	// podTargets are reached in their own network, routedPodTargets through a router. On loopback both are the
+	// same.
 	podTargets       targets = "pod"
 	routedPodTargets targets = "pod-routed"
 )
 
 func (t targets) pods() bool { return t == podTargets || t == routedPodTargets }
 
-// podGrace is how long, in seconds, a Pod serves after its deletion: until its connections have gone elsewhere.
+// podGrace is how long, in seconds, a Pod serves after its deletion, while clients move to other Pods.
 const podGrace = 15
 
-// stage has the cluster, the cloud, the nodes and the controller of the demo. Its parts are
-// nil until they are started.
+// stage has the cluster, the cloud, the nodes and the controller of the demo. A part is nil until
+// it is started.
 type stage struct {
 	dir         string
 	kubeconfig  string
@@ -70,13 +70,13 @@ type stage struct {
 	client      *kubernetes.Clientset
 	cloud       cloud
 	targets     targets
-	// allControllers is whether the controller also initializes the Nodes.
+	// allControllers makes the controller also initialize the Nodes.
 	allControllers bool
 	nodes          *node.Nodes
 	session        *openstack.Session
-	// port is that of the Pods and of Services; tlsPort is that of a Service with TLS.
+	// port is the port of the Pods and of Services, tlsPort that of a Service with TLS.
 	port, tlsPort int32
-	// before is what the cloud had when the demo began.
+	// before is the inventory of the cloud when the demo began.
 	before  inventory
 	stop    context.CancelFunc
 	stopped chan int
@@ -87,12 +87,12 @@ type stage struct {
 func newStage(ctx context.Context, p *printer, o options) (*stage, error) {
 	s := &stage{kubeconfig: o.kubeconfig, targets: o.targets, allControllers: o.controllers == "all"}
 	if o.controllers != "" && o.controllers != "service" && o.controllers != "all" {
-		return s, fmt.Errorf("CONTROLLERS=%s: it is service or all", o.controllers)
+		return s, fmt.Errorf("CONTROLLERS=%s: use service or all", o.controllers)
 	}
 	if o.targets != nodeTargets && !o.targets.pods() {
-		return s, fmt.Errorf("TARGETS=%s: it is node, pod or pod-routed", o.targets)
+		return s, fmt.Errorf("TARGETS=%s: use node, pod or pod-routed", o.targets)
 	}
-	// Above 1023, a load balancer may listen without root.
+	// On ports above 1023 a load balancer can listen without root.
 	offset, err := freeport.Offset(0, 8080, 8443)
 	if err != nil {
 		return s, err
@@ -141,7 +141,7 @@ func (s *stage) startCluster(ctx context.Context, p *printer) (err error) {
 			return err
 		}
 		if s.kubectlPath, err = exec.LookPath("kubectl"); err != nil {
-			return errors.New("with a cluster of your own, kubectl has to be in the PATH")
+			return errors.New("with your own cluster, kubectl must be in the PATH")
 		}
 	}
 	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
@@ -157,7 +157,7 @@ func (s *stage) startCluster(ctx context.Context, p *printer) (err error) {
 	return err
 }
 
-// setNamespace makes the namespace that of the contexts of a kubeconfig.
+// setNamespace sets the namespace of the contexts of a kubeconfig.
 func setNamespace(kubeconfig, namespace string) error {
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	if err != nil {
@@ -209,13 +209,13 @@ func (s *stage) startNodes(ctx context.Context, p *printer) (err error) {
 	return nil
 }
 
-// nodeColumns are what the cloud says about Nodes.
+// nodeColumns are the columns of Nodes that come from the cloud.
 const nodeColumns = "custom-columns=NAME:.metadata.name,ADDRESSES:.status.addresses[*].address,PROVIDER ID:.spec.providerID," +
 	"TYPE:.metadata.labels.node\\.kubernetes\\.io/instance-type,ZONE:.metadata.labels.topology\\.kubernetes\\.io/zone,TAINTS:.spec.taints[*].key"
 
 func nodeName(i int) string { return fmt.Sprintf("demo-node-%d", i) }
 
-// addNode makes node i with a Pod of the application on it.
+// addNode creates node i with a Pod of the application on it.
 func (s *stage) addNode(ctx context.Context, i int) error {
 	add, err := s.cloud.node(i)
 	if err != nil {
@@ -245,13 +245,14 @@ const podPort = "http"
 
 func podName(i int) string { return fmt.Sprintf("hello-%d", i) }
 
-// flags are those that all commands share.
+// flags returns the flags that all commands share.
 func (s *stage) flags() []string {
 	return []string{"--cloud-config=" + s.path("cloud.conf"), "--kubeconfig=" + s.kubeconfig, "--cluster-name=demo",
 		"--load-balancer-class=" + class, "--handle-default-class=false"}
 }
 
-// doctorFlags are further flags of `kube-octavia doctor`: those of the controller that it checks.
+// doctorFlags returns further flags of `kube-octavia doctor`: those of the controller that it
+// checks.
 func (s *stage) doctorFlags() []string {
 	flags := []string{"--leader-elect-resource-namespace=" + namespace}
 	if s.allControllers {
@@ -260,7 +261,7 @@ func (s *stage) doctorFlags() []string {
 	return flags
 }
 
-// allControllers are those of CONTROLLERS=all.
+// allControllers are the controllers of CONTROLLERS=all.
 const allControllers = "service,node,node-lifecycle"
 
 func (s *stage) startController() (err error) {
@@ -278,7 +279,7 @@ func (s *stage) startController() (err error) {
 	return nil
 }
 
-// plan is what `kube-octavia plan` prints.
+// plan returns what `kube-octavia plan` prints.
 func (s *stage) plan(ctx context.Context) (status int, output string) {
 	var out bytes.Buffer
 	args := append([]string{"plan", "-n", namespace}, s.flags()...)
@@ -309,7 +310,7 @@ func tail(path string) string {
 	return "\n" + strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-// close ends everything, in the reverse order, and leaves no file.
+// close stops everything in the reverse order, and removes all files.
 func (s *stage) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -347,8 +348,7 @@ func (s *stage) close() error {
 	return errors.Join(problems...)
 }
 
-// clearServices deletes what is left of Services, while the controller can still
-// clean up after them.
+// clearServices deletes the remaining Services while the controller can still clean up after them.
 func (s *stage) clearServices(ctx context.Context) error {
 	services := s.client.CoreV1().Services(namespace)
 	list, err := services.List(ctx, metav1.ListOptions{})

@@ -26,11 +26,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// waitTimeout bounds each wait.
+// waitTimeout is the limit of each wait.
 const waitTimeout = time.Minute
 
-// runSteps runs the steps of the demo. It ends with an error at the first step that does not
-// do what it should.
+// runSteps runs the steps of the demo. It returns an error at the first step that fails.
 func runSteps(ctx context.Context, p *printer, s *stage) error {
 	steps := []func(context.Context, *printer, *stage) error{
 		serviceIsPending, opsArePlanned, loadBalancerIsBuilt, trafficFlows, nodeLeaves, serviceGoes,
@@ -101,7 +100,7 @@ func loadBalancerIsBuilt(ctx context.Context, p *printer, s *stage) error {
 		}
 		if state != "" && !seen[state] {
 			seen[state] = true
-			p.note("Octavia says %s", state)
+			p.note("Octavia: %s", state)
 			p.doing("Octavia builds the load balancer")
 		}
 		if c != nil && c.Message != last {
@@ -114,13 +113,13 @@ func loadBalancerIsBuilt(ctx context.Context, p *printer, s *stage) error {
 		return fmt.Errorf("wait for the Service to be programmed: %w", err)
 	}
 	if !seen["ACTIVE"] || s.cloud.builds() && !seen["PENDING_CREATE"] {
-		return fmt.Errorf("the load balancer was not seen being built and then ACTIVE")
+		return fmt.Errorf("the load balancer was not observed as pending and then ACTIVE")
 	}
 	p.show("kubectl get service hello", s.kubectl(ctx, "get", "service", "hello"))
 	return nil
 }
 
-// loadBalancerStatus is what Octavia says of its only load balancer, or "".
+// loadBalancerStatus returns the status of Octavia's only load balancer, or "".
 func (s *stage) loadBalancerStatus(ctx context.Context) (string, error) {
 	heads, err := octavia.New(s.session.LoadBalancer(), s.session.ProjectID(), lb.Capabilities{}).Heads(ctx, "")
 	if err != nil || len(heads) == 0 {
@@ -186,7 +185,7 @@ func trafficFlowsToPods(ctx context.Context, p *printer, s *stage) error {
 	return s.answersFrom(ctx, p, address, nodeName(1), nodeName(2))
 }
 
-// podIsReplaced lets a Pod on the same node take the place of another.
+// podIsReplaced replaces a Pod by another one on the same node.
 func podIsReplaced(ctx context.Context, p *printer, s *stage) error {
 	p.step("Pod %s is replaced by %s, and traffic goes on", podName(2), podName(3))
 	address, err := s.address(ctx)
@@ -215,7 +214,7 @@ func (s *stage) hasMembers(ctx context.Context, n int) (bool, error) {
 	return has.members == s.before.members+n, err
 }
 
-// asksUntil asks the Service until something holds. All requests have to succeed.
+// asksUntil makes requests to the Service until holds returns true. All requests must succeed.
 func (s *stage) asksUntil(ctx context.Context, p *printer, address string, holds func() (bool, error)) error {
 	failed, asked := 0, 0
 	err := until(ctx, func() (bool, error) {
@@ -245,7 +244,7 @@ func serviceGoes(ctx context.Context, p *printer, s *stage) error {
 	return s.isAsBefore(ctx, p)
 }
 
-// isAsBefore checks that the cloud has what it had when the demo began.
+// isAsBefore checks that the cloud has the same objects as when the demo began.
 func (s *stage) isAsBefore(ctx context.Context, p *printer) error {
 	left, err := s.inventory(ctx)
 	if err != nil {
@@ -258,7 +257,7 @@ func (s *stage) isAsBefore(ctx context.Context, p *printer) error {
 	return nil
 }
 
-// address is where the Service is reached.
+// address returns the address of the Service.
 func (s *stage) address(ctx context.Context) (string, error) {
 	service, err := s.client.CoreV1().Services(namespace).Get(ctx, "hello", metav1.GetOptions{})
 	if err != nil {
@@ -270,9 +269,9 @@ func (s *stage) address(ctx context.Context) (string, error) {
 	return net.JoinHostPort(service.Status.LoadBalancer.Ingress[0].IP, fmt.Sprint(s.port)), nil
 }
 
-// answersFrom asks until every one of the nodes has answered, four times at
-// least; an answer of anybody else's is an error. Which node answers is chance
-// where the load balancer goes by the source's port.
+// answersFrom makes at least four requests, until every one of the nodes has answered; an answer
+// from any other node is an error. If the load balancer chooses by the source port, it is random
+// which node answers.
 func (s *stage) answersFrom(ctx context.Context, p *printer, address string, nodes ...string) error {
 	const most = 50
 	answered := map[string]bool{}
@@ -293,7 +292,7 @@ func (s *stage) answersFrom(ctx context.Context, p *printer, address string, nod
 	return nil
 }
 
-// ask makes one request, from outside of the cloud, on a connection of its own.
+// ask makes one request from outside of the cloud, on a new connection.
 func (s *stage) ask(ctx context.Context, address string) (node.Answer, error) {
 	var answer node.Answer
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -315,7 +314,7 @@ func (s *stage) ask(ctx context.Context, address string) (node.Answer, error) {
 	return answer, json.Unmarshal(body, &answer)
 }
 
-// until waits for something to happen.
+// until waits until happened returns true.
 func until(ctx context.Context, happened func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()

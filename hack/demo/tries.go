@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// try is something that people can do next.
+// try is something that the user can do next.
 type try struct {
-	// what it shows.
+	// what describes what it shows.
 	what     string
 	commands []string
-	// shows is a part of the output of the last command.
+	// shows is expected in the output of the last command.
 	shows string
-	// finds is whether exit status 1 is a result as well: something was found.
+	// finds means that exit status 1 is a result, too: something was found.
 	finds bool
 }
 
-// podAnswers is in each answer of a Pod of the application.
+// podAnswers is the beginning of each answer of the application's Pods.
 const podAnswers = `{"pod":"hello-`
 
-// tries are printed at the end of the demo, and carried out with ONCE=1. They are for a shell that has read env.sh.
+// tries returns the commands that are printed at the end of the demo, and run with ONCE=1. They need a shell that
+// has sourced env.sh.
 func (s *stage) tries() []try {
 	curl := s.cloud.outside() + "curl -sSf "
 	all := []try{{
@@ -44,7 +45,7 @@ func (s *stage) tries() []try {
 			shows: podAnswers,
 		})
 	}
-	_, simulated := s.cloud.(*simulated) // nothing is known of another cloud
+	_, simulated := s.cloud.(*simulated) // a real cloud may have other load balancers
 	return append(all,
 		try{what: "what the Services have", commands: []string{"kubectl octavia status -n " + namespace}, shows: plainName},
 		try{what: "what the controller would change: nothing", commands: []string{"kubectl octavia plan -n " + namespace}, shows: plainName},
@@ -53,7 +54,7 @@ func (s *stage) tries() []try {
 	)
 }
 
-// apply are commands that apply a manifest and wait for its Service.
+// apply returns commands that apply a manifest and wait for its Service.
 func (s *stage) apply(file, service string) []string {
 	return []string{
 		"kubectl apply -f $DEMO/" + file,
@@ -61,10 +62,10 @@ func (s *stage) apply(file, service string) []string {
 	}
 }
 
-// goOn says how people go on.
+// goOn tells the user how to continue.
 func (s *stage) goOn() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "\nNow it is yours, until Ctrl-C.\n\n"+
+	fmt.Fprintf(&text, "\nThe demo keeps running until Ctrl-C. You can use it now.\n\n"+
 		"  the page      %s\n  the log       %s\n  the program   %s\n\n"+
 		"In another terminal, first the settings of cluster, cloud and kube-octavia:\n\n  . %s\n",
 		s.page.url, s.path("controller.log"), s.path("bin/kube-octavia"), s.path("env.sh"))
@@ -82,7 +83,7 @@ func (s *stage) goOn() string {
 	return text.String()
 }
 
-// triesAreTrue carries out what goOn prints.
+// triesAreTrue runs the commands that goOn prints.
 func triesAreTrue(ctx context.Context, p *printer, s *stage) error {
 	p.step("What you can do next")
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -119,7 +120,7 @@ func isExit(err error, status int) bool {
 	return is && exit.ExitCode() == status
 }
 
-// shell runs a command as a person in another terminal does.
+// shell runs a command as a user in another terminal does.
 func (s *stage) shell(ctx context.Context, command string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*waitTimeout)
 	defer cancel()

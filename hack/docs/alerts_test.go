@@ -24,7 +24,7 @@ type alert struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// alerts are the alerts of the chart.
+// alerts returns the alerts of the chart.
 func alerts(t *testing.T) (all []alert) {
 	t.Helper()
 	var file struct {

@@ -5,8 +5,8 @@ package main
 
 import "github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 
-// openStackCalls gives the page the table of calls: those of the controller, and
-// those that are made with a person's login.
+// openStackCalls returns the tables of calls for the page: those of the controller, and those that
+// are made with a user's login.
 func openStackCalls() (any, error) {
 	own, persons := newTable("service", "call", "what for"), newTable("service", "call", "what for")
 	for _, call := range calls.All() {

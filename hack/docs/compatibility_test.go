@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// testsOfTheProject are the names of all its test functions.
+// testsOfTheProject returns the names of all its test functions.
 func testsOfTheProject(t *testing.T) map[string]bool {
 	t.Helper()
 	found, function := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)

@@ -16,8 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// annotations gives the page the table of annotations, parted by what becomes of
-// them.
+// annotations returns the tables of annotations for the page, grouped by their effect.
 func annotations() (any, error) {
 	set := newTable("annotation", "value", "default", "meaning", "a change takes effect")
 	written := newTable("annotation", "value", "meaning")
@@ -35,7 +34,8 @@ func annotations() (any, error) {
 	}, nil
 }
 
-// protected lists the annotations whose misspelt keys refuse a Service, by what they protect.
+// protected lists the annotations for which a Service with a misspelt key is refused, by what they
+// protect.
 func protected() fmt.Stringer {
 	list := newTable("it protects", "annotations")
 	for _, p := range []struct {
@@ -44,7 +44,7 @@ func protected() fmt.Stringer {
 	}{
 		{annotation.RestrictsAccess, "who may connect, in which networks the addresses are, and whether clients need TLS or can forge their address"},
 		{annotation.Keeps, "addresses and changes that would be lost"},
-		{annotation.ChoosesBalancer, "the load balancer that is shared, instead of another one"},
+		{annotation.ChoosesBalancer, "which load balancer is shared"},
 	} {
 		var keys []string
 		for _, a := range annotation.Table {
@@ -57,10 +57,10 @@ func protected() fmt.Stringer {
 	return list
 }
 
-// everyOctavia removes version 2.0 from a requirement: every Octavia has it.
+// everyOctavia removes version 2.0 from a requirement, because every Octavia has it.
 var everyOctavia = strings.NewReplacer("Octavia API version 2.0 and ", "", "Octavia API version 2.0 (", "Octavia API version ", "provider ovn)", "provider ovn")
 
-// needs says what an annotation requires of the cloud, and what happens without it.
+// needs returns what an annotation requires of the cloud, and what happens without it.
 func needs(a annotation.Annotation) string {
 	var features []string
 	for _, f := range a.Needs {
@@ -89,7 +89,7 @@ func (s sameKeys) String() string {
 	return "The keys, with the kinds and meanings that they have in [LoadBalancer]:\n\n" + strings.Join(s, ",\n") + "."
 }
 
-// cloudConf gives the page the table of keys, parted by section.
+// cloudConf returns the tables of keys for the page, one for each section.
 func cloudConf() (any, error) {
 	var sections []section
 	for _, s := range config.Sections() {
@@ -114,23 +114,23 @@ func cloudConf() (any, error) {
 	return map[string]any{"Methods": config.Methods, "Sections": sections}, nil
 }
 
-// command is a command with what it prints for --help.
+// command is a command with its output for --help.
 type command struct{ Name, Help string }
 
-// documented is what a command prints for programs.
+// documented describes the machine-readable output of a command.
 type documented struct {
 	cli.Output
 	// Items are what the list contains.
 	Items string
 }
 
-// itemsOf says what the items of each command's list are.
+// itemsOf describes the items of each command's list.
 var itemsOf = map[string]string{
 	"cleanup": "cloud objects", "doctor": "checks, with their findings", "migrate": "Services", "plan": "Services, with their operations",
 	"status": "Services, with their load balancers", "version": "none",
 }
 
-// outputs returns what the commands print for programs.
+// outputs returns the machine-readable outputs of the commands.
 func outputs() (all []documented) {
 	for _, o := range cli.Outputs() {
 		all = append(all, documented{o, itemsOf[o.Command]})
@@ -138,7 +138,7 @@ func outputs() (all []documented) {
 	return all
 }
 
-// commandLine gives the page what the commands say of themselves.
+// commandLine returns the help of the commands for the page.
 func commandLine() (any, error) {
 	var commands []command
 	for _, name := range []string{"", "cleanup", "controller", "credential", "credential create", "credential rotate", "credential delete", "doctor", "migrate", "plan", "status", "ui", "version"} {

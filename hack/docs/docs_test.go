@@ -44,7 +44,7 @@ func TestGeneratedPagesAreUpToDate(t *testing.T) {
 	}
 }
 
-// literals are the strings in the source of the packages in dirs that match.
+// literals returns the strings in the source of the packages in dirs that match.
 func literals(t *testing.T, pattern *regexp.Regexp, dirs ...string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -74,7 +74,7 @@ func literals(t *testing.T, pattern *regexp.Regexp, dirs ...string) map[string]b
 	return found
 }
 
-// reasons are the values of the constants that are named Reason*.
+// reasons returns the values of the constants that are named Reason*.
 func reasons(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -112,7 +112,7 @@ func reasons(t *testing.T) map[string]bool {
 	return found
 }
 
-// listed are the names in code at the beginning of the page's table rows.
+// listed returns the names in code at the beginning of the page's table rows.
 func listed(page string) map[string]bool {
 	found := map[string]bool{}
 	for _, match := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(page, -1) {
@@ -131,8 +131,8 @@ func TestEveryReasonIsExplainedAndNoOther(t *testing.T) {
 	}
 }
 
-// TestEveryReasonSaysWhatToDo looks at the tables of conditions. Only a reason that says that all is well needs
-// nothing.
+// TestEveryReasonSaysWhatToDo checks the tables of conditions. Only reasons that need no action may have an
+// empty cell.
 func TestEveryReasonSaysWhatToDo(t *testing.T) {
 	page, _, _ := strings.Cut(read(t, filepath.Join(docsDir, "reference/conditions.md")), "\n## Other events\n")
 	rows := regexp.MustCompile(`(?m)^\| `+"`(\\w+)`"+` \| (.*?) \| (.*?) ?\| (.*?) ?\|$`).FindAllStringSubmatch(page, -1)
@@ -197,7 +197,7 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchors are the names that a page's headings get in links.
+// anchors returns the names that a page's headings get in links.
 func anchors(page string) map[string]bool {
 	found := map[string]bool{}
 	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {

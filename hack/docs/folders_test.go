@@ -96,7 +96,7 @@ func TestFoldersImportOnlyThoseThatArchitectureListsBelowThem(t *testing.T) {
 	}
 }
 
-// What the model says of a load balancer must not depend on how it is read or written.
+// The model of a load balancer must not depend on how it is read or written.
 func TestTheModelImportsNeitherClientsNorTheSimulator(t *testing.T) {
 	for _, s := range sources(t) {
 		if folderOf(s.directory) != "model" {

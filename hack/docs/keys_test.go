@@ -18,11 +18,11 @@ import (
 // keyPage is a page with the names of annotations that it may have although they are not whole keys of the table.
 type keyPage struct {
 	path string
-	// otherwise are the texts that are something else there, or that are examples of wrong keys.
+	// otherwise are texts that mean something else on the page, or that are examples of wrong keys.
 	otherwise []string
 }
 
-// keyPages are the pages for people.
+// keyPages returns the pages for users.
 func keyPages(t *testing.T) []keyPage {
 	t.Helper()
 	otherwise := map[string][]string{
@@ -44,7 +44,8 @@ func keyPages(t *testing.T) []keyPage {
 	return pages
 }
 
-// named are the names of the table with their keys. Those that cloud.conf has too are told from it by the word annotation.
+// named returns the names in the table with their keys. Names that are also keys of cloud.conf count only after
+// the word annotation.
 func named() (keys map[string]string, alsoSettings map[string]bool) {
 	keys, alsoSettings = map[string]string{}, map[string]bool{}
 	for _, a := range annotation.Table {
@@ -57,7 +58,8 @@ func named() (keys map[string]string, alsoSettings map[string]bool) {
 	return keys, alsoSettings
 }
 
-// withoutPrefix returns what names annotations in a text without the prefix that people have to type.
+// withoutPrefix returns the names of annotations in a text that lack the prefix which users must
+// type.
 func withoutPrefix(text string) (found []string) {
 	keys, alsoSettings := named()
 	for _, m := range regexp.MustCompile("(?i)(annotations? (?:`[^`\n]+`(?:,| and| or) )*)?`([a-z-]+)(?:(?::|=) ?[^`\n]*)?`( annotation)?").FindAllStringSubmatch(text, -1) {
@@ -74,17 +76,18 @@ func withoutPrefix(text string) (found []string) {
 	return found
 }
 
-// ours is a key under one of our prefixes. What begins with a capital letter is a condition.
+// ours matches a key with one of our prefixes. A name that begins with a capital letter is a
+// condition.
 var ours = regexp.MustCompile(`(?:loadbalancer\.openstack\.org|kube-octavia\.io)/[a-z][a-z0-9-]*`)
 
-// others are labels, classes and such that are no annotations of Services.
+// others are labels, classes and other names that are not annotations of Services.
 var others = []string{
 	"kube-octavia.io/octavia", "kube-octavia.io/demo", "kube-octavia.io/readiness-gates", "kube-octavia.io/readiness-gate", "kube-octavia.io/load-balancer-class",
 	"kube-octavia.io/handle-default-class", "kube-octavia.io/web", // the readiness gate of Service web
-	"kube-octavia.io/controller-settings", "kube-octavia.io/v1", // the label of the ConfigMap, and what commands print
+	"kube-octavia.io/controller-settings", "kube-octavia.io/v1", // the label of the ConfigMap, and the apiVersion of command output
 }
 
-// unknownKeys returns the keys under our prefixes in a text that are unknown.
+// unknownKeys returns the unknown keys with our prefixes in a text.
 func unknownKeys(text string) (found []string) {
 	for _, at := range ours.FindAllStringIndex(text, -1) {
 		key := text[at[0]:at[1]]

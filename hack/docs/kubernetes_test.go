@@ -12,8 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-// requireVersion fails the test unless the file has the text, in which VERSION stands for the version of Kubernetes, and has it with no
-// other version.
+// requireVersion fails the test unless the file contains the text, in which VERSION stands for the version of
+// Kubernetes, and does not contain it with any other version.
 func requireVersion(t *testing.T, file, text string, minor int) {
 	t.Helper()
 	before, after, _ := strings.Cut(text, "VERSION")
@@ -28,7 +28,7 @@ func requireVersion(t *testing.T, file, text string, minor int) {
 	}
 }
 
-// TestTheOldestKubernetesIsTheSameEverywhere compares what people read and Helm checks with the version of the tests.
+// TestTheOldestKubernetesIsTheSameEverywhere compares the documentation and the chart with the version of the tests.
 func TestTheOldestKubernetesIsTheSameEverywhere(t *testing.T) {
 	for file, text := range map[string]string{
 		"charts/kube-octavia/Chart.yaml": `kubeVersion: ">=VERSION.0-0"`,
@@ -38,15 +38,15 @@ func TestTheOldestKubernetesIsTheSameEverywhere(t *testing.T) {
 		"docs/reference/versions.md":     "Kubernetes VERSION is the oldest",
 		"docs/testing.md":                "make test KUBE=VERSION",
 		"CONTRIBUTING.md":                "make kube KUBE=VERSION",
-		"hack/kube/main.go":              "another version of Kubernetes, of VERSION or newer",
-		"Makefile":                       "another version than that of hack/kube/go.mod: VERSION or newer",
+		"hack/kube/main.go":              "another version of Kubernetes (VERSION or newer)",
+		"Makefile":                       "a version other than that of hack/kube/go.mod: VERSION or newer",
 		"hack/kube/versions.go":          `lastReleases = map[string]string{"VERSION"`,
 	} {
 		requireVersion(t, file, text, kube.Oldest)
 	}
 }
 
-// TestPoliciesSayWhichKubernetesTheyNeed compares the chart and the guides with the versions that the tests go by.
+// TestPoliciesSayWhichKubernetesTheyNeed compares the chart and the guides with the versions of the tests.
 func TestPoliciesSayWhichKubernetesTheyNeed(t *testing.T) {
 	requireVersion(t, "charts/kube-octavia/templates/admission-policy/policy.yaml", `semverCompare "<VERSION.0-0"`, kube.HasValidatingAdmissionPolicy)
 	requireVersion(t, "docs/how-to.md", "a ValidatingAdmissionPolicy with a binding, for Kubernetes VERSION and newer", kube.HasValidatingAdmissionPolicy)

@@ -1,12 +1,11 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command docs writes those pages of docs/reference that follow from tables in
-// the code, so that they cannot say anything else than the code does. `make
-// generate` runs it, and `make lint` fails when a page is not up to date.
+// Command docs writes the pages of docs/reference that contain tables of the code, so that pages
+// and code always agree. `make generate` runs it, and `make lint` fails when a page is not up to
+// date.
 //
-// The text of a page is its template; what the template asks for comes from the
-// code.
+// The text of a page is in its template; the tables come from the code.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 //go:embed templates/*.md
 var texts embed.FS
 
-// pages are the files that are written, and what their templates are given.
+// pages has the files that are written, and the functions that return the data of their templates.
 var pages = map[string]func() (any, error){
 	"annotations.md":     annotations,
 	"cloud-conf.md":      cloudConf,

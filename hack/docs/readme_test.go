@@ -18,7 +18,7 @@ import (
 
 const root = "../.."
 
-// sectionOf is the text of a page from the heading to the next one.
+// sectionOf returns the text of a page from the heading to the next one.
 func sectionOf(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, text, found := strings.Cut(page, "\n## "+heading+"\n")
@@ -29,7 +29,7 @@ func sectionOf(t *testing.T, page, heading string) string {
 	return text
 }
 
-// writtenByUs are annotations that no user sets to ask for something.
+// writtenByUs are annotations that kube-octavia writes, and that users do not set.
 var writtenByUs = []string{annotation.LoadBalancerAddress, annotation.Managed, annotation.Programmed, annotation.VIPAddress}
 
 func TestReadmeListsEveryFeatureThatAServiceCanAskForByAnnotation(t *testing.T) {
@@ -61,7 +61,7 @@ func TestReadmeNamesTheVersionOfKubernetesThatIsTested(t *testing.T) {
 	}
 }
 
-// directories are those directly below one of the repository.
+// directories returns the direct subdirectories of a directory in the repository.
 func directories(t *testing.T, below string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(root, below))

@@ -19,7 +19,7 @@ func newTable(heads ...string) *table {
 	return t
 }
 
-// row adds a line. A bar in a cell would end it, so bars are escaped.
+// row adds a row. A vertical bar would end a cell, so it is escaped.
 func (t *table) row(cells ...string) {
 	escaped := make([]string, len(cells))
 	for i, cell := range cells {
@@ -28,10 +28,10 @@ func (t *table) row(cells ...string) {
 	t.text.WriteString("| " + strings.Join(escaped, " | ") + " |\n")
 }
 
-// String returns the table without the end of its last line.
+// String returns the table without the last newline.
 func (t *table) String() string { return strings.TrimSuffix(t.text.String(), "\n") }
 
-// code marks text as code, and leaves nothing as nothing.
+// code marks text as code; empty text stays empty.
 func code(text string) string {
 	if text == "" {
 		return ""

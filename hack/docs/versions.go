@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-// versions gives the page what each feature needs of Octavia, the tested versions
+// versions returns the data of the page: what each feature needs from Octavia, the tested versions
 // of README.md, and what depends on the version of Kubernetes.
 func versions() (any, error) {
 	features := newTable("Octavia API", "with provider ovn", "feature", "name in cloud.conf")
@@ -35,11 +35,11 @@ func versions() (any, error) {
 	return map[string]any{"Features": features, "Tested": tested, "Oldest": kubernetes(kube.Oldest), "Kubernetes": kubernetesVersions()}, nil
 }
 
-// kubernetes is the name of a minor version.
+// kubernetes returns the name of a minor version.
 func kubernetes(minor int) string { return fmt.Sprintf("1.%d", minor) }
 
-// kubernetesVersions is the table of what depends on the version of Kubernetes, with a column for each range of versions that have
-// the same.
+// kubernetesVersions returns the table of what depends on the version of Kubernetes, with one column for each range
+// of versions that do not differ.
 func kubernetesVersions() *table {
 	firsts := []int{kube.Oldest, kube.HasValidatingAdmissionPolicy, kube.HasIPMode, kube.HasServiceCIDR, kube.HasMutatingAdmissionPolicy}
 	slices.Sort(firsts)
@@ -82,7 +82,7 @@ func kubernetesVersions() *table {
 	return t
 }
 
-// found is the text in a file of the repository that the group in the pattern matches.
+// found returns the text in a file of the repository that the group in the pattern matches.
 func found(file, pattern string) (string, error) {
 	text, err := os.ReadFile(filepath.Join("../..", file))
 	if err != nil {

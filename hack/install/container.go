@@ -25,10 +25,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// accountDir is where a container finds the token of its ServiceAccount.
+// accountDir is the directory with the token of a container's ServiceAccount.
 const accountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// container is the only container of a Pod, run as kubelet would, as far as its Pod uses that.
+// container is the only container of a Pod. It is run as kubelet would run it, as far as the Pod
+// requires.
 type container struct {
 	client *kubernetes.Clientset
 	config *rest.Config
@@ -40,10 +41,10 @@ type container struct {
 	ended   chan struct{}
 }
 
-// spec is that of the container.
+// spec returns the spec of the container.
 func (c *container) spec() corev1.Container { return c.pod.Spec.Containers[0] }
 
-// start makes the files of the container and runs its program.
+// start creates the files of the container and runs its program.
 func (c *container) start(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return err
@@ -73,30 +74,30 @@ func (c *container) start(ctx context.Context) error {
 	c.ended = make(chan struct{})
 	go func() {
 		defer close(c.ended)
-		_ = c.command.Wait() // what it said is in the log
+		_ = c.command.Wait() // the log has its output
 	}()
 	return nil
 }
 
-// check refuses a Pod that uses something which this does not do.
+// check refuses a Pod that uses a feature which this program does not support.
 func (c *container) check() error {
 	security := c.pod.Spec.SecurityContext
 	if len(c.pod.Spec.Containers) != 1 || len(c.pod.Spec.InitContainers) > 0 || len(c.spec().EnvFrom) > 0 ||
 		security == nil || security.RunAsUser == nil || security.RunAsGroup == nil || security.FSGroup == nil {
-		return fmt.Errorf("cannot run Pod %s: it uses what kubelet can and this cannot", c.pod.Name)
+		return fmt.Errorf("cannot run Pod %s: it uses a feature of kubelet that this program does not support", c.pod.Name)
 	}
 	for _, v := range c.spec().Env {
 		if v.ValueFrom != nil {
-			return fmt.Errorf("variable %s of Pod %s has a source that this cannot read", v.Name, c.pod.Name)
+			return fmt.Errorf("variable %s of Pod %s has a source that this program does not support", v.Name, c.pod.Name)
 		}
 	}
 	if c.spec().Image != imageName {
-		return fmt.Errorf("the container has the image %s, and %s was built", c.spec().Image, imageName)
+		return fmt.Errorf("the container has image %s, but %s was built", c.spec().Image, imageName)
 	}
 	return nil
 }
 
-// mountSecrets writes the Secrets that are volumes into the files of the container.
+// mountSecrets writes the Secrets that are volumes to files of the container.
 func (c *container) mountSecrets(ctx context.Context) error {
 	for _, mount := range c.spec().VolumeMounts {
 		for _, v := range c.pod.Spec.Volumes {
@@ -104,7 +105,7 @@ func (c *container) mountSecrets(ctx context.Context) error {
 				continue
 			}
 			if v.Secret == nil {
-				return fmt.Errorf("volume %s of Pod %s is no Secret", v.Name, c.pod.Name)
+				return fmt.Errorf("volume %s of Pod %s is not a Secret", v.Name, c.pod.Name)
 			}
 			secret, err := c.client.CoreV1().Secrets(c.pod.Namespace).Get(ctx, v.Secret.SecretName, metav1.GetOptions{})
 			if err != nil {
@@ -171,7 +172,7 @@ func (c *container) waitUntilReady(ctx context.Context) error {
 	})
 }
 
-// poll waits until something is so; that the program ends is an error.
+// poll waits until done returns true. It returns an error if the program ends.
 func (c *container) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -185,7 +186,7 @@ func (c *container) poll(ctx context.Context, done wait.ConditionWithContextFunc
 	})
 }
 
-// stop ends the program, and returns the end of its log if err is not nil.
+// stop stops the program. If err is not nil, it adds the end of the program's log.
 func (c *container) stop(err error) error {
 	if c.ended == nil {
 		return err

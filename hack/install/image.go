@@ -18,14 +18,15 @@ import (
 
 // image is an unpacked image.
 type image struct {
-	// root has its files.
+	// root is the directory with its files.
 	root       string
 	entrypoint []string
 	env        []string
 	workingDir string
 }
 
-// unpack unpacks the image of that name from a file in the format of `docker save` into a new directory.
+// unpack unpacks the image with the name from a file in the format of `docker save` into a new
+// directory.
 func unpack(path, name, root string) (image, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	// waitTimeout bounds each wait.
+	// waitTimeout is the limit of each wait.
 	waitTimeout  = time.Minute
 	pollInterval = 50 * time.Millisecond
-	// nodeName is the only node.
+	// nodeName is the name of the only node.
 	nodeName = "node-1"
 )
 
@@ -46,7 +46,7 @@ type try struct {
 	pod     *container
 }
 
-// inside goes on in the network namespace.
+// inside continues in the network namespace.
 func inside(ctx context.Context, method, dir string, c *clock) (err error) {
 	t := &try{clock: c, dir: dir}
 	defer func() { err = errors.Join(err, t.close()) }()
@@ -62,7 +62,7 @@ func inside(ctx context.Context, method, dir string, c *clock) (err error) {
 		{"install with " + method, install},
 		{"start a Pod of kube-octavia from the files of the image", t.startPod},
 		{"create a Service", t.createService},
-		{"ask the Service", t.ask},
+		{"make a request to the Service", t.ask},
 		{"use the plug-in of kubectl", t.usePlugin},
 	}
 	for _, s := range steps {
@@ -82,7 +82,7 @@ func inside(ctx context.Context, method, dir string, c *clock) (err error) {
 
 func (t *try) clone() string { return filepath.Join(t.dir, "kube-octavia") }
 
-// run carries out commands of the page in a directory, as the administrator of the cluster.
+// run runs commands of the page in a directory, as the administrator of the cluster.
 func (t *try) run(ctx context.Context, dir, commands string) error {
 	for line := range strings.Lines(commands) {
 		fmt.Fprintf(t.out, "  $ %s", line)
@@ -108,7 +108,8 @@ func (t *try) startWorld(ctx context.Context) (err error) {
 	if t.cloud, err = cloudsim.Start(cloudsim.Options{DataPlane: true, MemberAt: node.Loopback, Nodes: []cloudsim.Node{{Name: nodeName}}}); err != nil {
 		return err
 	}
-	// Other Pods have a namespace of their own: kube-octavia has port 8080 of all addresses of this one.
+	// Other Pods have a separate namespace, because kube-octavia uses port 8080 on all addresses of this
+	// one.
 	t.pods = fmt.Sprintf("ko-install-%d", os.Getpid())
 	for _, args := range []string{"netns add " + t.pods, "-n " + t.pods + " link set lo up", "-n " + t.pods + " route add local 0.0.0.0/0 dev lo"} {
 		if _, err := output(ctx, ".", "ip", strings.Fields(args)...); err != nil {
@@ -122,7 +123,7 @@ func (t *try) startWorld(ctx context.Context) (err error) {
 	return t.nodes.Add(ctx, node.Node{Name: nodeName, ServerID: server.ID, Address: server.Interfaces[0].FixedIPs[0].Address})
 }
 
-// withHelm is the section "With Helm".
+// withHelm follows the section "With Helm".
 func (t *try) withHelm(ctx context.Context) error {
 	commands, err := t.helmCommands()
 	if err != nil {
@@ -131,7 +132,7 @@ func (t *try) withHelm(ctx context.Context) error {
 	return t.run(ctx, t.clone(), commands)
 }
 
-// withHelmTemplate applies what helm prints, instead of making a release.
+// withHelmTemplate applies the output of helm template instead of installing a release.
 func (t *try) withHelmTemplate(ctx context.Context) error {
 	commands, err := t.helmCommands()
 	if err != nil {
@@ -146,8 +147,8 @@ func (t *try) withHelmTemplate(ctx context.Context) error {
 	return t.run(ctx, t.clone(), commands)
 }
 
-// helmCommands are the commands of the section "With Helm", without the last one, which waits for
-// both Pods, of which one is run.
+// helmCommands returns the commands of the section "With Helm", without the last one: it waits for
+// both Pods, but only one runs here.
 func (t *try) helmCommands() (string, error) {
 	commands, err := t.page.block("helm install kube-octavia")
 	if err != nil {
@@ -157,10 +158,11 @@ func (t *try) helmCommands() (string, error) {
 	return without(commands, "rollout status"), err
 }
 
-// cloudConf is the cloud.conf of the cloud, which opens the NodePorts as the page says. Section [LoadBalancer] is the last one.
+// cloudConf returns the cloud.conf of the cloud. It opens the NodePorts as the page says. Its last section is
+// [LoadBalancer].
 func (t *try) cloudConf() string { return t.cloud.CloudConf() + "manage-security-groups = true\n" }
 
-// withKustomize is the section "With kustomize".
+// withKustomize follows the section "With kustomize".
 func (t *try) withKustomize(ctx context.Context) error {
 	kustomization, err := t.page.block("kind: Kustomization")
 	if err != nil {
@@ -185,7 +187,7 @@ func (t *try) withKustomize(ctx context.Context) error {
 	return t.run(ctx, dir, without(commands, "rollout status"))
 }
 
-// secret is the example of a Secret, with the cloud.conf of the cloud.
+// secret returns the example Secret with the cloud.conf of the cloud.
 func (t *try) secret() (string, error) {
 	text, err := os.ReadFile(filepath.Join(t.clone(), "deploy/example/secret.yaml"))
 	if err != nil {
@@ -200,7 +202,8 @@ func (t *try) secret() (string, error) {
 	return string(text), err
 }
 
-// startPod runs a Pod of the Deployment: one of the two, because both would have the same ports here.
+// startPod runs only one of the two Pods of the Deployment, because both would use the same ports
+// here.
 func (t *try) startPod(ctx context.Context) error {
 	unpacked, err := unpack(filepath.Join(t.clone(), "bin/kube-octavia-image.tar"), imageName, filepath.Join(t.dir, "root"))
 	if err != nil {
@@ -218,7 +221,7 @@ func (t *try) startPod(ctx context.Context) error {
 	return t.pod.waitUntilReady(ctx)
 }
 
-// podOf waits for a Pod that a Deployment has made.
+// podOf waits for a Pod of a Deployment.
 func (t *try) podOf(ctx context.Context, namespace, selector string) (*corev1.Pod, error) {
 	var pod *corev1.Pod
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
@@ -233,8 +236,8 @@ func (t *try) podOf(ctx context.Context, namespace, selector string) (*corev1.Po
 	return pod, err
 }
 
-// createService is the section "Create a Service". The Pod of the Deployment is bound to the node, as the scheduler
-// would do.
+// createService follows the section "Create a Service". It binds the Pod of the Deployment to the node, as the
+// scheduler would.
 func (t *try) createService(ctx context.Context) error {
 	commands, err := t.page.block("kubectl create deployment hello")
 	if err != nil {
@@ -270,7 +273,7 @@ func (t *try) ask(ctx context.Context) error {
 	err = t.pod.poll(ctx, func(ctx context.Context) (bool, error) {
 		answer, err := client.Get("http://" + address + "/")
 		if err != nil {
-			last = err // the node may follow a moment later
+			last = err // the node may not be ready yet
 			return false, nil
 		}
 		defer answer.Body.Close()
@@ -284,8 +287,8 @@ func (t *try) ask(ctx context.Context) error {
 	return nil
 }
 
-// usePlugin is the section "Use it with kubectl", with the program of the image: without a flag, the commands find the
-// controller and its cloud in the cluster.
+// usePlugin follows the section "Use it with kubectl", with the program of the image: without flags, the commands find
+// the controller and its cloud in the cluster.
 func (t *try) usePlugin(ctx context.Context) error {
 	commands, err := t.page.block("kubectl octavia status", "kubectl octavia doctor")
 	if err != nil {
@@ -298,7 +301,7 @@ func (t *try) usePlugin(ctx context.Context) error {
 	return t.run(ctx, t.dir, strings.Replace(commands, "-n shop svc/web", "svc/hello", 1))
 }
 
-// upgrade is what docs/how-to.md says, with adopt=tag: nothing else changes.
+// upgrade follows docs/how-to.md, with adopt=tag, and checks that nothing else changes.
 func (t *try) upgrade(ctx context.Context) error {
 	before, err := t.client.AppsV1().Deployments("kube-octavia").Get(ctx, "kube-octavia", metav1.GetOptions{})
 	if err != nil {
@@ -317,7 +320,7 @@ func (t *try) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// close ends everything.
+// close stops everything.
 func (t *try) close() error {
 	var problems []error
 	if t.pod != nil {

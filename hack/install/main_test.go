@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain is also the program in the network namespace.
+// TestMain also runs as the program in the network namespace.
 func TestMain(m *testing.M) {
 	if os.Getenv(insideVariable) != "" {
 		main()

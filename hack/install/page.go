@@ -21,7 +21,7 @@ func readPage(root string) (page, error) {
 	return blocks(string(text)), nil
 }
 
-// blocks are the indented blocks of a page, without their indentation.
+// blocks returns the indented blocks of a page, without their indentation.
 func blocks(text string) page {
 	var all page
 	var block strings.Builder
@@ -40,7 +40,7 @@ func blocks(text string) page {
 	return all
 }
 
-// block is the only one that has all of these texts.
+// block returns the only block that contains all of these texts.
 func (p page) block(texts ...string) (string, error) {
 	var found []string
 	for _, block := range p {
@@ -58,7 +58,7 @@ func (p page) block(texts ...string) (string, error) {
 	return found[0], nil
 }
 
-// without removes the line of a command that has the text.
+// without removes the line of a command that contains the text.
 func without(commands, text string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(commands) {

@@ -28,8 +28,8 @@ var kubernetesPackages = []string{
 	kubernetesModule + "/cmd/kubectl",
 }
 
-// compile builds the programs of the Kubernetes API into dir. Those of another Kubernetes than that of
-// go.mod are built in a module of their own, because one module has one version of a library.
+// compile builds the programs of the Kubernetes API into dir. A Kubernetes version other than that of
+// go.mod is built in a separate module, because a module has only one version of a library.
 func compile(ctx context.Context, dir string, v versions, ofGoMod versions) error {
 	output := dir + string(filepath.Separator)
 	here, other := append([]string{etcdPackage}, kubernetesPackages...), []string(nil)
@@ -53,26 +53,24 @@ func compile(ctx context.Context, dir string, v versions, ofGoMod versions) erro
 	if err := writeModule(ctx, module, v.kubernetes); err != nil {
 		return err
 	}
-	// The module gets its go.sum while it is built: the go command checks what it fetches.
+	// The go command writes the module's go.sum during the build, and checks what it downloads.
 	return compileTo(ctx, module, output, v.linkerFlags(), other, "-mod=mod")
 }
 
-// compileTo builds the programs of the module in a directory, and shows how far it is. All
-// are built with the same flags, so that packages which several of them have are compiled
-// once.
+// compileTo builds the programs of the module in a directory, and shows the progress. All are built
+// with the same flags, so that shared packages are compiled only once.
 func compileTo(ctx context.Context, module, output, linkerFlags string, packages []string, flags ...string) error {
 	progress := newProgress(os.Stdout)
 	defer progress.end()
 
-	// What is not in the build cache yet is what `go build` will compile.
+	// `go build` will compile the packages that are not in the build cache yet.
 	progress.phase("fetching modules")
 	listed, err := goCommand(ctx, module, progress.line, slices.Concat([]string{
 		"list", "-deps", "-trimpath", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, flags, packages)...)
 	if err != nil {
 		return err
 	}
-	// The programs themselves are left out: they are stale as long as they are
-	// not linked.
+	// The programs themselves are not counted: they are stale until they are linked.
 	progress.compiling(slices.DeleteFunc(strings.Fields(listed), func(name string) bool {
 		return slices.Contains(packages, name)
 	}))
@@ -81,15 +79,14 @@ func compileTo(ctx context.Context, module, output, linkerFlags string, packages
 	return err
 }
 
-// goCommand runs the go command in a directory, gives each line of its standard error to
-// line, and returns its standard output. The error holds the lines that line
-// did not take.
+// goCommand runs the go command in a directory, passes each line of its standard error to line, and
+// returns its standard output. The error contains the lines for which line returned false.
 func goCommand(ctx context.Context, dir string, line func(string) (taken bool), args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = dir
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = 10 * time.Second
-	// Static programs, that need no C compiler to be built.
+	// Static programs, which need no C compiler.
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	var output bytes.Buffer
 	command.Stdout = &output
@@ -105,7 +102,7 @@ func goCommand(ctx context.Context, dir string, line func(string) (taken bool), 
 				fmt.Fprintln(&others, lines.Text())
 			}
 		}
-		_, _ = io.Copy(io.Discard, read) // after a line too long to be one
+		_, _ = io.Copy(io.Discard, read) // after a line that is too long
 	}()
 	err := command.Run()
 	_ = write.Close()

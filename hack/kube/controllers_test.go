@@ -17,11 +17,11 @@ import (
 	"k8s.io/controller-manager/options"
 )
 
-// controllers are those of a cloud controller manager.
+// controllers are the controllers of a cloud controller manager.
 var controllers = []string{names.CloudNodeController, names.ServiceLBController, names.NodeRouteController, names.CloudNodeLifecycleController}
 
-// enabled returns which of its controllers a cloud controller manager runs with the arguments, as its library decides.
-// Arguments that are not about --controllers are left out.
+// enabled returns the controllers that a cloud controller manager runs with the arguments, as determined by its
+// library. Arguments other than --controllers are ignored.
 func enabled(t *testing.T, args []string) (running []string) {
 	t.Helper()
 	o := options.NewGenericControllerManagerConfigurationOptions(&cmconfig.GenericControllerManagerConfiguration{Controllers: []string{"*"}})
@@ -47,7 +47,7 @@ func enabled(t *testing.T, args []string) (running []string) {
 	return running
 }
 
-// TestTheLibraryReadsControllersAsTheTableSays reads the table that package othercontroller is tested with.
+// TestTheLibraryReadsControllersAsTheTableSays uses the table of the tests of package othercontroller.
 func TestTheLibraryReadsControllersAsTheTableSays(t *testing.T) {
 	table, err := os.ReadFile("../../internal/operate/othercontroller/testdata/controllers.txt")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestTheExamplesOfThePageSwitchOnlyTheServiceControllerOff(t *testing.T) {
 	}
 	for _, example := range examples {
 		if strings.HasSuffix(example, ",service") {
-			continue // what is to be changed
+			continue // the line before the change
 		}
 		got := enabled(t, []string{example})
 		slices.Sort(got)

@@ -3,13 +3,14 @@
 
 // Command kube builds the Kubernetes control plane that the tests and the demo
 // run: etcd, kube-apiserver, kube-controller-manager and kubectl, in the
-// versions of this folder's go.mod. The result goes to
-// .cache/kube/<Kubernetes version> and is made only when it is not there.
-// With -kubernetes it builds another version of Kubernetes, of 1.28 or newer, with the same etcd.
+// versions of this folder's go.mod. The result is written to .cache/kube/<Kubernetes version>, and
+// only built if it is missing.
+//
+// With -kubernetes it builds another version of Kubernetes (1.28 or newer), with the same etcd.
 //
 // Usage: `make kube`, `make kube KUBE=1.28`, or `go run .` in this folder. With -programs it builds programs of this
-// repository instead, with the same flags and the same display of progress: packages that the
-// control plane has, too, are not compiled again. It uses the standard library only.
+// repository instead, with the same flags and the same progress display, so that packages which the control plane
+// also uses are not compiled again. It uses the standard library only.
 package main
 
 import (
@@ -27,7 +28,7 @@ import (
 )
 
 func main() {
-	cache := flag.String("cache", filepath.Join("..", "..", ".cache", "kube"), "the `directory` that gets one directory a version")
+	cache := flag.String("cache", filepath.Join("..", "..", ".cache", "kube"), "the `directory` with one directory per version")
 	kubernetes := flag.String("kubernetes", "", "the `version` of Kubernetes, such as 1.28 or 1.28.15; empty means that of go.mod")
 	programs := flag.String("programs", "", "`packages` of the repository to build instead, separated by spaces")
 	output := flag.String("o", "", "the `directory` for them, in the repository")
@@ -77,21 +78,21 @@ func run(ctx context.Context, cache, kubernetes string) error {
 	}
 	defer unlock()
 	if complete(dir, versions) {
-		return nil // another build was faster
+		return nil // another process has built it meanwhile
 	}
 	return buildInto(ctx, dir, filepath.Join(cache, "unfinished"), versions, ofGoMod)
 }
 
-// buildInto builds in a directory of its own, which becomes dir when it is
-// complete, so that an interrupted build is never taken for a finished one.
+// buildInto builds in a temporary directory, which becomes dir when it is complete, so that an
+// interrupted build is never mistaken for a finished one.
 func buildInto(ctx context.Context, dir, unfinished string, versions, ofGoMod versions) error {
 	fmt.Printf(`Building the Kubernetes API for tests and demo from source:
   etcd %s, and kube-apiserver, kube-controller-manager and kubectl %s.
-  These are large programs: it takes about 6 minutes on 2 cores. It is done once;
+  These are large programs: this takes about 6 minutes on 2 cores. It is done once;
   the result is kept in %s.
 `, versions.etcd, versions.kubernetes, dir)
 	start := time.Now()
-	if err := os.RemoveAll(unfinished); err != nil { // left by a build that was killed
+	if err := os.RemoveAll(unfinished); err != nil { // of a build that was killed
 		return err
 	}
 	if err := os.Mkdir(unfinished, 0o755); err != nil {
@@ -111,8 +112,7 @@ func buildInto(ctx context.Context, dir, unfinished string, versions, ofGoMod ve
 	return nil
 }
 
-// replace makes dir be what replacement is. An older dir is removed; programs
-// that run from it go on running.
+// replace moves replacement to dir. An older dir is removed; programs that run from it continue.
 func replace(dir, replacement string) error {
 	old := dir + ".old"
 	if err := os.RemoveAll(old); err != nil {
@@ -127,8 +127,8 @@ func replace(dir, replacement string) error {
 	return os.RemoveAll(old)
 }
 
-// lock waits for the only lock on a file. The kernel gives the lock back when
-// this process ends, however it ends.
+// lock waits for the exclusive lock on a file. The kernel releases it when this process ends, in
+// whatever way.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -144,7 +144,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
 		}
 		if !announced {
-			fmt.Println("Another process builds the Kubernetes API for tests and demo; waiting for it.")
+			fmt.Println("Another process is building the Kubernetes API for tests and demo; waiting for it.")
 			announced = true
 		}
 		select {

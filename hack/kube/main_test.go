@@ -15,7 +15,7 @@ import (
 
 var testVersions = versions{kubernetes: "v1.36.3", etcd: "v3.6.8"}
 
-// writeBuild makes a finished directory of the versions.
+// writeBuild creates a finished directory of the versions.
 func writeBuild(t *testing.T, dir string, v versions) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {

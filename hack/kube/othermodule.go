@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// goMod is what `go mod edit -json` prints of a go.mod, as far as it is used here.
+// goMod has those fields of the output of `go mod edit -json` that are used here.
 type goMod struct {
 	Go      string
 	Replace []struct {
@@ -20,9 +20,9 @@ type goMod struct {
 	}
 }
 
-// writeModule makes a module in dir from which the programs of this version of Kubernetes are
-// built. The go.mod of k8s.io/kubernetes requires its libraries from folders beside it, which
-// only its repository has; here they have the version in which they are published.
+// writeModule writes a module to dir from which the programs of this version of Kubernetes are
+// built. The go.mod of k8s.io/kubernetes requires its libraries from folders beside it, which only
+// its repository has; this module uses their published versions instead.
 func writeModule(ctx context.Context, dir, kubernetes string) error {
 	line := func(string) bool { return false }
 	text, err := goCommand(ctx, dir, line, "mod", "download", "-json", kubernetesModule+"@"+kubernetes)
@@ -31,7 +31,7 @@ func writeModule(ctx context.Context, dir, kubernetes string) error {
 	}
 	var downloaded struct{ GoMod string }
 	if err := json.Unmarshal([]byte(text), &downloaded); err != nil {
-		return fmt.Errorf("what `go mod download` printed about %s@%s: %w", kubernetesModule, kubernetes, err)
+		return fmt.Errorf("read the output of `go mod download` for %s@%s: %w", kubernetesModule, kubernetes, err)
 	}
 	if text, err = goCommand(ctx, dir, line, "mod", "edit", "-json", downloaded.GoMod); err != nil {
 		return err
@@ -44,7 +44,7 @@ func writeModule(ctx context.Context, dir, kubernetes string) error {
 }
 
 // module returns the go.mod of a module that requires k8s.io/kubernetes, whose own go.mod is given
-// as JSON. The line `go` is the same, because it decides about defaults of the built programs.
+// as JSON. It has the same line `go`, which determines defaults of the built programs.
 func module(kubernetes string, goModJSON []byte) (string, error) {
 	var original goMod
 	if err := json.Unmarshal(goModJSON, &original); err != nil {
@@ -52,7 +52,7 @@ func module(kubernetes string, goModJSON []byte) (string, error) {
 	}
 	minor, found := strings.CutPrefix(kubernetes, "v1.")
 	if !found || original.Go == "" {
-		return "", fmt.Errorf("the libraries of Kubernetes %s are published in versions that are not known here", kubernetes)
+		return "", fmt.Errorf("the versions of the published libraries of Kubernetes %s are unknown", kubernetes)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "module kubernetes.invalid/build\n\ngo %s\n\nrequire %s %s\n", original.Go, kubernetesModule, kubernetes)

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// How often the state is shown: on a terminal in one line that is written
-// over, elsewhere as a line of its own, after the first ten seconds less often.
+// How often the state is shown: on a terminal in one line that is overwritten, elsewhere on
+// separate lines, and less often after the first ten seconds.
 const (
 	terminalPeriod = time.Second
 	firstPeriod    = 2 * time.Second
 	plainPeriod    = 10 * time.Second
 )
 
-// progress shows how far the build is.
+// progress shows the progress of the build.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -35,7 +35,7 @@ type progress struct {
 	total   int             // packages to be compiled
 }
 
-// newProgress starts to show a state. Call end.
+// newProgress starts to show the state. The caller must call end.
 func newProgress(out *os.File) *progress {
 	info, err := out.Stat()
 	p := &progress{
@@ -49,20 +49,20 @@ func newProgress(out *os.File) *progress {
 	return p
 }
 
-// end stops it and shows the last state.
+// end stops the display and shows the last state.
 func (p *progress) end() {
 	close(p.stop)
 	<-p.stopped
 }
 
-// phase names what is being done.
+// phase sets the name of the current phase.
 func (p *progress) phase(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.what = what
 }
 
-// compiling begins the phase in which these packages are compiled.
+// compiling starts the phase in which these packages are compiled.
 func (p *progress) compiling(packages []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,8 @@ func (p *progress) compiling(packages []string) {
 	}
 }
 
-// line takes a line of the go command's standard error, if it tells progress.
+// line processes a line of the go command's standard error. It returns false if the line is not
+// about progress.
 func (p *progress) line(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +90,7 @@ func (p *progress) line(text string) bool {
 	return false
 }
 
-// show writes the state from time to time.
+// show writes the state periodically.
 func (p *progress) show() {
 	defer close(p.stopped)
 	tick := time.NewTimer(p.period())
@@ -109,7 +110,7 @@ func (p *progress) show() {
 	}
 }
 
-// period is how long the present state is shown.
+// period returns how long the current state is shown.
 func (p *progress) period() time.Duration {
 	switch {
 	case p.terminal:
@@ -128,8 +129,8 @@ func (p *progress) write(state string) {
 	fmt.Fprintf(p.out, "  %s\n", state)
 }
 
-// state is the line to show. It does not reach 100 %, because the last program
-// is linked after the last package is compiled.
+// state returns the line to show. It never reaches 100 %, because programs are linked after the
+// last package is compiled.
 func (p *progress) state(elapsed time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,20 +15,20 @@ import (
 
 const kubernetesModule = "k8s.io/kubernetes"
 
-// stampFile is in each finished directory and holds versions.stamp().
+// stampFile is a file in each finished directory that contains versions.stamp().
 const stampFile = "versions.txt"
 
-// binaries are what a finished directory holds.
+// binaries are the programs in a finished directory.
 var binaries = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"}
 
-// versions are what is to be built, with the leading v.
+// versions are the versions to build, with the leading v.
 type versions struct {
 	kubernetes string
 	etcd       string
 }
 
-// lastReleases are the last releases of minor versions that the tests run with and that get no
-// more. The proxy for Go modules need not list them.
+// lastReleases has the last releases of minor versions that the tests use and that get no more
+// releases. The proxy for Go modules does not have to list them.
 var lastReleases = map[string]string{"1.28": "v1.28.15"}
 
 var (
@@ -36,7 +36,7 @@ var (
 	etcdLine       = regexp.MustCompile(`(?m)^\s*go\.etcd\.io/etcd/server/v3 (v\d+\.\d+\.\S+)`)
 )
 
-// readVersions reads what a go.mod requires.
+// readVersions reads the versions that a go.mod requires.
 func readVersions(path string) (versions, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -54,9 +54,9 @@ var (
 	releaseVersion = regexp.MustCompile(`^v?(1\.\d+\.\d+(-[a-z]+\.\d+)?)$`)
 )
 
-// resolve returns the release of Kubernetes that a user means by 1.28, 1.28.15 or v1.28.15. A minor
-// version means the release of go.mod if that is of this minor version, or else the last one that is known
-// here, or else the newest that list returns.
+// resolve returns the release of Kubernetes that a user means by 1.28, 1.28.15 or v1.28.15. For a minor
+// version, this is the release of go.mod if it has this minor version; otherwise the last one that is
+// known here; otherwise the newest that list returns.
 func resolve(text, ofGoMod string, list func() ([]string, error)) (string, error) {
 	if release := releaseVersion.FindStringSubmatch(text); release != nil {
 		return "v" + release[1], nil
@@ -100,12 +100,12 @@ func listed(ctx context.Context) ([]string, error) {
 	return strings.Fields(text), err
 }
 
-// stamp tells the versions in a finished directory.
+// stamp returns the text that describes the versions in a finished directory.
 func (v versions) stamp() string {
 	return fmt.Sprintf("kubernetes %s\netcd %s\n", v.kubernetes, v.etcd)
 }
 
-// complete reports whether dir is a finished build of these versions.
+// complete reports whether dir contains a finished build of these versions.
 func complete(dir string, v versions) bool {
 	stamp, err := os.ReadFile(filepath.Join(dir, stampFile))
 	if err != nil || string(stamp) != v.stamp() {
@@ -119,8 +119,8 @@ func complete(dir string, v versions) bool {
 	return true
 }
 
-// linkerFlags give the programs their version. Without it kube-apiserver calls
-// itself v0.0.0-master+$Format:%H$, which kubectl cannot parse.
+// linkerFlags returns the flags that set the version of the programs. Without them kube-apiserver
+// reports v0.0.0-master+$Format:%H$, which kubectl cannot parse.
 func (v versions) linkerFlags() string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(v.kubernetes, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/prometheus/template"
 )
 
-// alertsFile has the alerts in the repository, runbooks the address of their runbooks.
+// alertsFile is the path of the alerts, runbooks the URL of their runbooks.
 const (
 	alertsFile = "charts/kube-octavia/files/alerts.yaml"
 	runbooks   = "https://github.com/kube-octavia/kube-octavia/blob/main/docs/runbooks/"
@@ -35,17 +35,17 @@ func alerts(t *testing.T) []rulefmt.Rule {
 	return groups.Groups[0].Rules
 }
 
-// interval lies between two scrapes, and between two evaluations of the alerts.
+// interval is the time between two scrapes, and between two evaluations of the alerts.
 const interval = time.Minute
 
-// began is when the tests of alerts begin.
+// began is the time at which the tests of alerts begin.
 var began = time.Unix(1_800_000_000, 0)
 
-// alertTest says when an alert fires.
+// alertTest describes when an alert fires.
 type alertTest struct {
 	// calm are series in the normal state, in which the alert is never pending, in the notation of promtool.
 	calm []string
-	// trouble are series for which the alert fires after this time, and not earlier, until the trouble ends.
+	// trouble are series for which the alert fires after the time, not earlier, until the problem ends.
 	trouble []string
 	after   time.Duration
 	ends    time.Duration
@@ -54,13 +54,13 @@ type alertTest struct {
 	summary string
 }
 
-// replica has the labels that Prometheus adds to the metrics of a Pod.
+// replica are the labels that Prometheus adds to the metrics of a Pod.
 const replica = `namespace="kube-octavia", job="kube-octavia-metrics", instance="10.0.0.7:8080"`
 
 // standby is replica for another Pod.
 const standby = `namespace="kube-octavia", job="kube-octavia-metrics", instance="10.0.0.8:8080"`
 
-// one is a series of the replica.
+// one returns a series of the replica.
 func one(metric, labels, values string) string {
 	return fmt.Sprintf("%s{%s} %s", metric, strings.TrimPrefix(labels+", "+replica, ", "), values)
 }
@@ -78,7 +78,7 @@ var alertTests = map[string]alertTest{
 		calm: []string{
 			one("kube_octavia_longest_pending_seconds", "", "0x240"), one("leader_election_master_status", `name="kube-octavia"`, "1x240"),
 			"kube_octavia_longest_pending_seconds{" + standby + "} 0x240", `leader_election_master_status{name="kube-octavia", ` + standby + "} 0x240",
-			// Other controllers are not meant.
+			// Leases of other controllers are ignored.
 			`leader_election_master_status{name="other", namespace="other", job="other", instance="10.0.0.9:8080"} 0x240`,
 		},
 		trouble: []string{
@@ -126,7 +126,7 @@ var alertTests = map[string]alertTest{
 		calm: []string{
 			one("kube_octavia_openstack_request_duration_seconds_count", `service="network", method="GET", route="/v2.0/ports", status="200"`, "0+5x240"),
 			one("kube_octavia_openstack_request_duration_seconds_count", `service="network", method="GET", route="/v2.0/ports", status="404"`, "0+5x240"),
-			// It fails now and then, and works again.
+			// It fails occasionally, and recovers.
 			one("kube_octavia_openstack_request_duration_seconds_count", `service="network", method="GET", route="/v2.0/ports", status="503"`, "0x20 1x120 2x100"),
 		},
 		trouble: []string{one("kube_octavia_openstack_request_duration_seconds_count", `service="network", method="GET", route="/v2.0/ports", status="none"`, "0x20 1+1x40 41x180")},
@@ -174,7 +174,8 @@ var alertTests = map[string]alertTest{
 	},
 	"KubeOctaviaOtherController": {
 		calm: []string{
-			// While kube-octavia observes, the other controller is to run. Of a controller of unknown kind nothing is said.
+			// While kube-octavia observes, the other controller should run. There is no alert for a controller of
+			// unknown kind.
 			one("kube_octavia_other_controllers", `kind="openstack-cloud-controller-manager"`, "1x60 0x180"),
 			one("kube_octavia_observe_only_services", `reason="ReadyForAdoption"`, "4x60 0x180"),
 			one("kube_octavia_other_controllers", `kind="cloud-controller-manager"`, "1x240"),
@@ -189,7 +190,7 @@ var alertTests = map[string]alertTest{
 	},
 	"KubeOctaviaDriftContinues": {
 		calm: []string{
-			// It was repaired, and did not come back within the hour.
+			// It was repaired, and did not recur within the hour.
 			one("kube_octavia_drift_detected_total", `kind="loadbalancer"`, "0x20 1x220"),
 		},
 		trouble: []string{one("kube_octavia_drift_detected_total", `kind="floatingip"`, "0x19 1+1x60 61x160")},
@@ -251,8 +252,8 @@ type fired struct {
 	Annotations map[string]string
 }
 
-// firing returns what Prometheus shows of a rule at each evaluation: whether something is pending or fires, and the
-// first alert that does.
+// firing returns the state of a rule in Prometheus at each evaluation: whether an alert is pending or fires, and
+// the first one that fires.
 func firing(t *testing.T, rule rulefmt.Rule, p *memory, until time.Duration) (pending map[time.Duration]bool, firing map[time.Duration]fired) {
 	t.Helper()
 	pending, firing = map[time.Duration]bool{}, map[time.Duration]fired{}
@@ -275,7 +276,7 @@ func firing(t *testing.T, rule rulefmt.Rule, p *memory, until time.Duration) (pe
 	return pending, firing
 }
 
-// alertOf is the alert of a rule for a sample, with its templates expanded as Prometheus does.
+// alertOf returns the alert of a rule for a sample, with its templates expanded as Prometheus does.
 func alertOf(t *testing.T, rule rulefmt.Rule, sample promql.Sample) fired {
 	t.Helper()
 	alert := fired{Labels: map[string]string{}, Annotations: map[string]string{}}

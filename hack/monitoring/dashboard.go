@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-//lint:file-ignore SA1019 The newer schema of dashboards is for the newest Grafana only; every Grafana that is in use reads this one.
+//lint:file-ignore SA1019 Only the newest Grafana reads the newer schema of dashboards; every Grafana in use reads this
+//one.
 
 package main
 
@@ -28,24 +29,26 @@ type row struct {
 // panel is a panel: a graph, or a number.
 type panel struct {
 	title, description string
-	// unit is an id of Grafana's list of units.
+	// unit is an id from Grafana's list of units.
 	unit    string
 	queries []query
 	// number shows only the current value.
 	number bool
-	// width is in columns; there are 24. 0 means a third for a graph and a sixth for a number.
+	// width is in columns, of which there are 24. 0 means a third of them for a graph and a sixth
+	// for a number.
 	width uint32
-	// noValue is shown without data. It is for queries that have no result in the normal state.
+	// noValue is shown if there is no data, for queries that normally have no result.
 	noValue string
 	// stacked adds the series of a graph up.
 	stacked bool
-	// red is the value from which a number is red; it is green below. 0 means that the value is not judged.
+	// red is the value from which on a number is red; below it is green. 0 means no colours.
 	red float64
-	// redBelow makes a number red below the value red, instead.
+	// redBelow makes a number red below the value instead.
 	redBelow bool
 }
 
-// query is a query in PromQL with the name of its series. SEL stands for the selected replicas.
+// query is a query in PromQL with the name of its series. SEL stands for the labels of the selected
+// replicas.
 type query struct{ expr, legend string }
 
 // selection has the labels by which the variables of the dashboard select replicas.
@@ -60,7 +63,7 @@ const (
 func build(rows []row) (dashboard.Dashboard, error) {
 	b := dashboard.NewDashboardBuilder("kube-octavia").
 		Uid("kube-octavia").
-		Description("Load balancers of Kubernetes Services on OpenStack Octavia. The first row shows whether something is wrong. The metrics are explained in docs/reference/metrics.md, and what to do in docs/runbooks.").
+		Description("Load balancers of Kubernetes Services on OpenStack Octavia. The first row shows whether something is wrong. docs/reference/metrics.md explains the metrics, docs/runbooks what to do.").
 		Tags([]string{"kube-octavia", "kubernetes", "openstack"}).
 		Time("now-6h", "now").
 		Refresh("1m").
@@ -84,8 +87,8 @@ func build(rows []row) (dashboard.Dashboard, error) {
 	return b.Build()
 }
 
-// variables are the data source, and namespace, job and instance as Prometheus labels what it scrapes. All of them
-// are selected at first, also where Prometheus does not set one of these labels.
+// variables returns the data source, and namespace, job and instance as Prometheus labels what it scrapes. All
+// values are selected by default, even if Prometheus does not set one of these labels.
 func variables() []cog.Builder[dashboard.VariableModel] {
 	all := []cog.Builder[dashboard.VariableModel]{
 		dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"),
@@ -116,7 +119,7 @@ func source() common.DataSourceRef {
 	return common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
 }
 
-// targets are the queries of a panel.
+// targets returns the queries of a panel.
 func targets(p panel) []cog.Builder[variants.Dataquery] {
 	var all []cog.Builder[variants.Dataquery]
 	for i, q := range p.queries {
@@ -135,7 +138,7 @@ func targets(p panel) []cog.Builder[variants.Dataquery] {
 	return all
 }
 
-// numberOf is a panel with a number for each series.
+// numberOf returns a panel with a number for each series.
 func numberOf(p panel) *stat.PanelBuilder {
 	b := stat.NewPanelBuilder().
 		Title(p.title).Description(p.description).Datasource(source()).Unit(p.unit).
@@ -154,7 +157,7 @@ func numberOf(p panel) *stat.PanelBuilder {
 	return b
 }
 
-// thresholds are the colours of a number.
+// thresholds returns the colours of a number.
 func thresholds(p panel) cog.Builder[dashboard.ThresholdsConfig] {
 	steps := []dashboard.Threshold{{Color: "text"}}
 	switch {
@@ -166,7 +169,7 @@ func thresholds(p panel) cog.Builder[dashboard.ThresholdsConfig] {
 	return dashboard.NewThresholdsConfigBuilder().Mode(dashboard.ThresholdsModeAbsolute).Steps(steps)
 }
 
-// graphOf is a panel with a line for each series.
+// graphOf returns a panel with a line for each series.
 func graphOf(p panel) *timeseries.PanelBuilder {
 	b := timeseries.NewPanelBuilder().
 		Title(p.title).Description(p.description).Datasource(source()).Unit(p.unit).Min(0).

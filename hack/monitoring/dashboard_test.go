@@ -39,7 +39,7 @@ type shown struct {
 	}
 }
 
-// panels are those of the dashboard in the chart, without rows.
+// panels returns the panels of the dashboard in the chart, without rows.
 func panels(t *testing.T) []shown {
 	t.Helper()
 	var d struct{ Panels []shown }
@@ -49,7 +49,7 @@ func panels(t *testing.T) []shown {
 	return slices.DeleteFunc(d.Panels, func(p shown) bool { return p.Type == "row" })
 }
 
-// variableQueries are the metrics and labels whose values the variables offer.
+// variableQueries returns the metrics and labels whose values the variables offer.
 func variableQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	var d struct {
@@ -138,7 +138,7 @@ func unused(expr string, known map[string][]string) []string {
 	return problems
 }
 
-// metricsOf are the names of the metrics in an expression.
+// metricsOf returns the names of the metrics in an expression.
 func metricsOf(expr parser.Expr) (names []string) {
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		if s, is := n.(*parser.VectorSelector); is {
@@ -169,7 +169,7 @@ func TestAMetricOrLabelThatDoesNotExistIsFound(t *testing.T) {
 	}
 }
 
-// documented are the labels of each metric in docs/reference/metrics.md.
+// documented returns the labels of each metric in docs/reference/metrics.md.
 func documented(t *testing.T) map[string][]string {
 	t.Helper()
 	metrics := map[string][]string{}
@@ -188,7 +188,7 @@ func documented(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// calm lets a controller serve Services, without any trouble.
+// calm runs a controller that serves Services without any problems.
 func (l *live) calm() {
 	stop := l.start()
 	l.service("web")
@@ -205,14 +205,15 @@ func (l *live) calm() {
 	stop()
 }
 
-// storm lets a controller only observe, and another one meet all kinds of trouble.
+// storm runs one controller that only observes, and another one that encounters all kinds of
+// problems.
 func (l *live) storm() {
 	stop := l.start("--adopt=observe")
 	l.service("observed")
 	l.until(`sum(kube_octavia_observe_only_services) >= 1`)
 	stop()
 
-	// Its finalizer is removed by hand.
+	// Its finalizer is removed manually.
 	l.drop("lost")
 	l.patch("lost", `{"metadata":{"finalizers":null}}`)
 
@@ -244,7 +245,7 @@ func (l *live) storm() {
 	l.scrape()
 }
 
-// nodes lets a controller initialize Nodes and keep routes, which it cannot: a Node has no server, and another one no address.
+// nodes runs a controller for Nodes and routes that fails: one Node has no server, and another one no address.
 func (l *live) nodes() {
 	l.writeConf(l.cloud.CloudConf())
 	conf, err := os.ReadFile(l.path("cloud.conf"))
@@ -262,7 +263,7 @@ func (l *live) nodes() {
 	l.until(`kube_octavia_nodes_uninitialized == 1 and on () kube_octavia_longest_node_uninitialized_seconds > 0 and on () kube_octavia_nodes_without_route > 0`)
 }
 
-// failures are calls that fail, are throttled, exceed a quota, and take long.
+// failures causes calls that fail, are throttled, exceed a quota, and take long.
 func (l *live) failures(admin openstack.Requester) {
 	create := wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers", Kind: wire.FaultStatus, Times: 1}
 	for i := range 2 {
@@ -298,7 +299,7 @@ func (l *live) failures(admin openstack.Requester) {
 	l.until(`sum(kube_octavia_services) == 2`)
 }
 
-// drift are changes of load balancers by another client, of which one may not be repaired.
+// drift changes load balancers as another client would. One of the changes must not be repaired.
 func (l *live) drift(user openstack.Requester) {
 	l.service("kept", "kube-octavia.io/drift-policy", "report")
 	l.until(`sum(kube_octavia_services{reason="Programmed"}) == 3`)
@@ -313,7 +314,8 @@ func (l *live) drift(user openstack.Requester) {
 				Algorithm string `json:"lb_algorithm"`
 			}
 		}
-		// The time of a change has whole seconds, so one change may not be seen. It is made until it is.
+		// The time of a change has whole seconds, so a change may not be detected. It is repeated until
+		// it is.
 		l.until(fmt.Sprintf(`sum(kube_octavia_drift_%s_total) > 0 and on () kube_octavia_drift_detected_total{kind="loadbalancer"} > 0`, change.metric), func() {
 			l.call(user, cloudsim.LoadBalancer, http.MethodGet, pool, nil, &algorithm)
 			if algorithm.Pool.Algorithm != "LEAST_CONNECTIONS" {
@@ -325,11 +327,12 @@ func (l *live) drift(user openstack.Requester) {
 	l.until(`sum(kube_octavia_services) == 2`)
 }
 
-// seldom are alerts whose trouble lasts longer than a test, in which there are no metrics, or that need another controller,
-// whose metric the end-to-end tests look at.
+// seldom are the alerts that these tests cannot cause: the problem lasts longer than a test, there are no metrics, or
+// another controller is needed, whose metric the end-to-end tests check.
 var seldom = []string{"KubeOctaviaAbsent", "KubeOctaviaNoLeader", "KubeOctaviaServiceNotProgrammed", "KubeOctaviaServiceNotServing", "KubeOctaviaLoadBalancerStuck", "KubeOctaviaOtherController", "KubeOctaviaNodeNotInitialized"}
 
-// TestDashboardAndAlertsShowAControllerThatRuns scrapes a controller while all is well, and in all kinds of trouble.
+// TestDashboardAndAlertsShowAControllerThatRuns scrapes a controller without problems, and with all kinds of
+// problems.
 func TestDashboardAndAlertsShowAControllerThatRuns(t *testing.T) {
 	l := newLive(t)
 	l.calm()
@@ -407,7 +410,8 @@ func (l *live) everHas(t *testing.T, expr string, since time.Time) bool {
 	return false
 }
 
-// requireLegend fails the test unless the legend tells the series of a query apart, by labels that they have.
+// requireLegend fails the test unless the legend distinguishes the series of a query, by labels that they
+// have.
 func (l *live) requireLegend(t *testing.T, title, expr, legend string) {
 	t.Helper()
 	var named []string

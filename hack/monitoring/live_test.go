@@ -29,11 +29,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// limit bounds each wait: what has not happened by then does not happen.
+// limit is the deadline of each wait.
 const limit = 90 * time.Second
 
 // live is a controller that runs on a real Kubernetes API and a simulated cloud, and a Prometheus that scrapes it.
-// Scrapes are made when the test wants them, and get times that lie scrapeInterval apart.
+// The test triggers the scrapes; their timestamps are scrapeInterval apart.
 type live struct {
 	t         *testing.T
 	client    *kubernetes.Clientset
@@ -47,7 +47,7 @@ type live struct {
 
 const scrapeInterval = 30 * time.Second
 
-// target has the labels that Prometheus gives to what it scrapes in a cluster.
+// target has the labels that Prometheus adds to scraped metrics in a cluster.
 var target = labels.FromStrings("namespace", "kube-octavia", "job", "kube-octavia-metrics", "instance", "10.0.0.7:8080", "pod", "kube-octavia-0")
 
 func newLive(t *testing.T) *live {
@@ -101,7 +101,7 @@ func (l *live) addServer(name string) {
 	}
 }
 
-// addNode makes a Node that is ready, without an address if it is empty. It is deleted when the test ends.
+// addNode creates a ready Node; if address is empty, it has none. It is deleted at the end of the test.
 func (l *live) addNode(name, address string, spec corev1.NodeSpec) {
 	l.t.Helper()
 	nodes := l.client.CoreV1().Nodes()
@@ -119,7 +119,7 @@ func (l *live) addNode(name, address string, spec corev1.NodeSpec) {
 	}
 }
 
-// start starts a controller, and returns what stops it and waits for its end.
+// start starts a controller, and returns a function that stops it and waits for its end.
 func (l *live) start(flags ...string) (stop func()) {
 	l.t.Helper()
 	delays := timing.Default()
@@ -165,8 +165,7 @@ func (l *live) fetch() (page []byte, contentType string, err error) {
 	return page, answer.Header.Get("Content-Type"), err
 }
 
-// until waits until a query has a result for the metrics of this moment, and scrapes them. Meanwhile it does again
-// and again what has to be repeated.
+// until scrapes the metrics until a query has a result for them. Meanwhile it calls the functions in repeat.
 func (l *live) until(expr string, repeat ...func()) {
 	l.t.Helper()
 	var last error
@@ -192,7 +191,7 @@ func (l *live) until(expr string, repeat ...func()) {
 	}
 }
 
-// ours are the lines about the controller's own metrics, without buckets.
+// ours returns the lines with the controller's own metrics, without buckets.
 func ours(page []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(page)) {
@@ -203,7 +202,7 @@ func ours(page []byte) string {
 	return strings.Join(lines, "")
 }
 
-// scrape scrapes the metrics of this moment.
+// scrape scrapes the current metrics.
 func (l *live) scrape() {
 	l.t.Helper()
 	page, contentType, err := l.fetch()
@@ -213,7 +212,7 @@ func (l *live) scrape() {
 	l.take(page, contentType)
 }
 
-// take adds a page of metrics to what Prometheus has.
+// take adds a page of metrics to Prometheus.
 func (l *live) take(page []byte, contentType string) {
 	l.t.Helper()
 	l.at = l.at.Add(scrapeInterval)
@@ -222,7 +221,7 @@ func (l *live) take(page []byte, contentType string) {
 	l.prom.scrape(l.t, page, contentType, l.at, all...)
 }
 
-// service makes a Service of type LoadBalancer.
+// service creates a Service of type LoadBalancer.
 func (l *live) service(name string, annotations ...string) {
 	l.t.Helper()
 	v := &corev1.Service{
@@ -254,7 +253,7 @@ func (l *live) drop(name string) {
 	}
 }
 
-// loadBalancer is the id of the Service's load balancer.
+// loadBalancer returns the id of the Service's load balancer.
 func (l *live) loadBalancer(name string) string {
 	l.t.Helper()
 	v, err := l.client.CoreV1().Services(l.namespace).Get(l.t.Context(), name, metav1.GetOptions{})
@@ -264,7 +263,7 @@ func (l *live) loadBalancer(name string) string {
 	return v.Annotations["loadbalancer.openstack.org/load-balancer-id"]
 }
 
-// call makes a call to the cloud that is not the controller's.
+// call makes a call to the cloud as another client.
 func (l *live) call(as openstack.Requester, service, method, path string, body, answer any) {
 	l.t.Helper()
 	if err := openstack.Call(l.t.Context(), as, service, method, path, body, answer); err != nil {
@@ -272,7 +271,7 @@ func (l *live) call(as openstack.Requester, service, method, path string, body, 
 	}
 }
 
-// expiringLogin is a login with an application credential that expires soon.
+// expiringLogin returns a login with an application credential that expires soon.
 func (l *live) expiringLogin() string {
 	l.t.Helper()
 	person := l.path("person.conf")

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command monitoring writes the Grafana dashboard of the chart. `make generate` runs it, and `make lint` fails when the
-// file is not up to date. Its tests evaluate the dashboard and the alerts, as Prometheus does, on metrics of a
-// controller that runs.
+// file is not up to date. Its tests evaluate the dashboard and the alerts, as Prometheus does, on metrics of a running
+// controller.
 //
-// It is a module of its own, so that the product's go.mod stays small. k8s.io/... have the versions of the product's
+// It is a separate module, so that the product's go.mod stays small. k8s.io/... have the versions of the product's
 // go.mod: raise them together.
 package main
 
@@ -19,7 +19,7 @@ import (
 
 //go:generate go run . ../..
 
-// dashboardFile is the dashboard in the repository.
+// dashboardFile is the path of the dashboard in the repository.
 const dashboardFile = "charts/kube-octavia/files/dashboards/kube-octavia.json"
 
 func main() {

@@ -17,8 +17,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The first run of a command sets the logger of Kubernetes' libraries, which must not happen while somebody logs. This
-	// one ends at once: the file is missing.
+	// The first run of a command sets the logger of Kubernetes' libraries, which must not happen while another
+	// goroutine logs. This run ends at once, because the file is missing.
 	cli.Run(context.Background(), []string{"controller", "--cloud-config=" + os.DevNull + "/missing"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
 	kubetest.Main(m, kubetest.IgnoreStoppedQueue())
 }
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // root is the directory of the repository.
 const root = "../.."
 
-// file is the text of a file of the repository.
+// file returns the text of a file of the repository.
 func file(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))

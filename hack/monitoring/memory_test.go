@@ -31,13 +31,13 @@ type memory struct {
 	series map[string]*series
 }
 
-// series has the samples of a time series, in the order of their times.
+// series has the samples of a time series, sorted by time.
 type series struct {
 	labels  labels.Labels
 	samples []chunks.Sample
 }
 
-// last is the last sample.
+// last returns the last sample.
 func (s *series) last() chunks.Sample { return s.samples[len(s.samples)-1] }
 
 // sample is a value at a time. It implements chunks.Sample.
@@ -141,7 +141,7 @@ func (p *memory) query(t *testing.T, expr string, at time.Time) promql.Vector {
 	return slices.Clone(result)
 }
 
-// selected are the series that match.
+// selected returns the series that match.
 func (p *memory) selected(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	found := &seriesSet{}
 	for _, key := range slices.Sorted(maps.Keys(p.series)) {
@@ -172,7 +172,7 @@ func (s *seriesSet) At() storage.Series                { return s.now }
 func (s *seriesSet) Err() error                        { return nil }
 func (s *seriesSet) Warnings() annotations.Annotations { return nil }
 
-// labelsOf are the names of the labels of each metric.
+// labelsOf returns the names of the labels of each metric.
 func (p *memory) labelsOf() map[string][]string {
 	names := map[string][]string{}
 	for _, s := range p.series {

@@ -5,7 +5,8 @@ package main
 
 import "github.com/grafana/grafana-foundation-sdk/go/units"
 
-// rows are the panels of the dashboard. What an operator asks first comes first: is something wrong, and with what.
+// rows are the panels of the dashboard. The first rows answer what an operator wants to know first: whether
+// something is wrong, and what.
 var rows = []row{
 	{"Is something wrong?", []panel{
 		{

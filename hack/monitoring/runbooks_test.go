@@ -20,7 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// commands are the commands in the runbooks that begin with this word.
+// commands returns the commands in the runbooks that begin with this word.
 func commands(t *testing.T, program string) []string {
 	t.Helper()
 	pages, err := filepath.Glob(filepath.Join(root, "docs/runbooks/*.md"))
@@ -33,7 +33,7 @@ func commands(t *testing.T, program string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// In blocks of code, and within a line.
+		// In code blocks and in inline code.
 		for _, pattern := range []string{`(?m)^ {4,}(` + program + ` .*)$`, "`(" + program + " [^`]*)`"} {
 			for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
 				if !slices.Contains(all, m[1]) {
@@ -48,7 +48,8 @@ func commands(t *testing.T, program string) []string {
 	return all
 }
 
-// TestKubectlCommandsOfRunbooksWork runs them. An object that does not exist is not an error.
+// TestKubectlCommandsOfRunbooksWork runs the commands. An object that does not exist is not an
+// error.
 func TestKubectlCommandsOfRunbooksWork(t *testing.T) {
 	cluster, client, namespace, bin := kubetest.Cluster(t), kubetest.Client(t), kubetest.Namespace(t), t.TempDir()
 	if err := cluster.Kubeconfig(filepath.Join(bin, "kubeconfig")); err != nil {
@@ -101,7 +102,7 @@ func TestCommandsOfKubeOctaviaInRunbooksExist(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheOpenStackClientInRunbooksExist asks the client for its commands.
+// TestCommandsOfTheOpenStackClientInRunbooksExist compares the commands with those of the client.
 func TestCommandsOfTheOpenStackClientInRunbooksExist(t *testing.T) {
 	client, err := exec.LookPath("openstack")
 	if err != nil {

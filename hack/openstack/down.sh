@@ -2,7 +2,7 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Stops what up.sh has started, and nothing else. PURGE=1 removes the state.
+# Stops only what up.sh has started. PURGE=1 removes the state.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib/all.sh
@@ -17,7 +17,8 @@ main() {
   fi
   kept_release
   lock_state
-  # Only the tools that ask nicely are in the root; without it all are ended all the same.
+  # Only the tools for an orderly stop are in the root; without it all processes are ended
+  # nevertheless.
   if needs_root && has_root; then
     (enter_root "$HERE/down.sh")
   else
@@ -25,11 +26,11 @@ main() {
     stop_all
     phase "stopped, $STATE"
   fi
-  # In the root the state is a mount.
+  # In the root the state is a mount point.
   if [ "${PURGE:-0}" = 1 ] && ! is_in_root; then purge; fi
 }
 
-# stop_all goes by the pid files, so it needs no options and forgets nobody.
+# stop_all uses the pid files, so it needs no options and misses no process.
 stop_all() {
   local name file
   ovn_environment
@@ -44,14 +45,14 @@ stop_all() {
   done
 }
 
-# purge removes only a folder that openstack-up has made.
+# purge removes only a folder that openstack-up has created.
 purge() {
   [ -e "$STATE/.openstack" ] || [ -e "$STATE/options" ] || fail "$STATE was not made by openstack-up (it has no file .openstack): it is not removed"
   rm -rf "$STATE"
   say "removed $STATE"
 }
 
-# tell_others: perhaps another provider's cloud was meant.
+# tell_others: the caller may mean the cloud of another provider.
 tell_others() {
   local folder
   for folder in "$ROOT"/.cache/openstack/*/; do

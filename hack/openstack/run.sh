@@ -2,9 +2,8 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh COMMAND...: carries the command out where the packages of the cloud's release
-# are, with the environment of its services: `run.sh openstack loadbalancer list`,
-# `run.sh ovn-nbctl show`.
+# run.sh COMMAND...: runs the command where the packages of the cloud's release are installed, with
+# the environment of its services: `run.sh openstack loadbalancer list`, `run.sh ovn-nbctl show`.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib/all.sh
@@ -21,7 +20,7 @@ main() {
   exec "$@"
 }
 
-# services_of_ovn: the tools look for these names.
+# services_of_ovn: the tools expect these names.
 services_of_ovn() {
   ovn_environment
   export OVN_NB_DB=unix:$STATE/run/ovnnb_db.sock OVN_SB_DB=unix:$STATE/run/ovnsb_db.sock

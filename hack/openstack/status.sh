@@ -2,8 +2,8 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tells of each process of the cloud whether it runs and answers. The exit
-# status is 0 only if all do.
+# Shows for each process of the cloud whether it runs and answers. The exit status is 0 only if all
+# do.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib/all.sh
@@ -26,7 +26,7 @@ main() {
   return $healthy
 }
 
-# tell_process NAME: fails if it is not well; adds its memory to sum.
+# tell_process NAME: fails if the process does not run or answer; adds its memory to sum.
 tell_process() {
   local pid condition=answers memory=0
   if ! pid=$(process_pid "$1"); then
@@ -40,7 +40,7 @@ tell_process() {
   [ "$condition" = answers ]
 }
 
-# memory_of PID: KiB that the process and its descendants share of the memory.
+# memory_of PID: the proportional share of memory of the process and its descendants, in KiB.
 memory_of() {
   local kib child
   kib=$(awk '/^Pss:/ { print $2 }' "/proc/$1/smaps_rollup" 2>/dev/null) || true

@@ -2,22 +2,21 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make test-openstack`: brings real clouds up, runs the tests that are for them,
-# and takes them down. The clouds are the test's own: other states, ports and
-# namespaces than those of `make openstack-up`. Side by side run: with noop amphorae the
-# contract, which takes all that it can get, and then the end-to-end tests in two projects,
-# in one of which Octavia is not patched, beside both the situations of doctor in a project of
-# their own; and with OVN the end-to-end tests with packets.
+# `make test-openstack`: starts real clouds, runs their tests, and stops them. The clouds have other
+# states, ports and namespaces than those of `make openstack-up`. These run in parallel: with noop
+# amphorae the contract, which uses all CPU time that it can get, and then the end-to-end tests in
+# two projects, in one of which Octavia is not patched; during both, the situations of doctor in a
+# separate project; and with OVN the end-to-end tests with packets.
 #
-#   RELEASE=     2022.2 (the default), 2025.1 or newest, see README.md. Only 2022.2 has an Octavia that is not
-#                patched, and packets are not tested with the newest.
+#   RELEASE=     2022.2 (the default), 2025.1 or newest, see README.md. Only 2022.2 has an unpatched
+#                Octavia, and packets are not tested with the newest.
 #   STAGES=      some of contract, doctor, unpatched, noop and packets; the default is all that the release has
-#   ROUNDS=1     how often the controller is killed in the tests of that
-#   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
-#   STATES=DIR   where the clouds' states are (.cache/openstack); kept if a test fails
+#   ROUNDS=1     how often the controller is killed in the kill tests
+#   FULL=1       with the tests that are skipped on a real cloud by default, an hour in total
+#   STATES=DIR   the folder of the clouds' states (.cache/openstack); kept if a test fails
 #
-# On a machine that cannot run OpenStack it says so and succeeds, except where
-# CI=true and the machine is root's Debian.
+# On a machine that cannot run OpenStack it says so and succeeds, except with CI=true as root on
+# Debian.
 
 set -euo pipefail
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -32,14 +31,15 @@ PREFIX=test
 LOGS=$STATES/$PREFIX-logs
 HOW_MUCH=(-test.short -test.timeout=30m)
 if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-test.timeout=2h); fi
-# What is run with OVN: the tests about packets, those of the provider, and what
-# does not depend on the provider, whose load balancers cost OVN least.
+# The tests with OVN: those about packets, those of the provider, and those that do not depend on
+# the provider, because load balancers of OVN need the least CPU time.
 PACKETS='CannotBeEnforced|GoOnUntilItEnds|Outside|Inside|PacketsStop|CannotBeAttachedLeaves|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN|Pods|TargetType|WaitsForGates|MemberTakesTraffic|WithoutKubeProxy'
 EITHER='ExhaustedQuota|RulesGoThough|ThatSharesLeaves|ServiceSurvives|CallsStay|TellsWhat|AnotherClientDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade|PodsAreMembersWithoutNodePorts|TargetTypeIsSwitched|MemberTakesTraffic|MembersOfARefusedService'
-# What is run in the project for which Octavia is not patched: the tests of that, and what
-# depends on it as little.
+# The tests in the project for which Octavia is not patched: those about this bug, and those that do
+# not depend on it.
 UNPATCHED='Unfinished|OneByOne|TheOtherController|BecomesInternal'
-# What takes minutes and is about requests that must not fail, which noop amphorae do not answer.
+# Tests that take minutes and are about requests that must not fail, which noop amphorae do not
+# answer.
 REQUESTS='ReplacedOneAfterTheOther|WaitsForGates'
 
 main() {
@@ -50,7 +50,7 @@ main() {
   if ! why_not=$(env $(options "$(if wants packets; then echo ovn; else echo noop; fi)") "$HERE/up.sh" --check 2>&1); then
     echo "skipped: ${why_not#openstack: }"
     if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release; then
-      echo "In CI, as root on Debian, that is a failure." >&2
+      echo "In CI, as root on Debian, this is a failure." >&2
       exit 1
     fi
     exit 0
@@ -69,18 +69,18 @@ main() {
   tell "ok, $SECONDS s$(stolen "$before")"
 }
 
-# processor: what all cores together had since the machine started, and how much of it
-# others on the same host took.
+# processor: the time of all cores since the machine started, and how much of it was stolen by other
+# guests of the host.
 processor() { awk '$1 == "cpu" { for (i = 2; i <= 9; i++) all += $i; print all, $9 }' /proc/stat; }
 
-# stolen BEFORE: how much others took since, where that is worth telling, so that nobody
-# looks elsewhere for what made it slow.
+# stolen BEFORE: reports the stolen time since BEFORE if it is large, because it explains why tests
+# are slow.
 stolen() {
   echo "$1 $(processor)" | awk '{ share = 100 * ($4 - $2) / ($3 - $1) }
     share >= 5 { printf ", while others on the host took %d %% of the processor", share }'
 }
 
-# build: the tests as programs, which Go links anew only when something has changed.
+# build: the tests as programs, which Go relinks only if something has changed.
 build() {
   local package
   for package in contract e2e doctor; do go test -c -o "$LOGS/$package.test" "./test/$package" || return 1; done
@@ -107,7 +107,7 @@ refuse() {
   exit 2
 }
 
-# wants STAGE: whether it is to be run, and the release has it.
+# wants STAGE: succeeds if the stage is selected and the release has it.
 wants() {
   case $1-$OPENSTACK_RELEASE in
     unpatched-2025.1 | unpatched-newest | packets-newest) return 1 ;;
@@ -115,18 +115,18 @@ wants() {
   [[ " $STAGES " == *" $1 "* ]]
 }
 
-# A stage that fails keeps no other from being run.
+# A failed stage does not prevent the others from running.
 noop_lane() {
   local failed=0 beside=() stage skipped=$REQUESTS
   up noop || { down noop 1; return 1; }
   if wants doctor; then run doctor noop doctor "${HOW_MUCH[@]}" & beside+=($!); fi
-  # Groups of cases mostly wait for the cloud, more of them than there are cores.
+  # Groups of cases mostly wait for the cloud, so more of them run than there are cores.
   if wants contract; then run contract noop contract -test.timeout=30m -test.parallel=6 || failed=1; fi
   if wants unpatched; then
     run e2e-unpatched noop/unpatched e2e "${HOW_MUCH[@]}" "-test.run=$UNPATCHED" & beside+=($!)
     skipped="$skipped|$UNPATCHED"
   fi
-  # What does not depend on the provider runs in the lane of OVN, if there is one.
+  # Tests that do not depend on the provider run with OVN, if that is selected.
   if wants packets; then skipped="$skipped|$EITHER"; fi
   if wants noop; then
     run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$skipped" "-kill-rounds=$ROUNDS" || failed=1
@@ -143,11 +143,11 @@ ovn_lane() {
   down ovn $failed
 }
 
-# options NAME: the environment of a cloud.
+# options NAME: prints the environment of a cloud.
 options() {
   echo "OPENSTACK_STATE=$STATES/$PREFIX-$1"
   local base namespaces
-  # Clouds of several releases may be up at the same time.
+  # Clouds of several releases may run at the same time.
   case $OPENSTACK_RELEASE in
     2022.2) base=27000 namespaces=kot ;;
     2025.1) base=27020 namespaces=kot25 ;;
@@ -162,7 +162,7 @@ options() {
   esac
 }
 
-# up NAME: a fresh cloud.
+# up NAME: starts a new cloud.
 up() {
   local began=$SECONDS
   # shellcheck disable=SC2046  # a list of words
@@ -172,8 +172,8 @@ up() {
   tell "$1: up in $((SECONDS - began)) s"
 }
 
-# down NAME FAILED: tells how much memory it has taken. The state of one on which
-# something failed is kept, with its logs, and down fails.
+# down NAME FAILED: stops a cloud and reports its memory. After a failure its state and logs are
+# kept, and down fails.
 down() {
   local memory
   # shellcheck disable=SC2046
@@ -184,7 +184,7 @@ down() {
   return "$2"
 }
 
-# run STAGE CLOUD[/TENANT] PACKAGE [FLAG...]: the tests of test/PACKAGE on the cloud.
+# run STAGE CLOUD[/TENANT] PACKAGE [FLAG...]: runs the tests of test/PACKAGE on the cloud.
 run() {
   local stage=$1 cloud=$2 package=$3 began=$SECONDS status=0
   shift 3
@@ -202,7 +202,7 @@ counts() {
     END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$1"
 }
 
-# failures LOG: the tests that failed, each with the last that it said.
+# failures LOG: prints the failed tests, each with the end of its output.
 failures() {
   awk '
     /^ *=== (RUN|NAME|CONT|PAUSE) / { now = $3; next }
@@ -213,14 +213,14 @@ failures() {
   ' "$1" | head -n 60
 }
 
-# errors DIR: how often the services of a cloud failed for no request's sake, where a
-# test may have failed for that.
+# errors DIR: counts errors of a cloud's services that no request explains and that may have made a
+# test fail.
 errors() {
   grep -hoE '(Deadlock found|Lock wait timeout|QueuePool limit|Too many connections|Lost connection|gone away|MessagingTimeout|ReadTimeout|ConnectTimeout|Connection (refused|reset)|Segmentation).{0,120}' \
     "$1"/*.log "$1"/*.out 2>/dev/null | sort | uniq -c | sort -rn | head -n 15
 }
 
-# groups LOG STAGE: the cases of each group of the contract.
+# groups LOG STAGE: counts the cases of each group of the contract.
 groups() {
   [ "$2" = contract ] || return 0
   awk '/^    --- / { split($3, name, "/"); n[name[1]]++ } END { for (g in n) printf "  %s %-28s %4d cases\n", release, substr(g, 5), n[g] }' "release=$OPENSTACK_RELEASE" "$1" | sort

@@ -2,8 +2,8 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Brings up a real OpenStack on this machine; README.md tells what and how. With
-# --check it only tells whether the machine is one for that.
+# Starts a real OpenStack on this machine; see README.md. With --check it only checks whether the
+# machine is suitable.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib/all.sh
@@ -61,14 +61,14 @@ configure() {
   for service in $APIS; do "${service}_configure"; done
   write_settings
   forget_entry_points
-  # OVN's own folders are those of all its tools, so this comes before them.
+  # All tools of OVN use its folders, so this comes first.
   [ "$PROVIDER" != ovn ] || ovn_environment
   [ "$DATAPLANE" = 1 ] || dataplane_stop
   keep_options
 }
 
-# forget_entry_points: the services remember which drivers there are, and see
-# by no file's date that the shims have changed.
+# forget_entry_points: the services cache the list of drivers, and do not notice that the shims have
+# changed.
 forget_entry_points() {
   local now
   now=$(sha256sum <"$HERE/shims/openstack_shims-1.0.dist-info/entry_points.txt")

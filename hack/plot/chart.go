@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// document is the part of the bench's results that is drawn.
+// document is the part of the benchmark's results that is drawn.
 type document struct {
 	Rows []row `json:"rows"`
 }
@@ -25,7 +25,7 @@ type row struct {
 	Failure      string  `json:"failure"`
 }
 
-// chart is one file.
+// chart is one SVG file.
 type chart struct {
 	file, title, unit string
 	lines             []line
@@ -62,7 +62,7 @@ func chartsOf(d document) []chart {
 	return charts
 }
 
-// scenarios are the names in their order.
+// scenarios returns the names of the scenarios in order.
 func scenarios(d document) []string {
 	var names []string
 	for _, r := range d.Rows {
@@ -73,8 +73,8 @@ func scenarios(d document) []string {
 	return names
 }
 
-// add adds a point to a line. The limits are the same for every controller, so a point that
-// is there already is not added.
+// add adds a point to a line, unless it exists already: the limits are the same for every
+// controller.
 func (c *chart) add(name string, p point) {
 	i := slices.IndexFunc(c.lines, func(l line) bool { return l.name == name })
 	if i < 0 {

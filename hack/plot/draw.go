@@ -31,7 +31,7 @@ func (c *chart) draw(path string) error {
 		p.Add(drawn, marks)
 		p.Legend.Add(l.name, drawn, marks)
 	}
-	// Room for the legend above the lines.
+	// Leave space for the legend above the lines.
 	p.Y.Max *= 1.3
 	return p.Save(14*vg.Centimeter, 9*vg.Centimeter, path)
 }

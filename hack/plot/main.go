@@ -1,10 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command plot draws the results of the bench: for each scenario that was measured with
-// several numbers of Services, the calls for each Service and the seconds next to the limit
-// of the cloud. It is a module of its own, because its library needs several others that
-// the rest of the project does not need.
+// Command plot draws the results of the benchmark: for each scenario that was measured with several
+// numbers of Services, the calls per Service, and the seconds next to the limit of the cloud. It is
+// a separate module, because its library needs others that the rest of the project does not need.
 //
 //	go run . RESULTS.json DIRECTORY
 package main

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command policy writes the variables and validations of the ValidatingAdmissionPolicy that refuses malformed
-// annotations, from the rules in the table of annotations. The chart makes a policy of them. `make generate` runs
-// it, and `make lint` fails when the file is not up to date.
+// annotations, from the rules in the table of annotations. The chart turns them into a policy. `make generate`
+// runs it, and `make lint` fails when the file is not up to date.
 package main
 
 import (

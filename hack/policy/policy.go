@@ -17,28 +17,28 @@ import (
 //go:embed policy.yaml.tmpl
 var text string
 
-// policy is what the template is given.
+// policy is the data of the template.
 type policy struct {
-	// Keys are those of all annotations that are looked at.
+	// Keys are the keys of all annotations that are checked.
 	Keys        []string
 	Kinds       []*kind
 	Comparisons []comparison
 	Tries       []try
-	// Aliases are the keys that are understood under two prefixes.
+	// Aliases are the keys that exist with two prefixes.
 	Aliases []alias
 }
 
-// alias is a key of the table with the other key for the same.
+// alias is a key of the table with its equivalent key.
 type alias struct{ Key, Other string }
 
-// kind is a rule with the annotations that it is for.
+// kind is a rule with the annotations to which it applies.
 type kind struct {
 	annotation.Rule
 	Name string
 	Keys []string
 }
 
-// comparison is a rule about two annotations, with what each has to be for it.
+// comparison is a rule about two annotations, with the conditions under which each can be compared.
 type comparison struct {
 	Name, Right, Value string
 	// First and Second are the keys of the two.
@@ -52,7 +52,7 @@ type try struct {
 	Keys                    []string
 }
 
-// Names are the keys, for people.
+// Names returns the keys for messages.
 func (t try) Names() string { return strings.Join(t.Keys, " or ") }
 
 // render returns the text of the policy.
@@ -70,7 +70,7 @@ func render() (string, error) {
 	return out.String(), err
 }
 
-// newPolicy parts the table by its rules, in the order of the table.
+// newPolicy groups the annotations of the table by rule, in the order of the table.
 func newPolicy(table []annotation.Annotation, comparisons []annotation.Comparison) (policy, error) {
 	var p policy
 	for _, a := range table {
@@ -97,7 +97,7 @@ func newPolicy(table []annotation.Annotation, comparisons []annotation.Compariso
 	for _, c := range comparisons {
 		first, second := p.of(c.Keys[0]), p.of(c.Keys[1])
 		if first == nil || second == nil {
-			return p, fmt.Errorf("%v are compared and not in the table", c.Keys)
+			return p, fmt.Errorf("%v are compared, but not in the table", c.Keys)
 		}
 		_, of := annotation.Split(c.Keys[0])
 		p.Comparisons = append(p.Comparisons, comparison{
@@ -108,7 +108,7 @@ func newPolicy(table []annotation.Annotation, comparisons []annotation.Compariso
 	return p, nil
 }
 
-// keysOf returns the keys under which an annotation is understood.
+// keysOf returns the keys of an annotation.
 func (p *policy) keysOf(key string) []string {
 	for _, a := range p.Aliases {
 		if a.Key == key {
@@ -118,7 +118,7 @@ func (p *policy) keysOf(key string) []string {
 	return []string{key}
 }
 
-// add takes an annotation to those of its kind.
+// add adds an annotation to its kind.
 func (p *policy) add(a annotation.Annotation) error {
 	id := name("not", a.Rule.Kind)
 	i := slices.IndexFunc(p.Kinds, func(k *kind) bool { return k.Name == id })
@@ -126,14 +126,14 @@ func (p *policy) add(a annotation.Annotation) error {
 	case i < 0:
 		p.Kinds = append(p.Kinds, &kind{Rule: a.Rule, Name: id, Keys: a.Keys()})
 	case p.Kinds[i].Rule != a.Rule:
-		return fmt.Errorf("annotations %s and %s are of one kind, %q, and have two rules", p.Kinds[i].Keys[0], a.Key, a.Rule.Kind)
+		return fmt.Errorf("annotations %s and %s have the same kind, %q, but different rules", p.Kinds[i].Keys[0], a.Key, a.Rule.Kind)
 	default:
 		p.Kinds[i].Keys = append(p.Kinds[i].Keys, a.Keys()...)
 	}
 	return nil
 }
 
-// of is the kind of an annotation.
+// of returns the kind of an annotation.
 func (p *policy) of(key string) *kind {
 	for _, k := range p.Kinds {
 		if slices.Contains(k.Keys, key) {
@@ -143,7 +143,7 @@ func (p *policy) of(key string) *kind {
 	return nil
 }
 
-// WellFormed is an expression over v that is true of well-formed values.
+// WellFormed returns an expression over v that is true for well-formed values.
 func (k *kind) WellFormed() string {
 	var both []string
 	if k.Part != "" {
@@ -166,7 +166,7 @@ func (k *kind) unlessEmpty(expression string) string {
 	return `v == "" || (` + expression + ")"
 }
 
-// Culprit is an expression over k, a key, for words about the first malformed part.
+// Culprit returns an expression over k, a key, whose value describes the first malformed part.
 func (k *kind) Culprit() string {
 	if k.Part == "" {
 		return ""
@@ -176,26 +176,27 @@ func (k *kind) Culprit() string {
   .map(wrong, wrong.size() == 0 ? "" : [wrong[0]].map(p, ", and " + ` + shown("p") + ` + " is none")[0])[0]`
 }
 
-// Lists beyond these are left to the controller: kube-apiserver gives up at a million steps.
+// Longer lists are checked only by the controller, because kube-apiserver aborts an expression
+// after a million steps.
 const (
 	tooLong = "v.size() > 32768"
 	tooMany = "parts.size() > 1000"
 )
 
-// shown is an expression for a text in quotes, cut where it is long.
+// shown returns an expression for a quoted text, which is truncated if it is long.
 func shown(x string) string {
 	return fmt.Sprintf(`strings.quote(%s.size() > 100 ? %[1]s.substring(0, 97) + "..." : %[1]s)`, x)
 }
 
-// name is a name that CEL takes, made of words.
+// name returns a valid name in CEL, made from words.
 func name(words ...string) string {
 	return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(strings.Join(words, "_")), "_"), "_")
 }
 
-// indent sets all lines but the first in by as many blanks.
+// indent indents all lines except the first by n spaces.
 func indent(n int, text string) string {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
 }
 
-// quote makes a text a string in CEL, whose escapes are among those of Go.
+// quote returns a text as a string literal of CEL, whose escape sequences include those of Go.
 func quote(text string) string { return fmt.Sprintf("%q", text) }

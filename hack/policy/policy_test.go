@@ -59,7 +59,7 @@ func TestALineOfTheTableWithoutARuleIsAnError(t *testing.T) {
 		"none":                  {[]annotation.Rule{fine, {}}, "annotation b has no rule"},
 		"no words":              {[]annotation.Rule{{Kind: "kind", Value: "true"}}, "annotation a has no rule"},
 		"no expression":         {[]annotation.Rule{{Kind: "kind", Right: "must be"}}, "annotation a has no rule"},
-		"two rules of one kind": {[]annotation.Rule{fine, {Kind: "Kind!", Right: "must be fine", Value: "false"}}, "have two rules"},
+		"two rules of one kind": {[]annotation.Rule{fine, {Kind: "Kind!", Right: "must be fine", Value: "false"}}, "different rules"},
 	} {
 		var table []annotation.Annotation
 		for i, rule := range c.rules {

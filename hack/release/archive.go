@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// Modes of entries: nobody but the owner, root, may write.
+// Modes of entries: only the owner, root, may write.
 const (
 	modeFile       = 0o644
 	modeExecutable = 0o755
 )
 
-// entry is a file of a tar archive. A directory is one whose name ends with a slash.
+// entry is a file or directory of a tar archive. The name of a directory ends with a slash.
 type entry struct {
 	name    string
 	mode    int64
 	content []byte
 }
 
-// writeTar writes a tar archive with the entries in the order of their names, all owned by root
-// and changed at one time: the same entries give the same bytes.
+// writeTar writes a tar archive with the entries sorted by name, all owned by root and with one
+// modification time, so that the same entries give the same bytes.
 func writeTar(w io.Writer, entries []entry, changed time.Time) error {
 	archive := tar.NewWriter(w)
 	for _, e := range slices.SortedFunc(slices.Values(entries), func(a, b entry) int { return cmp.Compare(a.name, b.name) }) {

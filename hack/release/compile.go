@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Platforms by default. The commands plan, status and migrate also run on laptops.
+// The default platforms. The commands plan, status and migrate also run on laptops.
 const (
 	imagePlatforms   = "linux/amd64,linux/arm64"
 	releasePlatforms = imagePlatforms + ",darwin/amd64,darwin/arm64"
@@ -25,12 +25,12 @@ const (
 // programName is the name of the program, of its package below cmd, and of the image.
 const programName = "kube-octavia"
 
-// platform is an operating system and an architecture, in Go's words, which are OCI's.
+// platform is an operating system and an architecture, with the names of Go, which OCI also uses.
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// hasImage reports whether there are images for the platform.
+// hasImage reports whether images are built for the platform.
 func (p platform) hasImage() bool { return p.os == "linux" }
 
 // parsePlatforms reads a list such as linux/amd64,linux/arm64.
@@ -40,7 +40,7 @@ func parsePlatforms(list string) ([]platform, error) {
 	for _, name := range strings.Split(list, ",") {
 		os, arch, found := strings.Cut(name, "/")
 		if !found || os == "" || arch == "" || strings.Contains(arch, "/") {
-			return nil, fmt.Errorf("PLATFORMS=%s: %q is no platform such as linux/amd64", list, name)
+			return nil, fmt.Errorf("PLATFORMS=%s: %q is not a platform such as linux/amd64", list, name)
 		}
 		if p := (platform{os, arch}); !seen[p] {
 			seen[p] = true
@@ -54,12 +54,12 @@ func parsePlatforms(list string) ([]platform, error) {
 type program struct {
 	platform platform
 	content  []byte
-	// modules are what Go noted in it: its version, and the modules that it was made of.
+	// modules is the build information that Go stored in it: the version of Go and the modules.
 	modules *debug.BuildInfo
 }
 
-// build compiles the programs for the platforms. It says on out what it does: the first time, each
-// platform takes minutes.
+// build compiles the programs for the platforms. It reports progress on out, because the first time
+// each platform takes minutes.
 func build(ctx context.Context, s source, platforms []platform, out io.Writer) ([]program, error) {
 	dir, err := os.MkdirTemp("", "kube-octavia-release-")
 	if err != nil {
@@ -86,10 +86,10 @@ func build(ctx context.Context, s source, platforms []platform, out io.Writer) (
 	return programs, nil
 }
 
-// compiler is the command that builds the program. What the environment could change of the
-// result is set: the same source gives the same bytes. Go's own note of the commit is left out,
-// because it depends on the tags of the clone; the image and the SBOM name the commit. Debug
-// information (DWARF) is left out, the table of symbols stays, for stacks and for scanners.
+// compiler returns the command that builds the program. It sets everything in the environment that
+// could change the result, so that the same source gives the same bytes. Go's record of the commit
+// is omitted, because it depends on the tags of the clone; the image and the SBOM name the commit.
+// Debug information (DWARF) is omitted; the symbol table is kept for stack traces and scanners.
 func compiler(ctx context.Context, s source, p platform, path string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-buildid= -w -X main.version="+s.version, "-o", path, "./cmd/"+programName)

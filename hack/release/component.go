@@ -22,15 +22,15 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// component is something that a program or an image contains: a module, Go's standard library,
-// or the root certificates.
+// component is a part of a program or an image: a module, Go's standard library, or the root
+// certificates.
 type component struct {
 	path, version string
 	// sum is Go's checksum (h1:...) of a module; empty for the standard library.
 	sum string
 	// licence is an SPDX expression, or NOASSERTION if it was not recognized.
 	licence string
-	// text is that of the files with the licence and the notices.
+	// text is the text of the licence and notice files.
 	text string
 }
 
@@ -39,14 +39,14 @@ func (c component) String() string { return c.path + " " + c.version }
 // noAssertion is SPDX's word for what is not known.
 const noAssertion = "NOASSERTION"
 
-// standardLibrary is the name of Go's standard library in SBOMs, as scanners know it.
+// standardLibrary is the name of Go's standard library in SBOMs, by which scanners recognize it.
 const standardLibrary = "stdlib"
 
-// rootsModule has the root certificates of the image.
+// rootsModule is the module with the root certificates of the image.
 const rootsModule = "golang.org/x/crypto/x509roots/fallback"
 
-// programComponents returns the standard library and the modules of the programs, each once, in
-// the order of their names. Their licences are read from the module cache.
+// programComponents returns the standard library and the modules of the programs, sorted by name
+// and without duplicates. Their licences are read from the module cache.
 func programComponents(ctx context.Context, s source, programs []program) ([]component, error) {
 	wanted := map[string]bool{}
 	for _, p := range programs {
@@ -70,7 +70,7 @@ func programComponents(ctx context.Context, s source, programs []program) ([]com
 	return append([]component{library}, components...), nil
 }
 
-// replaced is the module that is used in place of m.
+// replaced returns the module that replaces m, or m.
 func replaced(m *debug.Module) *debug.Module {
 	if m.Replace != nil {
 		return m.Replace
@@ -78,7 +78,8 @@ func replaced(m *debug.Module) *debug.Module {
 	return m
 }
 
-// moduleComponents returns modules, given as path or path@version, as the module in dir uses them.
+// moduleComponents returns the components of modules, given as path or path@version, as the module
+// in dir uses them.
 func moduleComponents(ctx context.Context, dir string, modules []string) ([]component, error) {
 	listed, err := goCommand(ctx, dir, append([]string{"mod", "download", "-json"}, modules...)...)
 	if err != nil {
@@ -108,7 +109,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return output(command)
 }
 
-// Files with licences, and files that must be passed on with them.
+// Licence files, and files that must be distributed with them.
 var (
 	licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying)([.-].*)?$`)
 	noticeFile  = regexp.MustCompile(`(?i)^(notice|patents)([.-].*)?$`)
@@ -138,8 +139,8 @@ func readLicence(dir string) (expression, text string, err error) {
 	return licenceExpression(licences), strings.Join(texts, "\n\n"), nil
 }
 
-// licenceExpression recognizes the licences of some texts. It is NOASSERTION if most of a text is
-// something else.
+// licenceExpression returns the SPDX expression of the licences in the texts. It is NOASSERTION if
+// most of a text is not a known licence.
 func licenceExpression(texts []string) string {
 	var ids []string
 	for _, text := range texts {
@@ -160,8 +161,8 @@ func licenceExpression(texts []string) string {
 	return strings.Join(ids, " AND ")
 }
 
-// licenceFiles are the files that have to be passed on with the program: its own licence, and
-// those of what it contains.
+// licenceFiles returns the files that must be distributed with the program: its own licence, and
+// those of its components.
 func licenceFiles(own []byte, components []component) []entry {
 	var text strings.Builder
 	text.WriteString("kube-octavia contains the following, under these licences.\n")

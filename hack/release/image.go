@@ -17,24 +17,24 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// sourceURL is the repository's, for people and tools that have only the image.
+// sourceURL is the URL of the repository, for users and tools that have only the image.
 const sourceURL = "https://github.com/kube-octavia/kube-octavia"
 
-// user is nonroot, as a number: the kubelet cannot find out whether a name is root's.
+// user is the uid and gid of nonroot: the kubelet cannot check whether a user name means root.
 const user = "65532:65532"
 
-// contents are what an image is made of.
+// contents are the contents of an image.
 type contents struct {
 	source   source
 	programs []program
 	// certificates are the root certificates, in PEM.
 	certificates []byte
-	// licences are files of the directory /licenses.
+	// licences are the files of the directory /licenses.
 	licences []entry
 }
 
-// labels describe the image: annotations of index and images, and labels of their configs. The
-// keys are those of the OCI image specification.
+// labels returns the annotations of the index and of the images, and the labels of their configs.
+// The keys are those of the OCI image specification.
 func labels(s source) map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":       programName,
@@ -47,7 +47,7 @@ func labels(s source) map[string]string {
 	}
 }
 
-// imageEntries are the files of the image of a program.
+// imageEntries returns the files of the image of a program.
 func imageEntries(c contents, p program) []entry {
 	entries := []entry{
 		{name: programName, mode: modeExecutable, content: p.content},

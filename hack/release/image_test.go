@@ -23,7 +23,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// twoPlatforms is an image whose programs were not compiled: what is in them does not matter.
+// twoPlatforms returns an image with placeholders instead of compiled programs.
 func twoPlatforms(t *testing.T) v1.ImageIndex {
 	t.Helper()
 	certificates, err := certificateBundle()
@@ -45,7 +45,7 @@ func twoPlatforms(t *testing.T) v1.ImageIndex {
 	return index
 }
 
-// images are those of an index, by platform.
+// images returns the images of an index, by platform.
 func images(t *testing.T, index v1.ImageIndex) map[string]v1.Image {
 	t.Helper()
 	manifest, err := index.IndexManifest()
@@ -181,7 +181,7 @@ func TestPulledImageIsTheOneThatWasBuilt(t *testing.T) {
 	}
 }
 
-// storedIndex is the only index in an archive, which has to have the name.
+// storedIndex returns the only index in an archive, which must have the name.
 func storedIndex(t *testing.T, archive []byte, name string) v1.ImageIndex {
 	t.Helper()
 	_, contents, _ := untar(t, bytes.NewReader(archive))

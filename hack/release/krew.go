@@ -15,7 +15,7 @@ import (
 // pluginName is the name of the plug-in: `kubectl octavia`.
 const pluginName = "octavia"
 
-// krewPlugin is the manifest by which krew installs a plug-in of kubectl, as krew defines it.
+// krewPlugin is the manifest with which krew installs a plug-in of kubectl.
 type krewPlugin struct {
 	APIVersion string       `yaml:"apiVersion"`
 	Kind       string       `yaml:"kind"`
@@ -54,7 +54,7 @@ type krewFile struct {
 	To   string `yaml:"to"`
 }
 
-// pluginFile is the manifest for krew. It names the archives that are among the files, below the URL from which people
+// pluginFile returns the manifest for krew. It names the archives among the files, below the URL from which users
 // download the release.
 func pluginFile(s source, downloads string, programs []program, files []file) (file, error) {
 	plugin := krewPlugin{

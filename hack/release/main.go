@@ -1,16 +1,15 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds what is published of kube-octavia, without a container engine and
-// without root: the container image, and the files of a release. `make image` and
-// `make release` run it.
+// Command release builds what is published of kube-octavia, the container image and the files of a
+// release, without a container engine and without root. `make image` and `make release` run it.
 //
 //	go run . image   -version V [-image NAME] [-platforms LIST] [-push] -o FILE
 //	go run . release -version V [-image NAME] [-platforms LIST] [-push] [-downloads URL] [-sign-key KEY] -o DIRECTORY
 //
-// One commit and one version of Go always give the same bytes, in whatever directory and on
-// whatever machine: times are the commit's, entries are sorted, and certificates come from a
-// pinned module. It imports nothing of the rest of the repository.
+// One commit and one version of Go always give the same bytes, in any directory and on any machine:
+// times are those of the commit, entries are sorted, and certificates come from a pinned module. It
+// imports nothing of the rest of the repository.
 package main
 
 import (
@@ -34,7 +33,7 @@ func main() {
 	}
 }
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	// root is the directory of the repository.
 	root      string
@@ -43,13 +42,13 @@ type options struct {
 	platforms string
 	output    string
 	push      bool
-	// signKey is the key of gpg that signs the chart and the checksums; empty for no signatures.
+	// signKey is the gpg key that signs the chart and the checksums; empty means no signatures.
 	signKey string
 	// downloads is the URL below which the files of a release are published.
 	downloads string
 }
 
-// run runs a command, and writes to out what it made.
+// run runs a command, and reports on out what it has made.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 || args[0] != "image" && args[0] != "release" {
 		return errors.New("the first argument is image or release")

@@ -24,13 +24,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// testVersion is the version of the releases that the tests build. They are for one platform,
-// because it takes a while to compile for another one.
+// testVersion is the version of the releases that the tests build. They have only one platform,
+// because compiling for another one takes a long time.
 const testVersion = "v1.2.3"
 
 var testPlatform = platform{"linux", runtime.GOARCH}
 
-// release is what the command release made.
+// release is the output of the command release.
 type release struct {
 	dir     string
 	printed string
@@ -47,7 +47,7 @@ func (r release) read(t *testing.T, name string) []byte {
 	return content
 }
 
-// digest is that of the image which was pushed.
+// digest returns the digest of the pushed image.
 func (r release) digest(t *testing.T) string {
 	t.Helper()
 	_, digest, found := strings.Cut(r.printed, "pushed: "+shared.repository+"@")
@@ -57,8 +57,8 @@ func (r release) digest(t *testing.T) string {
 	return strings.TrimSpace(digest)
 }
 
-// shared is built by the first test that needs it: two releases of one commit, in two directories
-// and environments.
+// shared has two releases of one commit, built in two directories and environments. The first test
+// that needs it builds it.
 var shared struct {
 	once       sync.Once
 	dir        string
@@ -90,7 +90,7 @@ func sharedReleases(t *testing.T) (first, second release) {
 	return shared.releases[0], shared.releases[1]
 }
 
-// buildShared builds the second release with variables that would change it if they counted.
+// buildShared builds the second release with variables that would change it if they had an effect.
 func buildShared() (err error) {
 	if shared.dir, err = os.MkdirTemp("", "kube-octavia-release-test-"); err != nil {
 		return err
@@ -123,7 +123,7 @@ func buildShared() (err error) {
 	return nil
 }
 
-// setEnvironment sets variables of the environment; t.Setenv would restore them at the end of one test.
+// setEnvironment sets environment variables; t.Setenv would restore them at the end of one test.
 func setEnvironment(variables map[string]string) (restore func()) {
 	before := map[string]string{}
 	for key, value := range variables {
@@ -137,8 +137,8 @@ func setEnvironment(variables map[string]string) (restore func()) {
 	}
 }
 
-// copyRepository makes a clone that has one commit, with the files of this repository as they are
-// now. It has a chart, too, if the repository has none.
+// copyRepository makes a clone with one commit, which has the current files of this repository. If
+// the repository has no chart, one is added.
 func copyRepository(dir string) error {
 	const root = "../.."
 	listed, err := git(context.Background(), root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -148,7 +148,7 @@ func copyRepository(dir string) error {
 	for _, path := range strings.Split(strings.TrimRight(listed, "\x00"), "\x00") {
 		content, err := os.ReadFile(filepath.Join(root, path))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // deleted, and not committed yet
+			continue // deleted, but not committed yet
 		}
 		if err := errors.Join(err, writeTo(filepath.Join(dir, path), content)); err != nil {
 			return err
@@ -170,7 +170,7 @@ func writeTo(path string, content []byte) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
-// commit commits all files of a directory, always at the same time.
+// commit commits all files of a directory, always with the same time.
 func commit(dir string) error {
 	for _, args := range [][]string{
 		{"init", "--quiet"},
@@ -207,7 +207,7 @@ func untar(t *testing.T, archive io.Reader) (headers map[string]*tar.Header, con
 	}
 }
 
-// gunzip returns a reader of what is compressed.
+// gunzip returns a reader of the decompressed content.
 func gunzip(t *testing.T, compressed []byte) io.Reader {
 	t.Helper()
 	reader, err := gzip.NewReader(bytes.NewReader(compressed))

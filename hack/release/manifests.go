@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// manifestFiles are the manifests as kustomize renders them, with the name of the image: one
-// file of deploy/, and one of each optional part that has a kustomization of its own.
+// manifestFiles returns the manifests as kustomize renders them, with the name of the image: one
+// file for deploy/, and one for each optional part that has its own kustomization.
 func manifestFiles(s source, tag name.Tag) ([]file, error) {
 	kustomizations, err := filepath.Glob(filepath.Join(s.root, "deploy", "*", "kustomization.yaml"))
 	if err != nil {
@@ -45,7 +45,7 @@ func manifestFiles(s source, tag name.Tag) ([]file, error) {
 	return rendered, nil
 }
 
-// render is `kubectl kustomize DIRECTORY`, with the name of the image set.
+// render does the same as `kubectl kustomize DIRECTORY`, and sets the name of the image.
 func render(dir string, tag name.Tag) ([]byte, error) {
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
@@ -59,18 +59,18 @@ func render(dir string, tag name.Tag) ([]byte, error) {
 	return resources.AsYaml()
 }
 
-// chartDirectory is that of the Helm chart.
+// chartDirectory is the directory of the Helm chart.
 const chartDirectory = "charts/" + programName
 
-// chartFile is the chart as `helm package --version --app-version` writes it, with the files that git
-// knows.
+// chartFile returns the chart as `helm package --version --app-version` writes it, with the files
+// that git tracks.
 func chartFile(ctx context.Context, s source) (packaged chart, err error) {
 	listed, err := git(ctx, s.root, "ls-files", "-z", chartDirectory)
 	if err != nil {
 		return packaged, err
 	}
 	if listed == "" {
-		return packaged, fmt.Errorf("git knows no file of %s", chartDirectory)
+		return packaged, fmt.Errorf("git tracks no files in %s", chartDirectory)
 	}
 	var entries []entry
 	for _, path := range strings.Split(strings.TrimRight(listed, "\x00"), "\x00") {
@@ -91,7 +91,7 @@ func chartFile(ctx context.Context, s source) (packaged chart, err error) {
 	return packaged, err
 }
 
-// chartVersion is the version without the leading v: Helm's versions have none.
+// chartVersion returns the version without the leading v, which Helm's versions do not have.
 func chartVersion(version string) string { return strings.TrimPrefix(version, "v") }
 
 // setChartVersion sets the version of a Chart.yaml, and that of the program (appVersion).
@@ -99,7 +99,7 @@ func setChartVersion(chart []byte, version string) ([]byte, error) {
 	for key, value := range map[string]string{"version": chartVersion(version), "appVersion": version} {
 		line := regexp.MustCompile(`(?m)^` + key + `:.*$`)
 		if n := len(line.FindAll(chart, -1)); n != 1 {
-			return nil, fmt.Errorf("%s is there %d times, and has to be there once", key, n)
+			return nil, fmt.Errorf("%s occurs %d times, but must occur exactly once", key, n)
 		}
 		chart = line.ReplaceAllLiteral(chart, []byte(key+": "+`"`+value+`"`))
 	}

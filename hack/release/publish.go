@@ -23,12 +23,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// makeImage is the command image: it writes the image to the file, and pushes it.
+// makeImage implements the command image: it writes the image to the file, and pushes it.
 func makeImage(ctx context.Context, o options, out io.Writer) error {
 	b, err := buildAll(ctx, o, out, func(_ source, platforms []platform) error {
 		for _, p := range platforms {
 			if !p.hasImage() {
-				return fmt.Errorf("PLATFORMS=%s: images are for linux, and not for %s", o.platforms, p)
+				return fmt.Errorf("PLATFORMS=%s: images exist for linux, not for %s", o.platforms, p)
 			}
 		}
 		return nil
@@ -49,7 +49,7 @@ func makeImage(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// built is what both commands build.
+// built has what both commands build.
 type built struct {
 	source     source
 	tag        name.Tag
@@ -61,7 +61,7 @@ type built struct {
 	archive []byte
 }
 
-// buildAll builds the programs and the image, if check allows it.
+// buildAll builds the programs and the image, if check returns no error.
 func buildAll(ctx context.Context, o options, out io.Writer, check func(source, []platform) error) (b built, err error) {
 	if b.tag, err = imageName(o.image, o.push); err != nil {
 		return b, err
@@ -92,7 +92,7 @@ func buildAll(ctx context.Context, o options, out io.Writer, check func(source, 
 	return b, err
 }
 
-// imagePrograms are the programs of the image.
+// imagePrograms returns the programs of the image.
 func (b built) imagePrograms() []program {
 	return slices.DeleteFunc(slices.Clone(b.programs), func(p program) bool { return !p.platform.hasImage() })
 }
@@ -119,29 +119,29 @@ func indexOf(s source, programs []program, components []component) (v1.ImageInde
 	return imageIndex(contents{source: s, programs: programs, certificates: certificates, licences: licenceFiles(own, components)})
 }
 
-// imageName reads the name of an image. One that is pushed has to name its registry: otherwise
-// it would go to a registry that nobody chose.
+// imageName parses the name of an image. If the image is pushed, the name must include the
+// registry: otherwise it would be pushed to a default registry.
 func imageName(image string, pushed bool) (name.Tag, error) {
 	tag, err := name.NewTag(image)
 	if err != nil {
 		return tag, fmt.Errorf("IMAGE=%s: %w", image, err)
 	}
 	if pushed && !strings.HasPrefix(image, tag.RegistryStr()+"/") {
-		return tag, fmt.Errorf("IMAGE=%s: to push, name the registry too, such as registry.example.com/%s", image, image)
+		return tag, fmt.Errorf("IMAGE=%s: to push it, include the registry, such as registry.example.com/%s", image, image)
 	}
 	return tag, nil
 }
 
-// dockerImage is an element of manifest.json, which Docker reads where it does not read OCI layouts.
+// dockerImage is an element of manifest.json, which Docker reads if it does not support OCI layouts.
 type dockerImage struct {
 	Config   string
 	RepoTags []string
 	Layers   []string
 }
 
-// imageArchive returns an archive with an OCI image layout, which is also one of `docker save`.
-// Docker without an image store for several platforms gets an image for each, with the
-// architecture at the end of its tag.
+// imageArchive returns an archive with an OCI image layout, which also has the format of `docker
+// save`. A Docker whose image store does not support several platforms loads one image for each,
+// with the architecture at the end of its tag.
 func imageArchive(s source, tag name.Tag, index v1.ImageIndex) ([]byte, error) {
 	entries, err := layoutEntries(tag, index)
 	if err != nil {
@@ -176,7 +176,8 @@ func imageArchive(s source, tag name.Tag, index v1.ImageIndex) ([]byte, error) {
 	return archive.Bytes(), err
 }
 
-// layoutEntries returns the files of an OCI image layout of the index, which names the image.
+// layoutEntries returns the files of an OCI image layout with the index. They contain the name of
+// the image.
 func layoutEntries(tag name.Tag, index v1.ImageIndex) ([]entry, error) {
 	dir, err := os.MkdirTemp("", "kube-octavia-image-")
 	if err != nil {
@@ -209,7 +210,7 @@ func layoutEntries(tag name.Tag, index v1.ImageIndex) ([]entry, error) {
 
 func blobPath(digest v1.Hash) string { return "blobs/" + digest.Algorithm + "/" + digest.Hex }
 
-// familiarName is the name as people write it, without Docker's default registry.
+// familiarName returns the usual form of the name, without Docker's default registry.
 func familiarName(tag name.Tag) string {
 	return strings.TrimPrefix(strings.TrimPrefix(tag.Name(), "index.docker.io/"), "library/")
 }

@@ -23,12 +23,12 @@ type file struct {
 // chart is the archive of the Helm chart.
 type chart struct {
 	file
-	// metadata is its Chart.yaml.
+	// metadata is the content of Chart.yaml.
 	metadata []byte
 }
 
-// makeRelease is the command release: it writes the files to the directory, which is emptied
-// before, and pushes the image.
+// makeRelease implements the command release: it empties the directory, writes the files to it, and
+// pushes the image.
 func makeRelease(ctx context.Context, o options, out io.Writer) error {
 	b, err := buildAll(ctx, o, out, func(s source, platforms []platform) error {
 		if !slices.ContainsFunc(platforms, platform.hasImage) {
@@ -76,13 +76,14 @@ func makeRelease(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// name is that of a file of the release.
+// name returns the name of a file of the release.
 func (s source) name(suffix string) string { return programName + "-" + s.version + "-" + suffix }
 
-// archiveName is the name of the archive with the program for a platform.
+// archiveName returns the name of the archive with the program for a platform.
 func (s source) archiveName(p platform) string { return s.name(p.os+"-"+p.arch) + ".tar.gz" }
 
-// programFiles are, for each platform, the archive with the program and its licences, and its SBOM.
+// programFiles returns, for each platform, the archive with the program and its licences, and its
+// SBOM.
 func programFiles(b built) ([]file, error) {
 	own, err := os.ReadFile(filepath.Join(b.source.root, "LICENSE"))
 	if err != nil {
@@ -105,7 +106,7 @@ func programFiles(b built) ([]file, error) {
 	return files, nil
 }
 
-// imageBillFile is the SBOM of the image.
+// imageBillFile returns the SBOM of the image.
 func imageBillFile(ctx context.Context, b built) ([]file, error) {
 	roots, err := moduleComponents(ctx, filepath.Join(b.source.root, "hack", "release"), []string{rootsModule})
 	if err != nil {
@@ -115,7 +116,7 @@ func imageBillFile(ctx context.Context, b built) ([]file, error) {
 	return []file{{b.source.name("image.spdx.json"), bill}}, err
 }
 
-// checksumFile has the checksums of the files in the form of sha256sum.
+// checksumFile returns a file with the checksums of the files in the format of sha256sum.
 func checksumFile(files []file) file {
 	var lines []string
 	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.name, b.name) }) {
@@ -124,7 +125,7 @@ func checksumFile(files []file) file {
 	return file{"checksums.txt", []byte(strings.Join(lines, ""))}
 }
 
-// writeFiles makes the directory have the files and nothing else.
+// writeFiles writes the files to the directory, and removes everything else from it.
 func writeFiles(dir string, files []file, out io.Writer) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -13,9 +13,8 @@ import (
 )
 
 // certificateBundle returns the root certificates that Mozilla trusts for TLS servers, in PEM. It
-// leaves out those that Mozilla trusts with conditions, such as only for certificates issued
-// before a day: a PEM file cannot state conditions, and without them the root would be trusted
-// for more.
+// omits those that Mozilla trusts only under conditions, such as for certificates issued before a
+// date: a PEM file cannot express conditions, and without them the root would be trusted too much.
 func certificateBundle() ([]byte, error) {
 	var bundled bytes.Buffer
 	for root := range bundle.Roots() {

@@ -23,7 +23,7 @@ import (
 // bill is a software bill of materials (SBOM), in SPDX 2.3, that is being written.
 type bill struct{ document *v2_3.Document }
 
-// newBill returns an SBOM of what has the name and the SHA-256 checksum, which make its namespace unique.
+// newBill returns an SBOM. The name and the SHA-256 checksum of its subject make its namespace unique.
 func newBill(s source, name, sha256 string) bill {
 	return bill{&v2_3.Document{
 		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT",
@@ -47,7 +47,7 @@ func programBill(s source, name string, p program, components []component) ([]by
 }
 
 // imageBill returns the SBOM of an image with a digest (sha256:...). It contains the programs, each
-// with the components that Go noted in it, and the root certificates.
+// with the components of its build information, and the root certificates.
 func imageBill(s source, name, digest string, programs []program, components []component, roots component) ([]byte, error) {
 	hash := strings.TrimPrefix(digest, "sha256:")
 	b := newBill(s, name, hash)
@@ -68,7 +68,7 @@ func imageBill(s source, name, digest string, programs []program, components []c
 	return b.write()
 }
 
-// addProgram adds a program and those of the components that it contains.
+// addProgram adds a program and its components.
 func (b bill) addProgram(s source, p program, components []component) common.ElementID {
 	id := b.add(&v2_3.Package{
 		PackageName: p.modules.Main.Path, PackageSPDXIdentifier: elementID("Program", p.platform.os, p.platform.arch),
@@ -90,7 +90,7 @@ func (b bill) addProgram(s source, p program, components []component) common.Ele
 	return id
 }
 
-// addComponent adds a component, if it is not there yet.
+// addComponent adds a component, unless it exists already.
 func (b bill) addComponent(c component) common.ElementID {
 	added := &v2_3.Package{
 		PackageName: c.path, PackageSPDXIdentifier: elementID("Module", c.path, c.version), PackageVersion: c.version,
@@ -109,7 +109,7 @@ func (b bill) addComponent(c component) common.ElementID {
 	return b.add(added)
 }
 
-// add adds a package. What is not known of any of them is filled in.
+// add adds a package, and fills in the fields that are unknown for all packages.
 func (b bill) add(p *v2_3.Package) common.ElementID {
 	p.PackageLicenseConcluded, p.PackageCopyrightText = noAssertion, noAssertion
 	p.PackageSupplier = &common.Supplier{Supplier: noAssertion}
@@ -123,7 +123,7 @@ func (b bill) relate(from common.ElementID, relationship string, to common.Eleme
 	})
 }
 
-// write returns the SBOM as JSON. It is an error if it is not valid.
+// write returns the SBOM as JSON, or an error if it is not valid.
 func (b bill) write() ([]byte, error) {
 	if err := spdxlib.ValidateDocument(b.document); err != nil {
 		return nil, fmt.Errorf("the SBOM of %s is not valid: %w", b.document.DocumentName, err)
@@ -142,7 +142,7 @@ func elementID(parts ...string) common.ElementID {
 	return common.ElementID(notInID.ReplaceAllString(strings.Join(parts, "-"), "-"))
 }
 
-// goPackageURL is the purl of a module, by which scanners find its vulnerabilities.
+// goPackageURL returns the purl of a module, with which scanners find its vulnerabilities.
 func goPackageURL(path, version string) string {
 	return "pkg:golang/" + strings.ToLower(path) + "@" + url.QueryEscape(version)
 }
@@ -151,7 +151,7 @@ func packageURL(purl string) *v2_3.PackageExternalReference {
 	return &v2_3.PackageExternalReference{Category: common.CategoryPackageManager, RefType: common.TypePackageManagerPURL, Locator: purl}
 }
 
-// checksum is the SHA-256 checksum, in hexadecimal digits.
+// checksum returns the SHA-256 checksum, in hexadecimal digits.
 func checksum(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])

@@ -19,7 +19,7 @@ import (
 	"github.com/spdx/tools-golang/spdxlib"
 )
 
-// modulesOf are the modules of a program, as `go version -m` prints them: path and version.
+// modulesOf returns the modules of a program, as `go version -m` prints them: path and version.
 func modulesOf(t *testing.T, program []byte) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -42,7 +42,7 @@ func modulesOf(t *testing.T, program []byte) []string {
 	return modules
 }
 
-// readBill reads an SBOM of a release, and checks what holds of each.
+// readBill reads an SBOM of a release, and checks what all SBOMs have in common.
 func readBill(t *testing.T, r release, name string) *spdx.Document {
 	t.Helper()
 	document, err := json.Read(bytes.NewReader(r.read(t, name)))
@@ -74,7 +74,7 @@ func readBill(t *testing.T, r release, name string) *spdx.Document {
 	return document
 }
 
-// packages are those of an SBOM: name and version.
+// packages returns the names and versions of the packages in an SBOM.
 func packages(document *spdx.Document) []string {
 	var all []string
 	for _, p := range document.Packages {
@@ -137,7 +137,7 @@ func TestLicencesAreRecognizedByTheirText(t *testing.T) {
 	}
 }
 
-// goVersion is that of the compiler, as SBOMs have it.
+// goVersion returns the version of the compiler in the format of SBOMs.
 func goVersion(t *testing.T) string {
 	t.Helper()
 	version, err := goCommand(t.Context(), ".", "env", "GOVERSION")

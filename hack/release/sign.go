@@ -10,9 +10,9 @@ import (
 	"os/exec"
 )
 
-// signatureFiles are the provenance of the chart, for `helm verify`, and a signature of the checksums, which are those of
-// all files. gpg makes them with the key, which does not leave it. Without a key there are none. Two signatures of the
-// same file differ, so they are not among what everyone can build again.
+// signatureFiles returns the provenance of the chart, for `helm verify`, and a signature of the checksums of all
+// files. gpg makes them with the key, which stays in gpg. Without a key there are none. Two signatures of the same
+// file differ, so they are not part of the reproducible files.
 func signatureFiles(ctx context.Context, key string, packaged chart, checksums file) ([]file, error) {
 	if key == "" {
 		return nil, nil
@@ -28,12 +28,13 @@ func signatureFiles(ctx context.Context, key string, packaged chart, checksums f
 	return []file{{packaged.name + ".prov", provenance}, {checksums.name + ".asc", signature}}, nil
 }
 
-// provenanceMessage is what Helm expects to be signed: Chart.yaml, and the checksum of the archive.
+// provenanceMessage returns the message that Helm requires to be signed: Chart.yaml, and the
+// checksum of the archive.
 func provenanceMessage(packaged chart) []byte {
 	return fmt.Appendf(nil, "%s\n...\nfiles:\n  %s: sha256:%s\n", packaged.metadata, packaged.name, checksum(packaged.content))
 }
 
-// sign runs gpg. It asks for a passphrase through its agent.
+// sign runs gpg, which asks for a passphrase through its agent.
 func sign(ctx context.Context, key string, message []byte, how ...string) ([]byte, error) {
 	args := append([]string{"--batch", "--local-user", key, "--digest-algo", "SHA512", "--output", "-"}, how...)
 	command := exec.CommandContext(ctx, "gpg", args...)

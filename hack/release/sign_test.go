@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// throwAwayKey is a key of gpg that exists only for the test.
+// throwAwayKey returns a gpg key that exists only during the test.
 func throwAwayKey(t *testing.T) (key string) {
 	t.Helper()
 	if _, err := exec.LookPath("gpg"); err != nil {
 		t.Skip("there is no gpg")
 	}
-	home, err := os.MkdirTemp("", "gpg-") // a short path: the agent has sockets in it
+	home, err := os.MkdirTemp("", "gpg-") // a short path, because the agent's sockets are in it
 	if err != nil {
 		t.Fatal(err)
 	}

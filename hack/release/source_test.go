@@ -53,7 +53,7 @@ func TestReleaseThatNobodyCouldBuildAgainIsRefused(t *testing.T) {
 		{"a tag of another commit", "v1.2.3", func(t *testing.T, dir string) {
 			runGit(t, dir, "tag", "v1.2.3")
 			runGit(t, dir, "-c", "user.name=Test", "-c", "user.email=test@example.com", "commit", "--allow-empty", "--message=Next")
-		}, "tag v1.2.3 is not the commit"},
+		}, "tag v1.2.3 is not the current commit"},
 		{"a file that is not committed", "v1.2.3", func(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, "new.go"), nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -94,10 +94,10 @@ func TestWrongFlagsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
 		{[]string{"publish"}, "image or release"},
 		{[]string{"image", "-version=v1"}, "-o and -version"},
 		{[]string{"image", "-version=v1", "-o", output, "-platforms=linux"}, "PLATFORMS=linux:"},
-		{[]string{"image", "-version=v1", "-o", output, "-platforms=linux/amd64,darwin/arm64"}, "images are for linux"},
+		{[]string{"image", "-version=v1", "-o", output, "-platforms=linux/amd64,darwin/arm64"}, "images exist for linux"},
 		{[]string{"release", "-version=v1.2.3", "-o", output, "-platforms=darwin/arm64"}, "needs a platform of linux"},
 		{[]string{"image", "-version=v1", "-o", output, "-image=Wrong Name"}, "IMAGE=Wrong Name:"},
-		{[]string{"image", "-version=v1", "-o", output, "-image=kube-octavia:v1", "-push"}, "name the registry too"},
+		{[]string{"image", "-version=v1", "-o", output, "-image=kube-octavia:v1", "-push"}, "include the registry"},
 		{[]string{"image", "-version=v1", "-o", output, "more"}, `"more"`},
 	} {
 		err := run(t.Context(), c.args, os.Stdout)

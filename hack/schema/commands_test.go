@@ -27,10 +27,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// limit bounds each wait.
+// limit is the deadline of each wait.
 const limit = 2 * time.Minute
 
-// world is a cluster and a cloud in which a controller has worked.
+// world is a cluster and a cloud in which a controller has run.
 type world struct {
 	t         *testing.T
 	client    *kubernetes.Clientset
@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// addNode adds a server of the cloud, and its Node until the test ends.
+// addNode adds a server to the cloud, and its Node until the end of the test.
 func (w *world) addNode(name string) {
 	w.t.Helper()
 	id, err := w.cloud.AddServer(name)
@@ -87,7 +87,7 @@ func (w *world) addNode(name string) {
 	}
 }
 
-// service makes a Service of type LoadBalancer with the annotations.
+// service creates a Service of type LoadBalancer with the annotations.
 func (w *world) service(name string, annotations map[string]string) {
 	w.t.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}, Spec: corev1.ServiceSpec{
@@ -98,7 +98,7 @@ func (w *world) service(name string, annotations map[string]string) {
 	}
 }
 
-// serve lets a controller work until the Service has its load balancer.
+// serve runs a controller until the Service has its load balancer.
 func (w *world) serve(name string) {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(w.t.Context())
@@ -118,12 +118,12 @@ func (w *world) serve(name string) {
 	}
 }
 
-// flags adds the flags of cluster and cloud to a command.
+// flags adds the flags for the cluster and the cloud to a command.
 func (w *world) flags(args ...string) []string {
 	return append(args, "--cloud-config="+w.path("cloud.conf"), "--kubeconfig="+w.path("kubeconfig"))
 }
 
-// loseListener deletes a listener behind the controller's back, so that there is drift.
+// loseListener deletes a listener as another client would, so that there is drift.
 func (w *world) loseListener() {
 	w.t.Helper()
 	user := openstack.SimulatedUser(w.cloud)
@@ -152,7 +152,7 @@ func (w *world) loseListener() {
 	}
 }
 
-// uid is that of the cluster.
+// uid returns the uid of the cluster.
 func (w *world) uid() string {
 	w.t.Helper()
 	system, err := w.client.CoreV1().Namespaces().Get(w.t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
@@ -162,8 +162,8 @@ func (w *world) uid() string {
 	return string(system.UID)
 }
 
-// TestTheOutputOfEveryCommandFitsItsPublishedSchema runs every command that prints JSON where there is much to print: a Service
-// that is served, drift, one that is refused and one of another class; and in a cloud in which nothing is.
+// TestTheOutputOfEveryCommandFitsItsPublishedSchema runs every command that prints JSON in a cluster with a served
+// Service, drift, a refused Service and one of another class; and with an empty cloud.
 func TestTheOutputOfEveryCommandFitsItsPublishedSchema(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	w := newWorld(t)
@@ -189,7 +189,8 @@ func TestTheOutputOfEveryCommandFitsItsPublishedSchema(t *testing.T) {
 	})
 }
 
-// requireValid runs the commands with JSON and YAML, and fails the test unless both are the same and fit the schema.
+// requireValid runs the commands with JSON and YAML, and fails the test unless both outputs are equal and match the
+// schema.
 func (w *world) requireValid(when string, commands map[string][][]string) {
 	w.t.Helper()
 	for command, runs := range commands {

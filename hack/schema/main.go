@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Schema writes the JSON schemas of what commands print with --output=json and yaml, from the Go types and their comments.
+// Schema writes the JSON schemas of the commands' output with --output=json and yaml, from the Go types and their
+// comments.
 //
 //	cd hack/schema && go run . -out ../../docs/reference/schema/v1
 package main
@@ -25,7 +26,7 @@ func main() {
 	}
 }
 
-// write writes one file for each command.
+// write writes one file per command.
 func write(out, root string) error {
 	files, err := schemas(root)
 	if err != nil {

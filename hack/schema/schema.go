@@ -23,13 +23,13 @@ import (
 
 const module = "github.com/kube-octavia/kube-octavia"
 
-// base is where the schemas are published.
+// base is the URL below which the schemas are published.
 const base = "https://raw.githubusercontent.com/kube-octavia/kube-octavia/main/docs/reference/schema/v1/"
 
-// fileOf is the name of the schema of a command.
+// fileOf returns the name of the schema of a command.
 func fileOf(command string) string { return command + ".json" }
 
-// schemas returns the text of each schema by the name of its file.
+// schemas returns the text of each schema, by file name.
 func schemas(root string) (map[string][]byte, error) {
 	comments, err := commentsOf(root)
 	if err != nil {
@@ -50,8 +50,8 @@ func schemas(root string) (map[string][]byte, error) {
 	return all, nil
 }
 
-// reflected returns the schema of what a command prints: the keys of the Go type, after those of all documents. Keys may be
-// added in the version, so others than these are allowed.
+// reflected returns the schema of a command's output: the keys of all documents, then those of the Go type. Later
+// releases may add keys within the same version, so unknown keys are allowed.
 func reflected(o cli.Output, comments map[string]string) *jsonschema.Schema {
 	r := &jsonschema.Reflector{AllowAdditionalProperties: true, ExpandedStruct: true, Anonymous: true, Mapper: mapped, CommentMap: comments}
 	schema := r.ReflectFromType(reflect.TypeOf(o.Value))
@@ -73,7 +73,7 @@ var (
 	opType   = reflect.TypeFor[diff.Op]()
 )
 
-// mapped returns the schemas of types whose JSON is not that of their fields.
+// mapped returns the schemas of types with their own JSON encoding.
 func mapped(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case timeType:
@@ -84,17 +84,17 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// packages are those with types of documents.
+// packages are the packages with types of documents.
 var packages = []string{"operate/cleanup", "command/cli", "operate/diagnosis", "model/diff", "model/lb", "reconcile/orphan", "operate/report"}
 
-// commentsOf returns the comments of the types and their fields, by their names.
+// commentsOf returns the comments of the types and their fields, by name.
 func commentsOf(root string) (map[string]string, error) {
 	var r jsonschema.Reflector
 	before, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.Chdir(before) }() // the library takes paths below the working directory only
+	defer func() { _ = os.Chdir(before) }() // the library accepts only paths below the working directory
 	if err := os.Chdir(root); err != nil {
 		return nil, err
 	}
@@ -111,5 +111,5 @@ func commentsOf(root string) (map[string]string, error) {
 
 var spaces = regexp.MustCompile(`\s+`)
 
-// sentence returns a comment in one line.
+// sentence returns a comment as one line.
 func sentence(text string) string { return strings.TrimSpace(spaces.ReplaceAllString(text, " ")) }

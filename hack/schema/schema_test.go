@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { kubetest.Main(m, kubetest.IgnoreStoppedQueue()) }
 
-// published is where the schemas are.
+// published is the directory of the schemas.
 const published = "../../docs/reference/schema/v1"
 
 func TestThePublishedSchemasAreThoseOfTheTypes(t *testing.T) {
@@ -67,7 +67,7 @@ func compiled(t *testing.T, command string) *jsonschema.Schema {
 	return schema
 }
 
-// invalid returns why a document does not fit the schema of a command; nil if it does.
+// invalid returns why a document does not match the schema of a command, or nil.
 func invalid(t *testing.T, command, document string) error {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(document))
@@ -109,7 +109,7 @@ func help(t *testing.T, name string) string {
 	return out
 }
 
-// run runs a command and returns its exit status and what it wrote.
+// run runs a command and returns its exit status and its output.
 func run(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr strings.Builder

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// report is what was found in a site. Links of several pages to the same place
-// count several times.
+// report is the result of a check of a site. Each link counts, even if several have the same
+// target.
 type report struct {
 	Pages    int
 	Internal int
@@ -26,16 +26,16 @@ type report struct {
 	Problems []string
 }
 
-// page is what the check needs of an HTML file.
+// page has what the check needs from an HTML file.
 type page struct {
 	anchors map[string]bool
-	// links are where a reader can go, loads what a browser fetches by itself.
+	// links are the targets of links, loads what a browser loads automatically.
 	links, loads []string
 	// policy is the page's Content-Security-Policy.
 	policy string
 }
 
-// check reads a site that is served at base, and reports what is wrong with it.
+// check checks a site that is served at base.
 func check(site fs.FS, base string) (report, error) {
 	pages, styles, err := read(site)
 	if err != nil {
@@ -43,7 +43,7 @@ func check(site fs.FS, base string) (report, error) {
 	}
 	found := report{Pages: len(pages)}
 	if len(pages) == 0 {
-		return found, errors.New("it has no pages")
+		return found, errors.New("the site has no pages")
 	}
 	c := checker{site: site, base: base, pages: pages}
 	for name, p := range pages {
@@ -83,7 +83,7 @@ func (r *report) add(name, problem string) {
 	}
 }
 
-// remote is what a style sheet loads from another host.
+// remote matches what a style sheet loads from another host.
 var remote = regexp.MustCompile(`(?i)(?:url\(\s*|@import\s*)["']?(?:https?:)?//[^"')\s;]*`)
 
 // read reads the pages and the style sheets of a site.
@@ -144,7 +144,7 @@ func (p *page) element(node *html.Node) {
 		}
 		return
 	}
-	// All other elements fetch what they refer to.
+	// All other elements load what they refer to.
 	if hasHref {
 		p.loads = append(p.loads, href)
 	}
@@ -167,8 +167,7 @@ type checker struct {
 	pages map[string]page
 }
 
-// link checks a link of the page from. Of links to other hosts it sees only
-// whether they are well formed.
+// link checks a link on the page from. It only checks that links to other hosts are well formed.
 func (c checker) link(from, href string) (external bool, problem string) {
 	u, err := url.Parse(strings.TrimSpace(href))
 	if err != nil {
@@ -179,11 +178,11 @@ func (c checker) link(from, href string) (external bool, problem string) {
 		return false, ""
 	case u.Host != "":
 		if !slices.Contains([]string{"", "http", "https"}, u.Scheme) || !hostname.MatchString(u.Hostname()) {
-			problem = fmt.Sprintf("link %q is not an address in the web", href)
+			problem = fmt.Sprintf("link %q is not a web address", href)
 		}
 		return true, problem
 	case u.Scheme != "":
-		return false, fmt.Sprintf("link %q is neither a page nor an address in the web", href)
+		return false, fmt.Sprintf("link %q is neither a page nor a web address", href)
 	}
 	target := (&url.URL{Path: c.base + from}).ResolveReference(u).Path
 	name, below := strings.CutPrefix(target, c.base)
@@ -202,5 +201,5 @@ func (c checker) link(from, href string) (external bool, problem string) {
 	return false, ""
 }
 
-// hostname is the name of a host in the web.
+// hostname matches the name of a public host.
 var hostname = regexp.MustCompile(`^([a-z0-9-]+\.)+[a-z]{2,}$`)

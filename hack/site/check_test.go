@@ -15,7 +15,7 @@ import (
 
 const head = `<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'self'">`
 
-// small is a site without a problem, with what a test adds to it.
+// small returns a site without problems, with the files that a test adds.
 func small(added map[string]string) fs.FS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -50,10 +50,10 @@ func TestEachProblemIsFound(t *testing.T) {
 		{"an anchor of the same page", `<a href="#gone">x</a>`, `link "#gone": new.html has no heading #gone`},
 		{"a directory without a page", `<a href="/reference/">x</a>`, `link "/reference/": there is no reference/index.html`},
 		{"an image that does not exist", `<img src="/b.svg">`, `link "/b.svg": there is no b.svg`},
-		{"an address without a host", `<a href="https:///x">x</a>`, `link "https:///x" is neither a page nor an address in the web`},
+		{"an address without a host", `<a href="https:///x">x</a>`, `link "https:///x" is neither a page nor a web address`},
 		{"an address with a malformed host", `<a href="https://exa mple.com">x</a>`, `link "https://exa mple.com": parse "https://exa mple.com": invalid character " " in host name`},
-		{"an address of one word", `<a href="https://example/">x</a>`, `link "https://example/" is not an address in the web`},
-		{"another scheme", `<a href="javascript:alert(1)">x</a>`, `link "javascript:alert(1)" is neither a page nor an address in the web`},
+		{"an address of one word", `<a href="https://example/">x</a>`, `link "https://example/" is not a web address`},
+		{"another scheme", `<a href="javascript:alert(1)">x</a>`, `link "javascript:alert(1)" is neither a page nor a web address`},
 		{"a script of another host", `<script src="https://cdn.example.com/a.js"></script>`, `https://cdn.example.com/a.js is loaded from another host`},
 		{"a style sheet of another host", `<link rel="stylesheet" href="//cdn.example.com/a.css">`, `//cdn.example.com/a.css is loaded from another host`},
 		{"an image of another host", `<img srcset="/a.svg 1x, https://cdn.example.com/a.svg 2x">`, `https://cdn.example.com/a.svg is loaded from another host`},
@@ -108,7 +108,7 @@ func TestADirectoryWithoutPagesIsNoSite(t *testing.T) {
 	}
 }
 
-// broken is a site in which a page has another text.
+// broken is a site in which the text of one page is replaced.
 type broken struct {
 	fs.FS
 	name, text string

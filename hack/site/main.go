@@ -5,8 +5,7 @@
 // pages leads to a page and an anchor that exist, and no page loads anything from
 // another host. `make site` builds the site with VitePress, and runs it.
 //
-// The pages are the Markdown files of the repository. navigation.json says which,
-// and in which order.
+// The pages are Markdown files of the repository. navigation.json lists them in order.
 package main
 
 import (

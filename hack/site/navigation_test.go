@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// group is a part of the navigation. Its pages are files of the repository; a star
-// is any text without a slash.
+// group is a part of the navigation. Its pages are files of the repository; a star matches any text
+// without a slash.
 type group struct {
 	Text   string   `json:"text"`
 	Pages  []string `json:"pages"`
 	Groups []group  `json:"groups"`
 }
 
-// entries are those of the group and of all groups in it.
+// entries returns the entries of the group and of all its subgroups.
 func (g group) entries() []string {
 	all := slices.Clone(g.Pages)
 	for _, below := range g.Groups {

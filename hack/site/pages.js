@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Which files are pages, where they are in the site and in its navigation, and
-// where their links lead. Everything here is a function of plain data.
+// Which files are pages, their places in the site and in its navigation, and the targets of their
+// links. All functions are pure.
 
 import path from 'node:path'
 

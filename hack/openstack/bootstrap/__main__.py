@@ -18,7 +18,7 @@ def resources(settings):
     admin = cloud.administrator(settings)
     compute.make_flavors(admin)
     tenants = {}
-    # Nova makes the servers while the rest is asked for.
+    # Nova creates the servers while the other objects are requested.
     for name in settings['tenants']:
         tenant, ids = cloud.tenant(settings, name), network.make(admin, name)
         compute.order(tenant, settings, ids['network_id'])

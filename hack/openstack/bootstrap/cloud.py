@@ -41,10 +41,10 @@ class Cloud:
             raise SystemExit('openstack: %s %s: %s' % (method, url, error))
 
     def call(self, method, service, path, body=None):
-        """The JSON of the answer. A refusal ends the program."""
+        """Returns the JSON of the answer. An error ends the program."""
         url = self.urls[service] + path
         answer = self._send(method, url, body)
-        if answer.status_code == 401:  # tokens may be made to live for seconds
+        if answer.status_code == 401:  # the lifetime of tokens may be configured to seconds
             self._sign_in()
             answer = self._send(method, url, body)
         if answer.status_code >= 400:
@@ -56,8 +56,8 @@ class Cloud:
         return self.call('GET', service, path)
 
     def ensure(self, service, path, kind, **wanted):
-        """The object of this kind and name, made if it is not there. Projects
-        may have objects of the same name."""
+        """Returns the object of this kind and name, and creates it if it does not exist. Several
+        projects may have objects with the same name."""
         keys = [key for key in ('name', 'project_id') if key in wanted]
         query = '&'.join('%s=%s' % (key, wanted[key]) for key in keys)
         answer = self.get(service, '%s?%s' % (path, query))
@@ -71,5 +71,5 @@ def administrator(settings):
 
 
 def tenant(settings, name=TENANT):
-    """The cloud as its tenant sees it, whose user and project are named alike."""
+    """The cloud as its tenant sees it. The tenant's user and project have the same name."""
     return Cloud(settings, name, settings['password'], name)

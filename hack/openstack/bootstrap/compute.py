@@ -7,7 +7,7 @@ import time
 from openstack_shims import nova_image
 
 FLAVOR = 'k8s-node'
-# What a server can be resized to.
+# The flavor to which a server can be resized.
 LARGER_FLAVOR = 'k8s-node-large'
 
 
@@ -20,7 +20,7 @@ def make_flavors(admin):
 
 
 def order(tenant, settings, network):
-    """Asks for the servers that the tenant does not have."""
+    """Requests the servers that the tenant does not have yet."""
     found = servers(tenant)
     for number in range(1, settings['servers'] + 1):
         if 'node-%d' % number not in found:
@@ -28,7 +28,8 @@ def order(tenant, settings, network):
 
 
 def described(tenant):
-    """The ids of image and flavors, and all servers of the tenant, when they are built."""
+    """Returns the ids of the image and the flavors, and all servers of the tenant, when they are
+    built."""
     return {'image_id': nova_image.ID, 'flavor_id': FLAVOR, 'larger_flavor_id': LARGER_FLAVOR, 'nodes': {name: {
         'id': server['id'], 'status': server['status'],
         'addresses': [a['addr'] for addresses in server['addresses'].values() for a in addresses],

@@ -1,12 +1,13 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The Neutron ports that the data plane plugs into namespaces, and where it is."""
+"""The Neutron ports that the data plane plugs into namespaces, and the location of the data
+plane."""
 
 from bootstrap import cloud
 from bootstrap import outputs
 
 CLIENT = 'client'
-# Ports for Pods, each in a namespace of its own: enough to replace ten of them.
+# Ports for Pods, each in a separate namespace: enough to replace ten of them.
 PODS = ['pod-%d' % n for n in range(1, 17)]
 
 
@@ -19,7 +20,7 @@ def make(settings):
         ports = admin.get('network', '/v2.0/ports?device_id=' + server['id'])['ports']
         for port in ports[:1]:
             print_port(server['name'], port)
-    # A client beside the nodes, in the project's default security group.
+    # A client in the network of the nodes, in the project's default security group.
     for port in ensure_ports(admin, ids, [CLIENT], network_id=ids['network_id'], fixed_ips=[{'subnet_id': ids['subnet_id']}]):
         print_port(port['name'], port)
     for port in ensure_ports(admin, ids, PODS, network_id=ids['pod_network_id'],
@@ -46,7 +47,7 @@ def print_port(name, port):
 
 
 def describe(settings):
-    """Enter into ids.json where packets can be sent from and seen."""
+    """Writes to ids.json where packets can be sent and observed."""
     folder, prefix = outputs.folder_of(settings, cloud.TENANT), settings['prefix']
     ids = outputs.load(folder)
     ports = cloud.administrator(settings).get('network', '/v2.0/ports?network_id=' + ids['pod_network_id'])['ports']

@@ -8,7 +8,7 @@ ROLES = ('admin', 'member', 'reader', 'service', 'creator', 'observer',
          'load-balancer_member', 'load-balancer_observer', 'load-balancer_admin',
          'load-balancer_global_observer', 'load-balancer_quota_admin')
 
-# What a tenant needs for load balancers and certificates, and not more.
+# Exactly what a tenant needs for load balancers and certificates.
 TENANT = ('member', 'load-balancer_member', 'creator')
 
 # type, name, and the user of the service, if it has one
@@ -55,8 +55,7 @@ def grant(admin, project, user, role):
 
 
 def make_catalogue(admin):
-    """Endpoints follow the ports when these have changed. Keystone's own were
-    made by its bootstrap."""
+    """Updates the endpoints when ports have changed. Keystone's bootstrap has created its own."""
     services = {s['type']: s for s in admin.get('identity', '/services')['services']}
     endpoints = {(e['service_id'], e['interface']): e
                  for e in admin.get('identity', '/endpoints')['endpoints']}

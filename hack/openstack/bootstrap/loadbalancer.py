@@ -1,15 +1,15 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Octavia's flavor and availability zone, both named test, and the projects'
-quotas. Flavor and zone are of the amphora provider; provider ovn has none."""
+"""Octavia's flavor and availability zone, both named test, and the projects' quotas. Flavor and
+zone are for the amphora provider; provider ovn has none."""
 
 import json
 
 
 def make(admin, projects):
     for project in projects:
-        # Octavia makes the row of a project's quotas with its first load balancer, and
-        # refuses one of two that come at once: "Already an entity with that specified id".
+        # Octavia creates the quota row of a project with its first load balancer, and refuses one
+        # of two concurrent requests: "Already an entity with that specified id".
         admin.call('PUT', 'load-balancer', '/v2.0/lbaas/quotas/' + project, {'quota': {}})
     profile = ensure(admin, 'flavorprofile', name='test', provider_name='amphora',
                      flavor_data=json.dumps({'loadbalancer_topology': 'SINGLE'}))

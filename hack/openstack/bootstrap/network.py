@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks, the router, the nodes' security group."""
 
-# Every quota of Neutron that a service's project would run into: the ports and
-# security groups of all tenants' load balancers belong to it.
+# Every Neutron quota that a service project would exhaust: the ports and security groups of all
+# tenants' load balancers belong to it.
 UNLIMITED = dict.fromkeys(
     ('network', 'subnet', 'port', 'floatingip', 'security_group', 'security_group_rule'), -1)
 
@@ -12,7 +12,7 @@ ANYWHERE = {'IPv4': '0.0.0.0/0', 'IPv6': '::/0'}
 
 
 def make(admin, tenant):
-    """Their ids, under the names that ids.json of the tenant has for them."""
+    """Returns their ids, with the names in the tenant's ids.json."""
     projects = {p['name']: p['id'] for p in admin.get('identity', '/projects')['projects']}
     admin.call('PUT', 'network', '/v2.0/quotas/' + projects['service'], {'quota': UNLIMITED})
     ids = {'project_id': projects[tenant], 'other_project_id': projects['other']}
@@ -49,8 +49,8 @@ def make_public(admin, owner, tenant):
 
 
 def show_subnets(admin, network, tenant):
-    """A tenant sees the subnets of an external network only if the network is
-    shared with it, and needs to, to find one by its tag."""
+    """A tenant sees the subnets of an external network only if the network is shared with it. It
+    must see them to find one by its tag."""
     path = '/v2.0/rbac-policies'
     found = admin.get('network', '%s?object_id=%s&target_tenant=%s&action=access_as_shared' % (
         path, network, tenant))
@@ -92,8 +92,8 @@ def make_network(admin, project, name, cidr):
 
 
 def make_pods(admin, project, router):
-    """A network for Pods with ports of their own, on the router of the nodes. Everybody may
-    connect to these Pods: the controller changes no security group of theirs."""
+    """A network for Pods with their own ports, on the router of the nodes. All clients may connect
+    to these Pods: the controller does not change their security groups."""
     network, subnet = make_network(admin, project, 'pods', '10.240.0.0/24')
     connect(admin, router, [subnet])
     group = make_group(admin, project, 'k8s-pods', lambda _: (
@@ -102,13 +102,13 @@ def make_pods(admin, project, router):
 
 
 def make_security_group(admin, project):
-    """Nodes may do anything among each other. From elsewhere only NodePorts
-    can be reached, which the controller does not open by itself yet."""
+    """Nodes accept all traffic from each other. From elsewhere only NodePorts can be reached, which
+    the controller does not open by itself yet."""
     return make_group(admin, project, 'k8s-nodes', wanted_rules)
 
 
 def make_group(admin, project, name, rules):
-    """A security group with the rules for what comes in, which get its id."""
+    """A security group with ingress rules, which get its id."""
     group = ensure(admin, 'security_group', name=name, project_id=project)['id']
     path = '/v2.0/security-group-rules'
     found = admin.get('network', '%s?direction=ingress&security_group_id=%s' % (path, group))

@@ -60,12 +60,12 @@ def make(settings, tenant, ids):
     write(folder, 'admin-openrc', OPENRC.format(**accounts['admin']))
     write_ids(folder, ids)
     if not ids['patched']:
-        # Octavia looks for it, see octavia_single_call.py
+        # Octavia reads it, see octavia_single_call.py
         write(os.path.join(settings['state'], 'run', 'unpatched'), ids['project_id'], '')
 
 
 def folder_of(settings, tenant):
-    """A tenant beside k8s has a folder like the state's, with out in it."""
+    """Returns the folder of a tenant other than k8s: like the state's, it contains out."""
     return os.path.join(settings['state'], '' if tenant == cloud.TENANT else tenant, 'out')
 
 
@@ -93,7 +93,7 @@ def write_ids(folder, ids):
 
 
 def write(folder, name, text):
-    """The file is there as a whole or not at all."""
+    """Writes the file atomically."""
     path = os.path.join(folder, name)
     with open(path + '.new', 'w') as file:
         os.fchmod(file.fileno(), 0o600)

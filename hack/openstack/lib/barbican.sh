@@ -8,11 +8,10 @@
 barbican_configure() {
   SERVICE_TYPE=key-manager DATABASE_URL=$(database_url barbican)
   account barbican
-  # Barbican reads its configuration from the home folder, and from nowhere
-  # else that could be told to it.
+  # Barbican reads its configuration from the home folder; no other location can be configured.
   mkdir -p "$STATE/etc/barbican/.barbican"
   render barbican.conf authtoken.conf >"$STATE/etc/barbican/.barbican/barbican.conf"
-  # Barbican 23 of the newest release leaves the ids of requests to a filter, as its own pipeline has it.
+  # In Barbican 23 of the newest release a filter assigns the request ids, as in its default pipeline.
   REQUEST_ID=
   [ "$RELEASE" != newest ] || REQUEST_ID='request_id '
   render barbican-paste.ini >"$STATE/etc/barbican/api-paste.ini"

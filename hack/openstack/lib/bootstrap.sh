@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What is made through the APIs: see the Python package bootstrap.
+# The objects that are created through the APIs: see the Python package bootstrap.
 
-# write_settings: what that package has to know.
+# write_settings: the input of that package.
 write_settings() {
   (
     umask 077
@@ -40,8 +40,8 @@ SETTINGS
 # bootstrap STEP
 bootstrap() { PYTHONPATH=$HERE:$HERE/shims "$PYTHON" -m bootstrap "$1" "$STATE/etc/bootstrap.json"; }
 
-# bootstrap_identity: users and catalogue change only if the endpoints or tenants do,
-# so that a second openstack-up need not look at each of them.
+# bootstrap_identity: users and catalogue change only if the endpoints or tenants do, so a second
+# openstack-up does not have to check each of them.
 bootstrap_identity() {
   local made
   made=$({ grep -E 'http|tenants' "$STATE/etc/bootstrap.json" && cat "$HERE/bootstrap/identity.py"; } | sha256sum)

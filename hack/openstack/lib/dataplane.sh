@@ -6,8 +6,8 @@
 #
 #   PREFIX-switch   Open vSwitch, and the switch's ends of all cables
 #   PREFIX-NAME     a Nova server: eth0 is its Neutron port
-#   PREFIX-client   a client beside the nodes
-#   PREFIX-pod-N    a Pod with a port of its own
+#   PREFIX-client   a client in the network of the nodes
+#   PREFIX-pod-N    a Pod with its own port
 #   PREFIX-outside  the public network's gateway, and the internet behind it
 #   PREFIX-pods     a place for Pods: any address can be bound and reached in it
 
@@ -20,7 +20,7 @@ dataplane_start() {
   openvswitch_start
 }
 
-# dataplane_plug: may be run again at any time; servers made since are plugged.
+# dataplane_plug: can be repeated at any time; new servers are plugged in.
 dataplane_plug() {
   openvswitch_register
   bootstrap ports >"$STATE/tmp/ports" || exit 1
@@ -33,7 +33,7 @@ dataplane_plug() {
   bootstrap data-plane || exit 1
 }
 
-# namespace NAME: made once. One that was not made here is not touched.
+# namespace NAME: created once. A namespace that was not created here is not touched.
 namespace() {
   local name=$PREFIX-$1
   if [ -e "/run/netns/$name" ]; then
@@ -44,11 +44,12 @@ namespace() {
   ip netns add "$name"
   grep -qsx "$name" "$STATE/run/namespaces" || echo "$name" >>"$STATE/run/namespaces"
   ip -n "$name" link set lo up
-  # Neutron has seen to it that addresses are used once.
+  # Neutron ensures that addresses are unique.
   ip netns exec "$name" sh -c 'cd /proc/sys/net/ipv6/conf && echo 0 >all/accept_dad && echo 0 >default/accept_dad' 2>/dev/null || true
 }
 
-# unplug_gone: what Nova has deleted leaves the switch, and its namespace goes.
+# unplug_gone: servers that Nova has deleted are removed from the switch, and their namespaces are
+# deleted.
 unplug_gone() {
   local interface id name wanted=" switch client outside pods "
   while read -r name id _; do wanted+="$name tap${id:0:11} "; done <"$STATE/tmp/ports"
@@ -68,14 +69,13 @@ plug_ports() {
   done <"$STATE/tmp/ports"
 }
 
-# plug NAME BRIDGE INTERFACE MAC [PORT]: a cable from the namespace's eth0 to
-# the bridge. The switch sees packets before the kernel has filled in their
-# checksums, so that must not be put off.
+# plug NAME BRIDGE INTERFACE MAC [PORT]: a cable from the namespace's eth0 to the bridge. The kernel
+# must not defer checksums: the switch would see packets without them.
 plug() {
   local namespace=$PREFIX-$1 switch=$PREFIX-switch bridge=$2 interface=$3 mac=$4 port=${5:-}
   namespace "$1"
   if ! ip -n "$switch" link show "$interface" >/dev/null 2>&1; then
-    ip -n "$namespace" link delete eth0 2>/dev/null || true # a server of that name was there before
+    ip -n "$namespace" link delete eth0 2>/dev/null || true # of an earlier server with that name
     ip -n "$switch" link add "$interface" type veth peer name eth0 netns "$namespace"
     ip netns exec "$namespace" ethtool -K eth0 tx off tso off gso off >/dev/null
     ip netns exec "$switch" ethtool -K "$interface" tx off tso off gso off gro off >/dev/null
@@ -100,7 +100,7 @@ assign() {
   esac
 }
 
-# plug_outside: the MAC is always the same, because the router remembers it.
+# plug_outside: the MAC address is always the same, because the router caches it.
 plug_outside() {
   plug outside br-ex outside 02:00:00:24:04:01
   ip -n "$PREFIX-outside" address replace 172.24.4.1/24 dev eth0
@@ -145,7 +145,7 @@ dataplane_stop() {
   rm -f "$STATE/run/namespaces"
 }
 
-# delete_namespace NAME, which is on the list of those made here.
+# delete_namespace NAME, which is in the list of those created here.
 delete_namespace() {
   if [ -e "/run/netns/$1" ]; then ip netns delete "$1"; fi
   sed -i "/^$1\$/d" "$STATE/run/namespaces"

@@ -2,19 +2,19 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# enter.sh ROOT FOLDER... -- COMMAND...: carries the command out in the root. It is to be
-# started in a mount namespace of its own, with the propagation of mounts unchanged; all
-# that is mounted here goes with the last process in that namespace. The folders are in
-# the root where they are on the machine. They may contain the root.
+# enter.sh ROOT FOLDER... -- COMMAND...: runs the command in the root. It must be started in a
+# separate mount namespace, with unchanged mount propagation; all mounts disappear with the last
+# process in that namespace. The folders have the same paths in the root as on the machine. They may
+# contain the root.
 
 set -euo pipefail
 
 root=$1
 shift
 
-# Only mounts below a shared one are seen elsewhere, so this one is private from here on.
+# Mounts below a shared mount are visible elsewhere, so this one becomes private.
 mount --make-private "$(stat --format=%m "$root")"
-# `ip netns exec` wants / to be a mount.
+# `ip netns exec` requires / to be a mount point.
 mount --bind "$root" "$root"
 
 bind() {
@@ -34,7 +34,8 @@ done
 for file in /etc/resolv.conf /etc/hosts; do
   if [ -f "$file" ]; then mount --bind "$file" "$root$file"; fi
 done
-# It stays shared: network namespaces are made in the root for all to see.
+# It stays shared, so that network namespaces that are created in the root are visible on the
+# machine.
 if mountpoint -q /run/netns; then bind /run/netns --rbind; fi
 
 # shellcheck disable=SC2016  # the shell in the root expands it

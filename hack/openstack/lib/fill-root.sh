@@ -2,8 +2,7 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# fill-root.sh, to be run in a new root, installs everything that a cloud of any kind
-# takes there.
+# fill-root.sh, which runs in a new root, installs everything that any kind of cloud needs.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=packages.sh
@@ -16,12 +15,12 @@ main() {
   apt-get -q update
   # shellcheck disable=SC2207  # lists of words
   wanted=($(common_packages) $(ovn_packages) $(dataplane_packages) procps)
-  # A cloud comes up without these, and Debian unstable has not always all of them.
+  # A cloud can start without these, and Debian unstable does not always have all of them.
   for package in $(quick_packages) $(amphora_packages); do
     if is_installable "$package"; then wanted+=("$package"); else echo "Debian has no package $package now"; fi
   done
   dpkg --configure -a
-  # One that was interrupted may be continued on another day.
+  # An interrupted installation may be continued on another day.
   apt-get -q -y -o Dpkg::Use-Pty=0 dist-upgrade
   apt-get -q -y --no-install-recommends -o Dpkg::Use-Pty=0 install "${wanted[@]}"
   apt-get clean

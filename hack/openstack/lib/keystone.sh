@@ -9,8 +9,8 @@ keystone_url() { echo "http://$HOST:$PORT_IDENTITY/v3"; }
 
 keystone_configure() {
   DATABASE_URL=$(database_url keystone) CACHE_BACKEND=oslo_cache.dict
-  # Keystone 27 and newer check their own answers against a schema, and refuse one with a
-  # role out of the cache to which an earlier answer has added links. This cache copies.
+  # Keystone 27 and newer validate their own answers. They refuse an answer with a role from the
+  # cache to which an earlier answer has added links. This cache returns copies.
   is_oldest_release || CACHE_BACKEND=dogpile.cache.memory_pickle
   render keystone.conf database.conf >"$STATE/etc/keystone/keystone.conf"
   empty_policy keystone
@@ -18,8 +18,7 @@ keystone_configure() {
   make_keys credential-keys
 }
 
-# make_keys FOLDER: keys of tokens and credentials, as keystone-manage would
-# make them.
+# make_keys FOLDER: keys of tokens and credentials, as keystone-manage would create them.
 make_keys() {
   local folder=$STATE/etc/keystone/$1 key
   [ ! -e "$folder/1" ] || return 0
@@ -31,7 +30,7 @@ make_keys() {
 
 keystone_schema() { keystone-manage --config-file "$STATE/etc/keystone/keystone.conf" db_sync; }
 
-# keystone_bootstrap: the first user, who makes everything else.
+# keystone_bootstrap: the first user, which creates everything else.
 keystone_bootstrap() {
   [ ! -e "$STATE/run/made.bootstrap" ] || return 0
   keystone-manage --config-file "$STATE/etc/keystone/keystone.conf" bootstrap \
@@ -44,9 +43,9 @@ keystone_bootstrap() {
   touch "$STATE/run/made.bootstrap"
 }
 
-# One thread: Keystone 22 keeps the token of the request that it serves in a
-# place that all threads share (AuthContextMiddleware.token), so that with more
-# a request may be judged by another one's token.
+# One thread: Keystone 22 stores the token of the current request in a variable that all threads
+# share (AuthContextMiddleware.token). With more threads, a request might be authorized with the
+# token of another one.
 keystone_start() {
   start_wsgi keystone "$PORT_IDENTITY" "$STATE/etc/keystone" 1 keystone_application \
     OS_KEYSTONE_CONFIG_FILES="$STATE/etc/keystone/keystone.conf"
@@ -54,7 +53,7 @@ keystone_start() {
 
 answers_keystone() { answers_http "$PORT_IDENTITY"; }
 
-# account USER: makes SERVICE_ACCOUNT, how a service signs in at Keystone.
+# account USER: sets SERVICE_ACCOUNT, with which a service authenticates to Keystone.
 account() {
   SERVICE_USER=$1
   SERVICE_ACCOUNT=$(render account.conf)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the machine must be, looked at before anything is done.
+# The requirements on the machine, which are checked first.
 
 check_machine() {
   local missing=() name
@@ -25,15 +25,15 @@ check_machine() {
 
 is_debian() { is_in_root || machine_is debian 12 || machine_is debian 13; }
 
-# lock_state: only one up or down at a time for one cloud. What is continued in a root
-# has been given the lock.
+# lock_state: only one up or down at a time for one cloud. A script that continues in a root
+# inherits the lock.
 lock_state() {
   ! is_in_root || return 0
   exec 9>"$STATE/run/lock"
   flock -n 9 || fail "another openstack-up or openstack-down is at work on $STATE"
 }
 
-# isolate: services see their own folders and nothing of the caller's settings.
+# isolate: services use their own folders, and none of the caller's settings.
 isolate() {
   export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
   export HOME=$STATE/home TMPDIR=$STATE/tmp XDG_CACHE_HOME=$STATE/home/cache
@@ -51,7 +51,7 @@ make_folders() {
   keep_release
 }
 
-# make_secrets: random, and the same as long as the state lives.
+# make_secrets: random, but constant during the life of the state.
 make_secrets() {
   local name
   if [ ! -s "$STATE/etc/secrets" ]; then

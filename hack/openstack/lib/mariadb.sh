@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# MariaDB: a server of its own, on a unix socket only, that trades durability
-# for speed. READ-COMMITTED, since with InnoDB's default two requests that write
-# tags of different load balancers at once lock the gap between them and deadlock.
+# MariaDB: a separate server, only on a unix socket, which trades durability for speed. It uses
+# READ-COMMITTED: with InnoDB's default, two concurrent requests that write tags of different load
+# balancers lock the gap between them and deadlock.
 
 mariadb_socket() { echo "$STATE/run/mysql.sock"; }
 
@@ -29,9 +29,9 @@ answers_mariadb() { mariadb-admin --no-defaults --socket="$(mariadb_socket)" pin
 # sql STATEMENTS
 sql() { mariadb --no-defaults --socket="$(mariadb_socket)" --user=root --skip-column-names --batch --execute "$1"; }
 
-# database_url DATABASE [USER]: the driver in C for services with threads, the
-# one in Python for those of eventlet, which could not switch in the one in C.
-# Every user may do everything; the name only tells who it was.
+# database_url DATABASE [USER]: the C driver for services with threads, the Python driver for those
+# with eventlet, which cannot switch inside the C driver. Every user has all rights; the name only
+# shows which service it was.
 database_url() {
   local driver=pymysql
   case $1 in

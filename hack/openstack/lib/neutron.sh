@@ -3,13 +3,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # templates use what is set here
 #
-# Neutron: networks, ports, floating IPs, security groups; ML2 with OVN, or
-# with a driver that binds every port and has no agent behind it.
+# Neutron: networks, ports, floating IPs, security groups; ML2 with OVN, or with a driver that binds
+# every port without an agent.
 
 neutron_configure() {
   SERVICE_TYPE=network DATABASE_URL=$(database_url neutron)
-  # With OVN the connection to its databases is made in workers only, so there
-  # must be one.
+  # With OVN only workers connect to its databases, so there must be one.
   API_WORKERS=0 SERVICE_PLUGINS=router,trunk MECHANISM_DRIVERS=bind_all TENANT_NETWORKS=local
   if [ "$PROVIDER" = ovn ]; then
     API_WORKERS=1 SERVICE_PLUGINS=ovn-router MECHANISM_DRIVERS=ovn,bind_all TENANT_NETWORKS=geneve
@@ -27,9 +26,8 @@ neutron_schema() {
     --config-file "$STATE/etc/neutron/neutron.conf" upgrade heads
 }
 
-# neutron_in_eventlet: only OVN needs neutron-server with its eventlet and its workers, and
-# Neutron 26 and newer have none; as a WSGI application Neutron takes the driver in C for
-# the database.
+# neutron_in_eventlet: only OVN needs neutron-server with eventlet and workers, which Neutron 26 and
+# newer do not have. As a WSGI application Neutron can use the C driver of the database.
 neutron_in_eventlet() { is_oldest_release && [ "$PROVIDER" = ovn ]; }
 
 neutron_start() {

@@ -12,8 +12,8 @@ nova_configure() {
   account placement && PLACEMENT_ACCOUNT=$SERVICE_ACCOUNT
   account nova
   COMPUTE_DRIVER=fake.FakeDriver SERVICE_USER_ACCOUNT=''
-  # Nova 27 and newer remember which host they are, which the fake driver's host is not
-  # again after a restart. Neutron 29 and newer let only a service delete a server's port.
+  # Nova 27 and newer remember their host, which differs after a restart with the fake driver.
+  # Neutron 29 and newer let only a service delete a server's port.
   is_oldest_release || {
     COMPUTE_DRIVER=fake.FakeDriverWithoutFakeNodes
     SERVICE_USER_ACCOUNT="send_service_user_token = true"$'\n'$SERVICE_ACCOUNT
@@ -33,11 +33,11 @@ nova_api_schema() { nova_manage api_db sync; }
 
 nova_schema() { nova_manage db sync --local_cell; }
 
-# nova_cell0 has the tables of nova.
+# nova_cell0 has the same tables as nova.
 nova_cell0_schema() { dump_schema nova | mariadb --no-defaults --socket="$(mariadb_socket)" --user=root nova_cell0; }
 
-# nova_cells: the two cells that every Nova has, the rows that nova-manage
-# would write after five seconds of start-up for each.
+# nova_cells: writes the rows of the two cells that every Nova has. nova-manage would need five
+# seconds of start-up for each.
 nova_cells() {
   [ ! -e "$STATE/run/made.cells" ] || return 0
   sql "DELETE FROM nova_api.cell_mappings;
@@ -47,7 +47,7 @@ nova_cells() {
   touch "$STATE/run/made.cells"
 }
 
-# nova_start: Nova 33 and newer have no server for their API.
+# nova_start: Nova 33 and newer have no API server.
 nova_start() {
   if ! nova_has_server; then
     start_wsgi nova "$PORT_COMPUTE" "$STATE/etc/nova" 8 nova_application \

@@ -3,9 +3,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # templates use what is set here
 #
-# Octavia: API and worker in one process, which talk over the in-memory
-# transport; with OVN also the driver agent, which takes the provider's
-# statuses.
+# Octavia: API and worker in one process, which communicate over the in-memory transport; with OVN
+# also the driver agent, which receives the provider's statuses.
 
 octavia_configure() {
   SERVICE_TYPE=load-balancer DATABASE_URL=$(database_url octavia)
@@ -21,7 +20,7 @@ octavia_configure() {
   make_amphora_certificate
 }
 
-# make_amphora_certificate: what every amphora would be given, if there were any.
+# make_amphora_certificate: the certificate that every amphora would get.
 make_amphora_certificate() {
   [ ! -s "$STATE/etc/octavia/amphora.crt" ] || return 0
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=amphora \
@@ -30,12 +29,12 @@ make_amphora_certificate() {
 
 octavia_schema() { octavia-db-manage --config-file "$STATE/etc/octavia/octavia.conf" upgrade head; }
 
-# What the driver agent writes comes from provider ovn, which knows better
-# than the trigger below; so it is told apart.
+# The driver agent writes the statuses of provider ovn, which take precedence over the trigger
+# below, so it has its own user.
 AGENT_USER=driver_agent
 
-# octavia_statuses: amphorae report with heartbeats that they serve, and these
-# do not exist. A trigger does in their place what a heartbeat leads to.
+# octavia_statuses: amphorae report with heartbeats that they serve, but here they do not exist. A
+# trigger sets what a heartbeat would set.
 octavia_statuses() {
   local table
   for table in load_balancer listener pool member; do
@@ -63,8 +62,8 @@ octavia_start() {
 
 answers_octavia() { answers_http "$PORT_LOAD_BALANCER"; }
 
-# The agent would wait for ever, at full speed, for the request of somebody who
-# connects and goes away, so it is only looked whether it listens.
+# If a client connects and disconnects, the agent waits forever for its request, in a busy loop. So
+# this only checks that it listens.
 answers_octavia_driver_agent() {
   is_running octavia-driver-agent && grep -q " 00010000 .* $STATE/run/octavia-status.sock\$" /proc/net/unix
 }

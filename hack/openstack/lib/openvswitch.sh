@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Open vSwitch with its userspace datapath, in a network namespace of its own.
-# Debian 12's 3.1.0 aborts in its connection tracking when source ports come
-# round again. Debian 13's 3.5.0 does not, and runs here with its own libc,
-# unpacked into the cache and not installed.
+# Open vSwitch with its userspace datapath, in a separate network namespace. Debian 12's 3.1.0
+# aborts in its connection tracking when source ports are reused. Debian 13's 3.5.0 does not; it
+# runs here with its own libc, unpacked into the cache and not installed.
 
 NEWER_PACKAGES="openvswitch-switch openvswitch-common libc6 libssl3t64 libunbound8 libcap-ng0 libnuma1
   libxdp1 libbpf1 libelf1t64 zlib1g libevent-2.1-7t64 libhogweed6t64 libnettle8t64 libgmp10 libzstd1 libexpat1
@@ -33,7 +32,7 @@ unpack_newer_once() {
 
 unpack_newer() {
   local work=$1.work log=$STATE/log/openvswitch-unpack.log package
-  say "fetches a newer Open vSwitch into $1"
+  say "downloading a newer Open vSwitch to $1"
   rm -rf "$1" "$work"
   mkdir -p "$work"/{lists/partial,cache/archives/partial,packages}
   # shellcheck disable=SC2086  # a list of words
@@ -46,8 +45,8 @@ unpack_newer() {
   touch "$1/.complete"
 }
 
-# fetch_newer FOLDER PACKAGE...: with lists and settings of its own, so that
-# the machine's apt never learns of Debian 13, from the mirror it uses.
+# fetch_newer FOLDER PACKAGE...: from the machine's mirror, but with separate lists and settings, so
+# that the machine's own apt does not use Debian 13.
 fetch_newer() {
   local work=$1 mirror settings
   shift
@@ -80,9 +79,9 @@ openvswitch_start() {
   start ovn-controller - - ovn-controller "unix:$STATE/run/vswitch.sock" --log-file="$STATE/log/ovn-controller.log" -vconsole:off
 }
 
-# openvswitch_register: Neutron 21 looks for a chassis' settings in a column
-# that OVN 23.03 leaves empty. Without this copy it knows of no bridge to the
-# public network, and routers have no gateway.
+# openvswitch_register: Neutron 21 reads the settings of a chassis from a column that OVN 23.03
+# leaves empty. Without this copy it finds no bridge to the public network, and routers have no
+# gateway.
 openvswitch_register() {
   within 15 chassis_is_there || give_up "ovn-controller has not registered its chassis"
   southbound set Chassis compute-1 external_ids:ovn-bridge-mappings='"public:br-ex"' \
@@ -91,9 +90,9 @@ openvswitch_register() {
 
 chassis_is_there() { southbound --bare --columns=name find Chassis name=compute-1 | grep -q .; }
 
-# openvswitch_stop: the controller is asked to leave, so that it takes its
-# chassis out of the database; the switch's monitor hears nothing while its
-# child lives, so the child is asked.
+# openvswitch_stop: the controller is stopped with its own command, so that it removes its chassis
+# from the database. The switch's monitor ignores commands while its child runs, so the child is
+# stopped.
 openvswitch_stop() {
   local controller
   if controller=$(process_pid ovn-controller); then

@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # the other files use what is set here
 #
-# The options of a cloud: read from the environment, checked, and kept with
-# the state so that status and down need to be told only where the state is.
+# The options of a cloud: read from the environment, checked, and stored with the state, so that
+# status and down need only the location of the state.
 
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../../.." && pwd)
 HERE=$ROOT/hack/openstack
@@ -16,13 +16,13 @@ fail() {
   exit 1
 }
 
-# locate_state: the folder of this cloud. Each provider and release has a folder of its
-# own: networks made without OVN do not exist in OVN, and no database goes back.
+# locate_state: the folder of this cloud. Each provider and release has its own folder: networks
+# that were created without OVN do not exist in OVN, and no database can be downgraded.
 locate_state() {
   STATE=${OPENSTACK_STATE:-$ROOT/.cache/openstack/$(default_folder)}
   case $STATE in /*) ;; *) STATE=$PWD/$STATE ;; esac
   STATE=${STATE%/}
-  # A socket's path has 107 characters at most, and the longest of ours adds 35.
+  # A socket's path has at most 107 characters, and the longest name here adds 35.
   [ ${#STATE} -le 72 ] || fail "the path $STATE is too long for sockets below it: choose a shorter OPENSTACK_STATE"
   CACHE=${OPENSTACK_CACHE:-$(kept_cache)}
   case $CACHE in /*) ;; *) CACHE=$PWD/$CACHE ;; esac
@@ -46,7 +46,7 @@ read_options() {
   DEBUG_LOG=$(true_if "$DEBUG")
 }
 
-# read_ports: the customary ports, or six in a row, or each as it is told.
+# read_ports: the default ports, or six consecutive ones, or each as configured.
 read_ports() {
   local base=${OPENSTACK_PORT_BASE:-}
   local customary=(5000 9696 9876 8774 8778 9311) index
@@ -88,8 +88,8 @@ check_options() {
   [ "$UNPATCHED" = 0 ] || [ "$PROVIDER" = amphora ] || fail "OPENSTACK_UNPATCHED=1 needs OPENSTACK_PROVIDER=amphora: what is patched is Octavia's work with amphorae"
 }
 
-# keep_options and kept_options: what status and down know about a cloud.
-# A state never changes its provider, nor its release, which is kept from the start on.
+# keep_options and kept_options: the options that status and down use. The provider and the release
+# of a state never change; the release is stored at the start.
 keep_options() {
   local name
   for name in PROVIDER DATAPLANE PREFIX PORT_IDENTITY PORT_NETWORK PORT_LOAD_BALANCER PORT_COMPUTE PORT_PLACEMENT PORT_KEY_MANAGER; do

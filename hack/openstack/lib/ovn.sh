@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# OVN: its two databases and northd, which makes flows of networks, security
-# groups and load balancers. Unix sockets only.
+# OVN: its two databases and northd, which translates networks, security groups and load balancers
+# into flows. Unix sockets only.
 
-# ovn_environment: every tool of OVS and OVN finds our sockets, and not those
-# of the machine.
+# ovn_environment: all tools of OVS and OVN use these sockets instead of the machine's.
 ovn_environment() {
   mkdir -p "$STATE/ovn"
   export OVS_RUNDIR=$STATE/run OVN_RUNDIR=$STATE/run OVS_LOGDIR=$STATE/log OVN_LOGDIR=$STATE/log
@@ -16,7 +15,7 @@ ovn_environment() {
 ovn_start() {
   ovn_database ovn-northbound nb
   ovn_database ovn-southbound sb
-  # Their tools do not wait for a socket that is not there yet.
+  # The tools do not wait for a socket that does not exist yet.
   wait_for ovn-northbound 30
   wait_for ovn-southbound 30
   northbound init

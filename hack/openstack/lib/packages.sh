@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Debian packages. Only libraries and programs are taken, not the packages
-# that set up and start services, and nothing is started by the installation.
+# Debian packages. Only libraries and programs are installed, not the packages that set up and start
+# services, and the installation starts nothing.
 
-# required_packages: what a cloud with these options takes.
+# required_packages: the packages that a cloud with these options needs.
 required_packages() {
   common_packages
   quick_packages
@@ -21,7 +21,7 @@ common_packages() {
   echo python3-openstackclient python3-octaviaclient python3-barbicanclient
 }
 
-# The C half of SQLAlchemy, on which Octavia and Neutron spend most of their time.
+# The C extensions of SQLAlchemy, in which Octavia and Neutron spend most of their time.
 quick_packages() { echo python3-sqlalchemy-ext; }
 
 # For a test with packets, see test/e2e/amphora_test.go.
@@ -31,8 +31,8 @@ ovn_packages() { echo ovn-central python3-ovn-octavia-provider; }
 
 dataplane_packages() { echo openvswitch-switch ovn-host ethtool iputils-ping; }
 
-# install_packages PACKAGE..., one cloud after the other: what forbids to start services
-# must not be taken away by a cloud that ends first.
+# install_packages PACKAGE..., one cloud at a time: a cloud that finishes first must not remove the
+# script that prevents services from starting.
 install_packages() {
   mkdir -p "$CACHE"
   exec 6>"$CACHE/packages.lock"
@@ -47,7 +47,7 @@ install_missing() {
     <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | awk '$1 == "installed" { print $2 }' | sort -u))
   [ -n "$missing" ] || return 0
   # shellcheck disable=SC2086
-  say "installs" $missing
+  say "installing" $missing
   forbid_starting_services
   end_what_was_interrupted
   # shellcheck disable=SC2086
@@ -61,14 +61,13 @@ apt_install() {
     -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-unsafe-io -o Dpkg::Use-Pty=0 install "$@" >>"$STATE/log/apt.log" 2>&1
 }
 
-# end_what_was_interrupted, for apt-get refuses all where an installation or a removal
-# was killed. Where that fails, apt-get says what to do.
+# end_what_was_interrupted: apt-get refuses to work after an installation or a removal was killed.
+# If this fails, apt-get says what to do.
 end_what_was_interrupted() {
   DEBIAN_FRONTEND=noninteractive dpkg --force-unsafe-io --configure -a >>"$STATE/log/apt.log" 2>&1 || true
 }
 
-# A script of this name tells dpkg whether it may start services. One that is
-# there already is respected.
+# A script with this name tells dpkg whether it may start services. An existing one is kept.
 SERVICE_POLICY=/usr/sbin/policy-rc.d
 
 forbid_starting_services() {

@@ -8,7 +8,7 @@
 placement_configure() {
   SERVICE_TYPE=placement DATABASE_URL=$(database_url placement)
   account placement
-  # Placement has a section of its own for its database.
+  # Placement has its own section for its database.
   render placement.conf authtoken.conf >"$STATE/etc/placement/placement.conf"
   empty_policy placement
 }

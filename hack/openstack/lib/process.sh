@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Processes. A pid file holds the pid, the start time and the boot in which it
-# was started, so that a process that was given the same pid later is never
-# taken for ours, and never ended. What was asked for is kept beside it: a
-# process whose command or configuration has changed is started anew.
+# Processes. A pid file has the pid, the start time and the boot id of a process, so that a later
+# process with the same pid is never mistaken for ours and never stopped. The command and
+# configuration are stored beside it: a process is restarted if they have changed.
 
-# process_start PID: when it began, in ticks since boot; fails when it is gone
-# or a zombie without threads that still end and hold its sockets. The name in
-# parentheses may hold spaces, so it is cut off.
+# process_start PID: the start time, in ticks since boot. It fails if the process has ended, or is a
+# zombie whose threads have all ended (threads that still run hold its sockets). The name in
+# parentheses may contain spaces, so it is cut off.
 process_start() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
@@ -29,15 +28,15 @@ process_pid() {
 
 is_running() { process_pid "$1" >/dev/null; }
 
-# start NAME PORT CONFIGURATION COMMAND...: in the background, as leader of a
-# session of its own. PORT and CONFIGURATION, a folder, may be -.
+# start NAME PORT CONFIGURATION COMMAND...: in the background, as the leader of a new session. PORT
+# and CONFIGURATION, a folder, may be -.
 start() {
   local name=$1 port=$2 configuration=$3 wanted
   shift 3
   wanted=$(fingerprint "$configuration" "$@")
   if is_running "$name"; then
     [ "$(cat "$STATE/run/$name.fingerprint" 2>/dev/null)" != "$wanted" ] || return 0
-    say "$name was started with other options: it is started anew"
+    say "$name was started with other options: restarting it"
     stop "$name"
   fi
   [ "$port" = - ] || require_free_port "$name" "$port"
@@ -46,8 +45,8 @@ start() {
   echo "$wanted" >"$STATE/run/$name.fingerprint"
 }
 
-# fingerprint CONFIGURATION COMMAND...: what a process was started from. The
-# shims count as configuration of everything that has one.
+# fingerprint CONFIGURATION COMMAND...: identifies the command and configuration of a process. The
+# shims are part of the configuration of every process that has one.
 fingerprint() {
   local configuration=$1
   shift
@@ -57,15 +56,15 @@ fingerprint() {
   } | sha256sum | cut -d' ' -f1
 }
 
-# require_free_port: Neutron would share a port that somebody else holds,
-# without a word, and every second answer would be a stranger's.
+# require_free_port: Neutron would silently share a port with another process, which would answer
+# every second request.
 require_free_port() {
   if (exec 3<>"/dev/tcp/$HOST/$2") 2>/dev/null; then
     fail "port $2, which $1 is to have, is taken by a process that is not of this cloud: choose other ports with OPENSTACK_PORT_BASE"
   fi
 }
 
-# stop NAME [SECONDS]: ask, wait, then end the session that it leads.
+# stop NAME [SECONDS]: terminate it, wait, then kill its session.
 stop() {
   local name=$1 patience=${2:-6} pid
   if pid=$(process_pid "$name"); then
@@ -77,7 +76,7 @@ stop() {
   rm -f "$STATE/run/$name.pid" "$STATE/run/$name.fingerprint"
 }
 
-# ended NAME SECONDS: whether it ends within that time.
+# ended NAME SECONDS: succeeds if the process ends within that time.
 ended() {
   local turn
   for ((turn = 0; turn < $2 * 20; turn++)); do
@@ -87,7 +86,7 @@ ended() {
   return 1
 }
 
-# within SECONDS COMMAND...: until it succeeds.
+# within SECONDS COMMAND...: repeats the command until it succeeds.
 within() {
   local end=$((SECONDS + $1))
   shift
@@ -116,8 +115,8 @@ give_up() {
   fail "$1; its logs are in $STATE/log"
 }
 
-# answers NAME: each process's own test, answers_NAME.
+# answers NAME: runs the test of the process, answers_NAME.
 answers() { "answers_${1//-/_}" >/dev/null 2>&1; }
 
-# answers_http PORT: any HTTP answer will do.
+# answers_http PORT: any HTTP answer is sufficient.
 answers_http() { [ "$(curl -s -o /dev/null -m 5 -w '%{http_code}' "http://$HOST:$1/")" != 000 ]; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What openstack-up tells while it works: each phase with its seconds.
+# The progress of openstack-up: each phase with its duration.
 
 milliseconds() { local now=${EPOCHREALTIME/[.,]/}; echo $((now / 1000)); }
 

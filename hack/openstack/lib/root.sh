@@ -3,12 +3,12 @@
 # shellcheck shell=bash
 #
 # The root of a release: a minimal Debian in the cache, with the packages of OpenStack.
-# It is made once by debootstrap, from the mirror that the machine uses itself, and has
-# everything that any cloud of the release needs: packages that were installed later
-# would not fit the older ones, for Debian unstable goes on.
+# debootstrap creates it once, from the mirror of the machine, with everything that any cloud of the
+# release needs: packages that are installed later might not match the older ones, because Debian
+# unstable changes.
 #
-# What runs in it sees the machine's processes and network, in a mount namespace of its
-# own, so nothing is ever mounted on the machine: see enter.sh.
+# Programs in it share the machine's processes and network, but have a separate mount namespace, so
+# nothing is ever mounted on the machine: see enter.sh.
 
 DEBIAN_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -24,7 +24,8 @@ enter_root() {
 
 has_root() { [ -e "$(root_folder)/etc/openstack-release" ]; }
 
-# make_root, unless it is there. Of clouds that come up at the same time one makes it.
+# make_root: creates the root, unless it exists. If several clouds start at the same time, one of
+# them creates it.
 make_root() {
   mkdir -p "$CACHE"
   exec 8>"$CACHE/root-$RELEASE.lock"
@@ -33,15 +34,15 @@ make_root() {
   exec 8>&-
 }
 
-# make_missing_root makes it beside its place, so that one that was interrupted is never used.
-# It is continued where debootstrap had done its part.
+# make_missing_root creates it in a temporary folder, so that an incomplete root is never used. If
+# debootstrap had finished, it continues from there.
 make_missing_root() {
   local root work log=$STATE/log/root.log suite mirror
   root=$(root_folder) work=$root.new suite=$(suite_of "$RELEASE")
   prepare_machine
   mirror=$(debian_mirror)
   use_proxy
-  say "makes the root of $RELEASE in $root, from Debian's $suite; this takes minutes"
+  say "creating the root of $RELEASE in $root, from Debian's $suite; this takes minutes"
   rm -rf --one-file-system "$root"
   if [ ! -e "$work/etc/debootstrap-complete" ]; then
     rm -rf --one-file-system "$work"
@@ -59,28 +60,28 @@ make_missing_root() {
 
 in_own_mounts() { unshare --mount --propagation private "$@"; }
 
-# prepare_machine: what makes a root, and ip, with which tests look into its namespaces.
+# prepare_machine: installs what creates a root, and ip, with which tests inspect its namespaces.
 prepare_machine() {
   install_packages debootstrap debian-archive-keyring gpgv wget iproute2
 }
 
-# debian_mirror: where the machine's own apt fetches Debian from.
+# debian_mirror: the mirror from which the machine's own apt downloads Debian.
 debian_mirror() {
   local mirror
   mirror=$(machine_mirror)
   if [ -z "$mirror" ]; then
-    # A machine may never have read the lists that tell whose a source is.
+    # A machine may never have read the lists, which contain the origin of a source.
     apt-get -q update >>"$STATE/log/apt.log" 2>&1 || true
     mirror=$(machine_mirror)
   fi
   case $mirror in
     http://* | https://*) echo "$mirror" ;;
-    *) fail "apt of this machine has no source of Debian over http or https (${mirror:-none at all}), from which a root could be made" ;;
+    *) fail "to create a root, apt of this machine needs a source of Debian with http or https, but it has ${mirror:-none}" ;;
   esac
 }
 
-# machine_mirror: apt's sources of other people are called main, too. A file that lists
-# mirrors is how cloud images name theirs.
+# machine_mirror: third-party sources of apt may also be called main. Cloud images name their
+# mirrors in a file that lists mirrors.
 machine_mirror() {
   local mirror file
   # shellcheck disable=SC2016  # apt-get fills these in
@@ -96,22 +97,22 @@ machine_mirror() {
   echo "$mirror"
 }
 
-# use_proxy: debootstrap knows nothing of apt's settings.
+# use_proxy: debootstrap does not use apt's settings.
 use_proxy() {
   local proxy=''
   eval "$(apt-config shell proxy Acquire::http::Proxy)"
   if [ -n "${http_proxy:-$proxy}" ]; then export http_proxy=${http_proxy:-$proxy}; fi
 }
 
-# configure_root ROOT SUITE MIRROR: nothing in it is ever started, nothing is fetched or
-# compiled that nobody reads, and a power failure costs a root, no more.
+# configure_root ROOT SUITE MIRROR: the installation starts nothing, installs no documentation,
+# compiles no unneeded files, and does not sync to disk: a power failure costs only the root.
 configure_root() {
   local root=$1 suite=$2 mirror=$3
   printf '#!/bin/sh\nexit 101\n' >"$root$SERVICE_POLICY"
   chmod 755 "$root$SERVICE_POLICY"
   printf '%s\n' force-unsafe-io 'path-exclude /usr/share/doc/*' 'path-exclude /usr/share/man/*' 'path-exclude /usr/share/locale/*' \
     >"$root/etc/dpkg/dpkg.cfg.d/openstack"
-  # Snapshots of Debian unstable expire after days. Signatures are checked all the same.
+  # Snapshots of Debian unstable expire after days. Signatures are checked nevertheless.
   printf '%s\n' 'Acquire::Languages "none";' 'Acquire::Retries "3";' "Acquire::Check-Valid-Until \"$([ "$suite" = sid ] && echo false || echo true)\";" \
     >"$root/etc/apt/apt.conf.d/50openstack"
   [ -z "${http_proxy:-}" ] || printf 'Acquire::http::Proxy "%s";\n' "$http_proxy" >>"$root/etc/apt/apt.conf.d/50openstack"
@@ -121,8 +122,8 @@ configure_root() {
   touch "$root/etc/resolv.conf" "$root/etc/hosts"
 }
 
-# install_into ROOT LOG. Debian unstable changes while its packages are fetched, so what
-# has gone meanwhile is looked up once more.
+# install_into ROOT LOG. Debian unstable changes while its packages are downloaded, so the lists are
+# updated and the installation is repeated if a package has disappeared.
 install_into() {
   local root=$1 log=$2 turn
   for turn in 1 2 3; do
@@ -133,8 +134,8 @@ install_into() {
   fail "the packages of $RELEASE could not be installed: see $log"
 }
 
-# prepare_namespaces: network namespaces that are made in the root are seen on the machine
-# because this mount is shared; `ip netns add` would do the same for its own.
+# prepare_namespaces: network namespaces that are created in the root are visible on the machine
+# because this mount is shared; `ip netns add` would do the same for its own mount.
 prepare_namespaces() {
   mkdir -p /run/netns
   mountpoint -q /run/netns || mount --bind /run/netns /run/netns

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# The tables of each service, made by the service's own migrations, which take
-# 15 s together. The result is kept in the cache, named after the versions of
-# the packages, and loaded the next time in less than one. Of clouds that come up
-# at the same time one makes them, and the others load what it made.
+# The tables of each service, created by the service's own migrations, which take 15 s together. The
+# result is stored in the cache, named after the versions of the packages, and loaded the next time
+# in less than a second. If several clouds start at the same time, one of them creates the tables,
+# and the others load the result.
 
 DATABASES="keystone neutron octavia barbican placement nova_api nova nova_cell0"
 
@@ -19,7 +19,7 @@ make_schemas() {
   package_versions=$(dpkg-query -W -f '${Package}=${Version} ' python3-keystone python3-neutron python3-octavia \
     python3-barbican python3-nova python3-placement mariadb-server | sha256sum | cut -c1-12)
   mkdir -p "$CACHE/schemas"
-  # Two at a time: nova_cell0 needs nova, which is in the same half.
+  # Two at a time: nova_cell0 needs nova, which is in the same group.
   make_each_schema "${light[@]}" &
   make_each_schema "${heavy[@]}"
   wait $! || exit 1
@@ -35,7 +35,7 @@ make_each_schema() {
   done
 }
 
-# make_schema runs where the shell does not end by itself on errors.
+# make_schema runs in a context in which the shell does not exit on errors.
 make_schema() {
   local database=$1 cached=$CACHE/schemas/$1-$package_versions.sql.gz
   exec 7>"$CACHE/schemas/$database.lock"

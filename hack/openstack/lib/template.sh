@@ -4,8 +4,8 @@
 #
 # Configuration files are written from the templates in config/.
 
-# render TEMPLATE...: the templates, with the variable NAME for each @NAME@.
-# A name that is not set ends the program.
+# render TEMPLATE...: prints the templates, with the variable NAME for each @NAME@. An unset name
+# ends the program.
 render() {
   local text='' name template
   for template in "$@"; do text+=$(<"$HERE/config/$template")$'\n'; done
@@ -16,5 +16,5 @@ render() {
   printf '%s' "$text"
 }
 
-# empty_policy SERVICE: nothing of a policy in /etc shall be read.
+# empty_policy SERVICE: so that no policy in /etc is read.
 empty_policy() { : >"$STATE/etc/$1/policy.yaml"; }

@@ -54,14 +54,14 @@ const asInRepository = (md) => {
     }
     return linkOpen(tokens, i, options, env, self)
   }
-  // Measurements have no title, and that of the landing page is above it.
+  // Pages with measurements have no title, and the landing page shows its own.
   md.core.ruler.before('normalize', 'title', (state) => {
     const file = source(state.env)
     if (file === 'README.md') state.src = state.src.replace(/^# .*$/m, '')
     if (titles[file] && !title(state.src)) state.src = `# ${titles[file]}\n\n${state.src}`
   })
-  // A list without blanks, or a name with a prefix, must not make its column so wide that others are
-  // out of sight.
+  // A list without spaces, or a name with a prefix, must not make its column so wide that other
+  // columns are hidden.
   const { code_inline: codeInline, text } = md.renderer.rules
   md.renderer.rules.text = (...args) => text(...args).replace(/,(?=\S)/g, ',<wbr>')
   md.renderer.rules.code_inline = (...args) => codeInline(...args).replace(/(?<=\w)\/(?=\w)/g, '/<wbr>')
@@ -93,7 +93,7 @@ export default defineConfig({
   rewrites: Object.fromEntries(pages),
   transformPageData: ({ filePath }) => {
     if (filePath === 'README.md') return { title: 'kube-octavia', titleTemplate: landing.titleTemplate, frontmatter: landing }
-    // Tables need the room of the outline.
+    // Tables need the space of the outline.
     if (wide.some((entry) => matches(entry, filePath))) return { frontmatter: { aside: false } }
   },
   head: [

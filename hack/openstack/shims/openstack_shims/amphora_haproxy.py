@@ -1,15 +1,15 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what Octavia would write into the amphora of a load balancer for HAProxy.
+"""Prints the HAProxy configuration that Octavia would write to the amphora of a load balancer.
 
     python3 -m openstack_shims.amphora_haproxy CONFIG LOAD_BALANCER DIRECTORY VERSION
 
-CONFIG is Octavia's configuration, DIRECTORY where HAProxy has its sockets and certificates, and
-VERSION that of HAProxy. Template and code are Octavia's, and the load balancer is
-what its database has now. The certificates are what Octavia reads from Barbican.
+CONFIG is Octavia's configuration, DIRECTORY the directory of HAProxy's sockets and certificates,
+and VERSION the version of HAProxy. Template and code are Octavia's, the load balancer is read from
+its database, and the certificates are read from Barbican as Octavia does.
 
-It prints an object: "configuration" is a text, "files" are the texts of the files below DIRECTORY that
-the configuration names, by their paths.
+The output is an object: "configuration" is the text of the configuration, "files" has the texts of
+the files below DIRECTORY to which it refers, by path.
 """
 
 import json
@@ -42,7 +42,7 @@ def main():
     if not listeners:
         sys.exit(f'load balancer {load_balancer} has no listener that HAProxy serves')
     templater = jinja_cfg.JinjaTemplater(base_amp_path=directory, log_http=f'{directory}/log', log_server=f'{directory}/log')
-    # Newer releases size HAProxy by what the amphora tells of itself, which may be nothing.
+    # Newer releases size HAProxy by what the amphora reports, which may be nothing.
     options = {} if octavia_release.IS_11 else {'amp_details': {}}
     text = templater.build_config(host_amphora=found.amphorae[0], listeners=listeners, tls_certs={},
                                   haproxy_versions=version.split('.'), **options)
@@ -54,7 +54,8 @@ def main():
 
 
 def certificates(listener, directory):
-    """The files of a listener that terminates TLS: its certificates, and the list of these."""
+    """Returns the files of a listener that terminates TLS: its certificates, and the list of
+    them."""
     manager = driver.DriverManager(namespace='octavia.cert_manager', name=cfg.CONF.certificates.cert_manager, invoke_on_load=True).driver
     data = cert_parser.load_certificates_data(manager, listener)
     files = {os.path.join(directory, f'{one.id}.pem'): cert_parser.build_pem(one).decode()

@@ -1,8 +1,8 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""An ML2 mechanism driver that binds every port, with no agent behind it, so
-that Nova's servers get ports that are ACTIVE; and a driver for trunks of such
-ports, without which Neutron does not load the service plugin for trunks."""
+"""An ML2 mechanism driver that binds every port without an agent, so that Nova's servers get ACTIVE
+ports; and a driver for trunks of such ports, without which Neutron does not load the service plugin
+for trunks."""
 
 from neutron.services.trunk.drivers import base
 from neutron_lib import constants

@@ -1,8 +1,8 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""nova-api as a WSGI application, for releases of Nova whose API has no server of its
-own, with nova-conductor, nova-scheduler and nova-compute with the fake hypervisor in the
-same process. They run in threads, over the in-memory transport."""
+"""nova-api as a WSGI application, for releases of Nova without an API server, with nova-conductor,
+nova-scheduler and nova-compute with the fake hypervisor in the same process. They run in threads,
+over the in-memory transport."""
 
 import os
 
@@ -33,8 +33,8 @@ ATTEMPTS = 120
 
 
 def map_host():
-    """Enter the compute service into its cell as soon as it has registered:
-    `nova-manage cell_v2 discover_hosts`."""
+    """Adds the compute service to its cell as soon as it has registered, like `nova-manage cell_v2
+    discover_hosts`."""
     administrator = context.get_admin_context()
     for _ in range(ATTEMPTS):
         try:
@@ -57,7 +57,7 @@ def start(binary, **topics):
 
 application = wsgi_app.init_application('osapi_compute', 'nova-api-os-compute')
 objects.Service.enable_min_version_cache()
-# The steps of a resize come by the second topic. Without it a resize never ends.
+# The steps of a resize use the second topic. Without it a resize never ends.
 services = [start('nova-conductor', topic=conductor.RPC_TOPIC),
             start('nova-scheduler', topic=scheduler.RPC_TOPIC),
             start('nova-compute', topic=compute.RPC_TOPIC,

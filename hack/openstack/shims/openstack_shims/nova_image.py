@@ -1,6 +1,6 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""As much of Glance as Nova asks for to start a server: one image."""
+"""The part of Glance that Nova needs to start a server: one image."""
 
 import json
 

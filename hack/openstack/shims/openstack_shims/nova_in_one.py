@@ -26,8 +26,8 @@ LOG = log.getLogger(__name__)
 
 
 def map_host():
-    """Enter the compute service into its cell as soon as it has registered:
-    `nova-manage cell_v2 discover_hosts`."""
+    """Adds the compute service to its cell as soon as it has registered, like `nova-manage cell_v2
+    discover_hosts`."""
     administrator = context.get_admin_context()
     for _ in range(120):
         try:

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The WSGI application of octavia-api, and octavia-worker in the same process.
 
-Both use the in-memory transport of oslo.messaging, so the API's calls take
-the way that they take over a broker: the same serialisation, the same
-endpoints.
+Both use the in-memory transport of oslo.messaging, so the API's calls are processed as with a
+broker: with the same serialisation and the same endpoints.
 """
 
 import os

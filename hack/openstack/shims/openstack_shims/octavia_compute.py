@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An Octavia compute driver without virtual machines, but with real ports.
 
-Octavia's own no-op driver answers None when a network is attached, which the
-network driver of production cannot work with. This one does in Neutron what
-Nova would do there: it makes, takes, gives back and deletes ports.
+Octavia's own no-op driver returns None when a network is attached, with which the production
+network driver does not work. This driver does in Neutron what Nova would do: it creates, attaches,
+detaches and deletes ports.
 """
 
 import collections
@@ -32,7 +32,7 @@ class PortsOnlyComputeDriver(driver.NoopComputeDriver):
         return Interface(port['network_id'], port['id'], port['fixed_ips'])
 
     def detach_port(self, compute_id, port_id):
-        """Nova deletes the ports that it made, and lets go of the others."""
+        """Nova deletes the ports that it created, and detaches the others."""
         try:
             if (ports.get(port_id)['device_owner'] or '').startswith('compute:'):
                 ports.delete(port_id)

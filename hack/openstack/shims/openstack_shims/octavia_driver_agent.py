@@ -1,10 +1,9 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""octavia-driver-agent, with its sockets where the state is.
+"""octavia-driver-agent, with its sockets in the folder of the state.
 
-It answers requests of provider ovn in threads. Octavia forks for each, and the
-child compiles all its queries anew: half a second of a core, many times for one
-change of a pool.
+It handles requests of provider ovn in threads. Octavia's own agent forks for each request, and the
+child compiles all its queries again: half a second of CPU time, many times per change of a pool.
 """
 
 import socketserver

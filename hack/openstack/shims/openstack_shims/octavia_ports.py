@@ -1,6 +1,6 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ports of Neutron by the client that Octavia 13 and newer have, openstacksdk."""
+"""Neutron ports with the client of Octavia 13 and newer, openstacksdk."""
 
 from octavia.common import clients
 from openstack import exceptions
@@ -21,7 +21,7 @@ def update(port_id, changes):
 
 
 def delete(port_id):
-    # A port that is gone is an error here, as for those who call it.
+    # As in the original, a port that does not exist is an error.
     _client().delete_port(port_id, ignore_missing=False)
 
 

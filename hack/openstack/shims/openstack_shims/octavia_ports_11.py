@@ -1,6 +1,6 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ports of Neutron by the client that Octavia 11 has, python-neutronclient."""
+"""Neutron ports with the client of Octavia 11, python-neutronclient."""
 
 from neutronclient.common import exceptions
 from octavia.common import clients

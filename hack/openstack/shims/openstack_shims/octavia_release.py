@@ -1,7 +1,7 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between the releases of Octavia that these shims are for: 11, which is
-2022.2, and 16 and newer."""
+"""The differences between the releases of Octavia that these shims support: 11, which is 2022.2,
+and 16 and newer."""
 
 from importlib import metadata
 

@@ -1,17 +1,16 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Octavia 11.0.0 makes a load balancer of one call, and forgets its children:
-they stay PENDING_CREATE for ever while the load balancer is ACTIVE. This
-repairs it, as later versions do. Two faults are on the way:
+"""When Octavia 11.0.0 creates a load balancer with its children in one call, it forgets the
+children: they stay PENDING_CREATE forever while the load balancer is ACTIVE. This module fixes two
+bugs, as later versions do:
 
-- ControllerWorker.run_flow hands the listeners to the engine of the flow, and
-  not to the function that builds the flow, which therefore builds one without
-  listeners.
-- The flow with listeners lacks the task that looks up the amphorae's networks,
-  which one of its tasks needs.
+- ControllerWorker.run_flow passes the listeners to the engine of the flow, but not to the function
+  that builds the flow, which therefore builds one without listeners.
+- The flow with listeners lacks the task that looks up the amphorae's networks, which one of its
+  tasks needs.
 
-Load balancers of projects by whose id there is a file in OCTAVIA_UNPATCHED are
-made as Octavia 11.0.0 does it.
+For projects whose id is the name of a file in OCTAVIA_UNPATCHED, load balancers are created as in
+Octavia 11.0.0.
 """
 
 import os

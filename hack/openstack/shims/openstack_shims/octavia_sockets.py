@@ -1,7 +1,7 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Provider drivers report to the driver agent over sockets whose place is
-fixed in octavia-lib, below /var/run. Here they are where the state is."""
+"""Provider drivers report to the driver agent over sockets, for which octavia-lib uses fixed paths
+below /var/run. Here they are in the folder of the state."""
 
 import os
 

@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """octavia-worker as a server within another process.
 
-The API hands its jobs over before it commits what they are about. A broker
-takes longer than the commit; the in-memory transport does not, and a worker
-that is too early finds nothing and tries again after a second. So each job
-waits until the request that it is from has ended. One whose request MariaDB has
-rolled back because of a deadlock is dropped: its
-request was answered with 500 and has left nothing, yet the worker would carry it
-out a minute later, and bring back a load balancer that was deleted since.
+The API sends jobs before it commits the objects that they need. A broker takes longer than the
+commit, but the in-memory transport does not: a worker that starts too early finds nothing and tries
+again after a second. So each job waits until its request has ended. A job is dropped if MariaDB has
+rolled back its request because of a deadlock: the request was answered with 500 and has changed
+nothing, but the worker would carry it out a minute later, and recreate a load balancer that was
+deleted meanwhile.
 
-OCTAVIA_WORKER_DELAY, in seconds, lets jobs wait longer: a cloud in which amphorae
-take their time. And jobs that name a load balancer wait as long as there is a file
-in OCTAVIA_HOLD of that name, so that what the API answers in the meantime can be
-tested.
+OCTAVIA_WORKER_DELAY, in seconds, makes jobs wait longer, as in a cloud with slow amphorae. Jobs of
+a load balancer also wait as long as OCTAVIA_HOLD contains a file with its id, so that tests can
+check what the API answers meanwhile.
 """
 
 import functools
@@ -45,7 +43,7 @@ class Request(threading.Event):
 
 
 def tells_its_end(application):
-    """The WSGI application, whose jobs know when their request has ended."""
+    """The WSGI application; it tells the jobs when their request has ended."""
     def serve(environ, start_response):
         request.ended = Request()
         try:

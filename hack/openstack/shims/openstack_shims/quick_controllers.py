@@ -1,8 +1,8 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lets pecan, which finds the controllers of Neutron and Octavia, read the
-signature of each of their functions once, not ten times for a request. To be
-imported before pecan's other modules are.
+"""Makes pecan, which dispatches requests to the controllers of Neutron and Octavia, read the
+signature of each function once instead of ten times per request. It must be imported before pecan's
+other modules.
 """
 
 from pecan import compat

@@ -1,16 +1,15 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lets Neutron and Octavia, which make a thousand queries for a load balancer,
-make fewer. What they read and write stays the same. To be imported before their
-models are.
+"""Reduces the queries of Neutron and Octavia, which make a thousand for one load balancer. What
+they read and write stays the same. It must be imported before their models.
 
-What belongs to an object is loaded together with the object. These releases
-load much of it by subqueries, one for each kind and object, which SQLAlchemy
-builds anew each time: two thirds of the time that Neutron takes for a port.
+Related objects are loaded together with an object. These releases load many of them with
+subqueries, one for each kind and object, which SQLAlchemy builds again each time: two thirds of the
+time that Neutron takes for a port.
 
-oslo.db does not ask before each use of a connection whether the database is
-there: it is on this machine, and ends after they do. Nor does it let another
-thread run after each, as it has to under eventlet.
+oslo.db does not check before each use of a connection that the database is reachable: it is on this
+machine, and stops after the services. Nor does oslo.db yield to another thread after each use,
+which is only necessary with eventlet.
 """
 
 from oslo_db.sqlalchemy import engines

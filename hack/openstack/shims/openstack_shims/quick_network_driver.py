@@ -1,8 +1,7 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lets Octavia keep its network driver. It makes one for each check of a
-request and each task of the worker, and each asks Neutron anew which
-extensions there are: 40 requests for a load balancer.
+"""Makes Octavia reuse its network driver. Otherwise it creates one for each check of a request and
+each task of the worker, and each reads Neutron's extensions again: 40 requests for a load balancer.
 """
 
 import functools

@@ -1,16 +1,14 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lets Octavia read faster. What it reads stays the same.
+"""Makes Octavia read faster. What it reads stays the same.
 
-It reads an object, with everything that belongs to it, in one transaction.
-Otherwise each of its twenty and more queries takes a connection and gives it
-back with a rollback of its own. What the session has read it keeps, as it does
+It reads an object and all related objects in one transaction. Otherwise each of more than twenty
+queries takes a connection and returns it with a rollback. The session keeps what it has read, as
 without a transaction.
 
-And what belongs to several objects of a list is turned into data once, where
-Octavia turns the whole load balancer into data for each of its members. It is
-asked for by the ids that were found, where Octavia asks by a subquery, which
-SQLAlchemy builds anew each time.
+Objects that several items of a list share are converted to data only once; Octavia converts the
+whole load balancer for each of its members. They are queried by their ids; Octavia uses a subquery,
+which SQLAlchemy builds again each time.
 """
 
 import functools

@@ -16,14 +16,14 @@ HOUR = 3600  # seconds
 
 def main():
     listen, threads, module = sys.argv[1:]
-    del sys.argv[1:]  # services take it for their own
+    del sys.argv[1:]  # services would parse them as their own
     application = importlib.import_module(module).application
-    # Neutron takes note of the signal and goes on.
+    # Neutron ignores the signal and continues.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # That requests wait for a thread is no news here.
+    # Requests that wait for a thread are normal here, so they are not logged.
     logging.getLogger('waitress.queue').setLevel(logging.ERROR)
-    # A connection that is closed in the moment in which a client sends a request is a
-    # failed request: clients are those who close, unless they have forgotten it.
+    # If the server closes a connection while a client sends a request, the request fails. So
+    # clients close connections; the server closes only abandoned ones.
     waitress.serve(application, listen=listen, threads=int(threads),
                    connection_limit=1000, channel_timeout=HOUR, asyncore_use_poll=True)
 
