@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// condition is a condition that is False.
+// condition returns a condition that is False.
 func condition(kind, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(time.Unix(0, 0))}
 }

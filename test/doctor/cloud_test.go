@@ -85,12 +85,12 @@ func (s *setup) connect(login openstacktest.Login) *openstacktest.Client {
 	return client
 }
 
-// conf is a cloud.conf with user and password.
+// conf returns a cloud.conf with user and password.
 func (c *cloud) conf() string {
 	return (&openstacktest.Cloud{User: c.login.User, Password: c.login.Password, Project: c.project, Region: c.login.Region, PublicNetwork: c.publicNetwork, Subnet: c.subnet, Provider: amphora}).CloudConf(c.authURL)
 }
 
-// rightConf is a cloud.conf with the application credential of the right setup.
+// rightConf returns a cloud.conf with the application credential of the right setup.
 func (c *cloud) rightConf(s *setup) string {
 	s.t.Helper()
 	if c.credential.ID == "" {
@@ -99,7 +99,8 @@ func (c *cloud) rightConf(s *setup) string {
 	return withCredential(c.conf(), c.credential.ID, c.credential.Secret)
 }
 
-// uid is the uid of an object in Kubernetes: the same one in each situation, for the tags of the load balancer have it.
+// uid returns the uid of an object in Kubernetes: the same one in each situation, for the tags of the load balancer
+// have it.
 func (c *cloud) uid(kind, namespace, name string) types.UID {
 	return types.UID(uuid.NewSHA1(c.uids, []byte(kind+"/"+namespace+"/"+name)).String())
 }

@@ -92,8 +92,8 @@ var (
 	}
 )
 
-// ofAnOlderVersion are the access rules of a version whose credentials let no Octavia read certificates, and allow no security
-// groups of VIPs.
+// ofAnOlderVersion returns the access rules of a version whose credentials let no Octavia read certificates, and allow
+// no security groups of VIPs.
 func ofAnOlderVersion() (all []string) {
 	for _, rule := range accessrule.Rules(nil) {
 		if !strings.HasSuffix(rule.Path, "/acl") && (rule.Method != http.MethodGet || rule.Path != "/v2.0/security-groups/*") {

@@ -118,7 +118,7 @@ func (s *setup) makeApplicationCredential(wish map[string]any) credential {
 	return made.Credential
 }
 
-// credentials is the path of the application credentials.
+// credentials returns the path of the application credentials.
 func (s *setup) credentials() string {
 	return "/v3/users/" + s.cloud.userID + "/application_credentials"
 }

@@ -70,7 +70,7 @@ func (s *setup) moved(kind, to string) {
 	})
 }
 
-// webPage is a server that shows a page for browsers, whatever it is asked.
+// webPage returns a server that shows a page for browsers, whatever it is asked.
 func (s *setup) webPage() (address string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -80,7 +80,7 @@ func (s *setup) webPage() (address string) {
 	return server.URL
 }
 
-// elsewhere is a server that has nothing of what it is asked for.
+// elsewhere returns a server that has nothing of what it is asked for.
 func (s *setup) elsewhere() (address string) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	s.t.Cleanup(server.Close)

@@ -228,7 +228,7 @@ func (s *setup) setConditions(service *corev1.Service, conditions ...metav1.Cond
 	s.must(err)
 }
 
-// clusterUID is the uid of the cluster.
+// clusterUID returns the uid of the cluster.
 func (s *setup) clusterUID() string {
 	s.t.Helper()
 	system, err := s.kube.CoreV1().Namespaces().Get(s.ctx(), metav1.NamespaceSystem, metav1.GetOptions{})

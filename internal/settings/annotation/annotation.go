@@ -1,11 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotation holds the annotations of a Service as one table: key, kind
-// of value, default, meaning. The parser works from the table, and so does
-// whatever explains annotations to people.
-//
-// It is pure.
+// Package annotation has the annotations of Services in one table: key, type of value, default,
+// meaning. The parser and the generated documentation use this table. The package is pure.
 package annotation
 
 import (
@@ -19,118 +16,117 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
-// Prefix is what most keys begin with, as openstack-cloud-controller-manager
-// named them.
+// Prefix is the prefix of most keys, which openstack-cloud-controller-manager has introduced.
 const Prefix = "loadbalancer.openstack.org/"
 
-// OwnPrefix is what keys begin with that openstack-cloud-controller-manager does
-// not know.
+// OwnPrefix is the prefix of keys that openstack-cloud-controller-manager does not have.
 const OwnPrefix = "kube-octavia.io/"
 
-// Keys that are named elsewhere.
+// Keys that other code refers to.
 const (
-	// Internal leaves the load balancer without a floating IP, and SourceRanges say who may connect.
+	// Internal means that the load balancer has no floating IP. SourceRanges are the addresses of
+	// clients that may connect.
 	Internal, SourceRanges = kubernetesPrefix + "openstack-internal-load-balancer", kubernetesPrefix + "load-balancer-source-ranges"
-	// DriftPolicy says how changes of other clients in the cloud are handled.
+	// DriftPolicy is what happens to changes that other clients make in the cloud.
 	DriftPolicy = OwnPrefix + "drift-policy"
-	// Managed holds the uid of a Service that has something in the cloud, and the
-	// class of the controller that made it.
+	// Managed has the uid of a Service with objects in the cloud, and the class of the controller
+	// that created them.
 	Managed = OwnPrefix + "managed"
-	// Programmed holds a digest of what the Service asked for when the cloud last
-	// had all of it, and what the cloud had then: see survey.Note.
+	// Programmed has a digest of the Service's spec that was last applied completely, and the state
+	// of the cloud at that time: see survey.Note.
 	Programmed = OwnPrefix + "programmed"
-	// VIPAddress holds the address of an internal Service, and the id of its subnet,
-	// while its load balancer is deleted and another one made.
+	// VIPAddress has the address of an internal Service, and the id of its subnet, while its load
+	// balancer is deleted and created again.
 	VIPAddress = OwnPrefix + "vip-address"
-	// ConnectionLimit says how many connections each port takes at once.
+	// ConnectionLimit is the maximum number of simultaneous connections of each port.
 	ConnectionLimit = Prefix + "connection-limit"
-	// NodeSelector says which nodes become members.
+	// NodeSelector selects the nodes that become members.
 	NodeSelector = Prefix + "node-selector"
-	// MaxMembers says how many of them.
+	// MaxMembers is the maximum number of nodes that become members.
 	MaxMembers = OwnPrefix + "max-members"
-	// TargetType says whether nodes or Pods become members.
+	// TargetType determines whether nodes or Pods become members.
 	TargetType = OwnPrefix + "target-type"
-	// NodeAddressType says which of a node's addresses becomes a member.
+	// NodeAddressType is the type of the node address that becomes the member.
 	NodeAddressType = Prefix + "node-address-type"
-	// FloatingIP asks for a floating IP of the project, by its address or id.
+	// FloatingIP requests a specific floating IP, by address or id.
 	FloatingIP = OwnPrefix + "floating-ip"
 	// ClassKey names one of the operator's classes.
 	ClassKey = Prefix + "class"
-	// SubnetID, NetworkID and PortID say where the VIP is, and FlavorID and
-	// AvailabilityZone what the load balancer is made of.
+	// SubnetID, NetworkID and PortID determine the place of the VIP, FlavorID and AvailabilityZone
+	// that of the load balancer.
 	SubnetID, NetworkID, PortID = Prefix + "subnet-id", Prefix + "network-id", Prefix + "port-id"
 	FlavorID, AvailabilityZone  = Prefix + "flavor-id", Prefix + "availability-zone"
-	// AllowReplacement lets a load balancer be replaced that cannot be changed.
+	// AllowReplacement allows a load balancer that cannot be changed to be replaced.
 	AllowReplacement = Prefix + "allow-replacement"
-	// AdditionalSubnetID says where the VIP of the second IP family is made.
+	// AdditionalSubnetID is the subnet of the VIP of the second IP family.
 	AdditionalSubnetID = OwnPrefix + "additional-subnet-id"
-	// MemberSubnetID says from where nodes are reached.
+	// MemberSubnetID is the subnet of the members.
 	MemberSubnetID = Prefix + "member-subnet-id"
-	// ProtocolsKey says what single ports speak, and the next three what all do.
+	// ProtocolsKey has the protocols of single ports, and the next three those of all ports.
 	ProtocolsKey  = OwnPrefix + "protocols"
 	ProxyProtocol = Prefix + "proxy-protocol"
 	XForwardedFor = Prefix + "x-forwarded-for"
 	TLSContainer  = Prefix + "default-tls-container-ref"
-	// TLSSecret names a Secret with a certificate; it stands beside TLSContainer, whose
-	// place it takes.
+	// TLSSecret names a Secret with a certificate. It takes precedence over TLSContainer.
 	TLSSecret = Prefix + "tls-secret"
-	// SNIContainers holds further certificates.
+	// SNIContainers are references to further certificates.
 	SNIContainers = OwnPrefix + "sni-container-refs"
-	// VIPSecurityGroups are the security groups of the VIP, which say who may connect.
+	// VIPSecurityGroups are the security groups of the VIP, which restrict its clients.
 	VIPSecurityGroups = OwnPrefix + "vip-security-groups"
-	// HSTSMaxAge adds header Strict-Transport-Security to answers, which the next two extend.
+	// HSTSMaxAge adds the header Strict-Transport-Security to answers. The next two extend the
+	// header.
 	HSTSMaxAge            = OwnPrefix + "hsts-max-age"
 	HSTSIncludeSubdomains = OwnPrefix + "hsts-include-subdomains"
 	HSTSPreload           = OwnPrefix + "hsts-preload"
-	// TimeoutPrefix is what the keys of the four timeouts begin with.
+	// TimeoutPrefix is the beginning of the keys of the four timeouts.
 	TimeoutPrefix = Prefix + "timeout-"
-	// Method is how pools choose a member.
+	// Method is the balancing method of pools.
 	Method = Prefix + "lb-method"
 	// EnableMonitor gives each pool a health monitor.
 	EnableMonitor = Prefix + "enable-health-monitor"
-	// MetricsPort is where the load balancer tells Prometheus about itself, and
-	// MetricsAllowedCIDRs say whom.
+	// MetricsPort is the port at which the load balancer serves its metrics to Prometheus,
+	// MetricsAllowedCIDRs the clients that may read them.
 	MetricsPort, MetricsAllowedCIDRs = OwnPrefix + "metrics-port", OwnPrefix + "metrics-allowed-cidrs"
-	// LoadBalancerTags, ListenerTags, PoolTags and FloatingIPTags are tags beside ours.
+	// LoadBalancerTags, ListenerTags, PoolTags and FloatingIPTags are tags in addition to those of
+	// kube-octavia.
 	LoadBalancerTags, ListenerTags = Prefix + "load-balancer-tags", Prefix + "listener-tags"
 	PoolTags, FloatingIPTags       = Prefix + "pool-tags", OwnPrefix + "floating-ip-tags"
-	// KeepFloatingIP keeps the floating IP when the load balancer goes.
+	// KeepFloatingIP keeps the floating IP when the load balancer is deleted.
 	KeepFloatingIP = Prefix + "keep-floatingip"
 	// LoadBalancerGroup names a group of Services that share one load balancer.
 	LoadBalancerGroup = Prefix + "load-balancer-group"
-	// LoadBalancerID holds the Octavia id of the Service's load balancer.
+	// LoadBalancerID has the Octavia id of the Service's load balancer.
 	LoadBalancerID = Prefix + "load-balancer-id"
-	// LoadBalancerAddress holds the address at which clients reach it.
+	// LoadBalancerAddress has the address at which clients reach it.
 	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
 
 // Timeouts are the keys of the four timeouts.
 var Timeouts = []string{TimeoutPrefix + "client-data", TimeoutPrefix + "member-connect", TimeoutPrefix + "member-data", TimeoutPrefix + "tcp-inspect"}
 
-// Drift says how changes of other clients in the cloud are handled.
+// Drift is what happens to changes that other clients make in the cloud.
 type Drift string
 
 // The policies.
 const (
-	// DriftRepair makes it again as the Service asks for.
+	// DriftRepair undoes the changes.
 	DriftRepair Drift = "repair"
-	// DriftReport leaves it until the Service or its nodes change, and reports it.
+	// DriftReport keeps the changes until the Service or its nodes change, and reports them.
 	DriftReport Drift = "report"
-	// DriftIgnore leaves it as DriftReport does, without a report.
+	// DriftIgnore keeps the changes like DriftReport, but without a report.
 	DriftIgnore Drift = "ignore"
 )
 
-// Options is what a Service's annotations say, over the operator's defaults.
+// Options are the values of a Service's annotations, or the operator's defaults for those that are
+// not set.
 type Options struct {
-	// Internal leaves the load balancer without a floating IP.
+	// Internal means that the load balancer has no floating IP.
 	Internal bool
-	// SourceRanges are CIDRs that may connect, for when the Service's spec has
-	// none.
+	// SourceRanges are the CIDRs that may connect if the Service's spec has none.
 	SourceRanges []string
-	// VIPSecurityGroups are security groups, by id or name, that say in place of source ranges who may connect.
+	// VIPSecurityGroups are security groups, by id or name, that restrict the clients instead of source ranges.
 	VIPSecurityGroups []string
-	// KeepFloatingIP leaves the floating IP in the project when it is no
-	// longer needed.
+	// KeepFloatingIP keeps the floating IP in the project when it is no longer needed.
 	KeepFloatingIP bool
 	// Monitor gives each pool a health monitor.
 	Monitor bool
@@ -138,83 +134,81 @@ type Options struct {
 	MonitorDelay, MonitorTimeout time.Duration
 	// MonitorMaxRetries and MonitorMaxRetriesDown are 1 to 10.
 	MonitorMaxRetries, MonitorMaxRetriesDown int
-	// LoadBalancerID is the id of the load balancer as last written, or as the
-	// user gave it.
+	// LoadBalancerID is the id of the load balancer that was last written or that the user has set.
 	LoadBalancerID string
 	// Group is the group of Services that share one load balancer, or "".
 	Group string
-	// Drift says how changes of other clients in the cloud are handled.
+	// Drift is what happens to changes that other clients make in the cloud.
 	Drift Drift
-	// ConnectionLimit is how many connections each port takes at once, NoLimit for any
-	// number.
+	// ConnectionLimit is the maximum number of simultaneous connections of each port, or NoLimit.
 	ConnectionLimit int
-	// Timeouts are those of each port.
+	// Timeouts are the timeouts of each port.
 	Timeouts lb.Timeouts
-	// NodeSelector says which nodes become members.
+	// NodeSelector selects the nodes that become members.
 	NodeSelector value.NodeSelector
-	// MaxMembers is how many nodes become members of each pool, 0 for all.
+	// MaxMembers is the maximum number of nodes that become members of each pool; 0 means all.
 	MaxMembers int
 	// TargetType is one of config.TargetTypes.
 	TargetType string
 	// PodNetworkIDs are the networks of the Pods' subnets; see config.LoadBalancer.
 	PodNetworkIDs []string
-	// NodeAddressType is which of a node's addresses comes first, one of
-	// config.NodeAddressTypes; empty leaves it to the subnet of the members.
+	// NodeAddressType is the preferred type of a node's addresses, one of config.NodeAddressTypes.
+	// If it is empty, the subnet of the members decides.
 	NodeAddressType string
-	// Method is how each port's pool chooses a node, one of config.Methods; empty when
-	// the Service leaves it to the operator.
+	// Method is the balancing method of each port's pool, one of config.Methods, or empty if the
+	// Service requests none.
 	Method string
-	// Class is the operator's class that the Service names, or "".
+	// Class is the operator's class that the Service selects, or "".
 	Class string
-	// Provider is Octavia's provider of a new load balancer, and OperatorsMethod a Method
-	// for when the Service asks for none.
+	// Provider is the Octavia provider of a new load balancer. OperatorsMethod is the Method that
+	// applies if the Service requests none.
 	Provider, OperatorsMethod string
-	// SubnetID, or else NetworkID, is where the VIP is made, unless PortID is the port
-	// that becomes it. All may be empty.
+	// SubnetID, or else NetworkID, is where the VIP is created, unless PortID is the port that
+	// becomes the VIP port. All may be empty.
 	SubnetID, NetworkID, PortID string
-	// AdditionalSubnetID is where the VIP of the second IP family is made, or empty.
+	// AdditionalSubnetID is the subnet of the VIP of the second IP family, or empty.
 	AdditionalSubnetID string
 	// MemberSubnetID is the subnet of the members, or empty for that of the VIP.
 	MemberSubnetID string
-	// FloatingNetworkID is the external network, or empty for any. FloatingSubnetID, or
-	// else FloatingSubnets, is the part of it to take a floating IP from.
+	// FloatingNetworkID is the external network of the floating IP, or empty for any.
+	// FloatingSubnetID, or else FloatingSubnets, is its subnet.
 	FloatingNetworkID, FloatingSubnetID string
 	FloatingSubnets                     value.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, or empty.
 	FlavorID, AvailabilityZone string
-	// AllowReplacement lets another load balancer take the place of one that cannot be
-	// changed.
+	// AllowReplacement allows a load balancer that cannot be changed to be replaced.
 	AllowReplacement bool
-	// Protocols say what single ports speak. Of all other TCP ports the next three do:
-	// ProxyProtocol, unless it is empty, is the protocol of their pools, and
-	// XForwardedFor makes them speak HTTP.
+	// Protocols are the protocols of single ports. The next three apply to all other TCP ports:
+	// ProxyProtocol, unless it is empty, is the protocol of their pools, and XForwardedFor makes
+	// them use HTTP.
 	Protocols     Protocols
 	ProxyProtocol lb.PoolProtocol
 	XForwardedFor bool
-	// TLSContainer, unless it is empty, is the certificate with which they end TLS.
+	// TLSContainer, unless it is empty, is the certificate with which they terminate TLS.
 	TLSContainer string
-	// TLSSecret, unless it is empty, is the name of the Secret that has their certificate,
-	// and TLSContainer is empty then.
+	// TLSSecret, unless it is empty, is the name of the Secret with their certificate. Then
+	// TLSContainer is empty.
 	TLSSecret string
-	// SNIContainers are further certificates for ports that end TLS.
+	// SNIContainers are further certificates of ports that terminate TLS.
 	SNIContainers []string
-	// HSTS is the header that ports which end TLS add to answers.
+	// HSTS is the header that ports which terminate TLS add to answers.
 	HSTS HSTS
-	// Hostname is published in place of the address, unless it is empty.
+	// Hostname, unless it is empty, is published instead of the address.
 	Hostname string
-	// StatusAddresses says which addresses are published.
+	// StatusAddresses selects the addresses that are published.
 	StatusAddresses StatusAddresses
-	// FloatingIP is the address or the id of the floating IP that is asked for, or "".
+	// FloatingIP is the address or the id of the requested floating IP, or "".
 	FloatingIP string
-	// MetricsPort is the port at which Prometheus reads the metrics of the load balancer, 0 for none, and
-	// MetricsAllowedCIDRs are the networks from which clients may read them; empty admits no client.
+	// MetricsPort is the port at which Prometheus reads the metrics of the load balancer, or 0.
+	// MetricsAllowedCIDRs are the networks of clients that may read them; empty admits no client.
 	MetricsPort         int
 	MetricsAllowedCIDRs []string
-	// Tags are the operator's for all objects, to which the others come, each for one kind.
+	// Tags are the operator's tags of all objects. The others are additional tags, each for one
+	// kind of object.
 	Tags, LoadBalancerTags, ListenerTags, PoolTags, FloatingIPTags []string
 }
 
-// StatusAddresses says which addresses of an external Service are published.
+// StatusAddresses selects the addresses of an external Service that are published.
 type StatusAddresses string
 
 // The choices.
@@ -227,33 +221,33 @@ const (
 	StatusBoth StatusAddresses = "both"
 )
 
-// HSTS is what annotations say of header Strict-Transport-Security.
+// HSTS has the settings of the header Strict-Transport-Security.
 type HSTS struct {
-	// MaxAge is in seconds, NoHSTS for no header.
+	// MaxAge is in seconds. NoHSTS means no header.
 	MaxAge                     int
 	IncludeSubdomains, Preload bool
 }
 
-// NoHSTS is a MaxAge for no header.
+// NoHSTS is the MaxAge that means no header.
 const NoHSTS = -1
 
-// NoLimit is a ConnectionLimit for any number of connections.
+// NoLimit is the ConnectionLimit that means no limit.
 const NoLimit = -1
 
 // Problem is an annotation that cannot be applied.
 type Problem struct {
-	// Key is as the user typed it.
+	// Key is the key as the user typed it.
 	Key, Value string
-	// Canonical is the key of the table that it stands for, or, if it is misspelt, is nearest to. It is "" for one of too many
-	// unknown keys.
+	// Canonical is the corresponding key of the table or, if the key is misspelt, the nearest one. It is "" for one of
+	// too many unknown keys.
 	Canonical string
 	// Text says what is wrong and what is right.
 	Text string
-	// Misspelt reports whether the key is unknown and was probably meant for something that protects.
+	// Misspelt is true if the key is unknown and is probably meant as one that protects something.
 	Misspelt bool
 }
 
-// Concerns reports whether the problem lies with one of these keys of the table, or may do so.
+// Concerns reports whether the problem concerns, or may concern, one of these keys of the table.
 func (p Problem) Concerns(keys ...string) bool {
 	return p.Canonical == "" || slices.Contains(keys, p.Canonical)
 }
@@ -263,9 +257,9 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("annotation %s=%q: %s", p.Key, p.Value, p.Text)
 }
 
-// Parse reads a Service's annotations, under whichever of Prefixes. Annotations that are not set leave the
-// operator's default in place, that of the class which the Service names. Problems come
-// back sorted by key, and then the options are not to be acted on.
+// Parse parses a Service's annotations, under any of Prefixes. For annotations that are not set, the
+// operator's defaults apply: those of the class that the Service selects. Problems are sorted by key. If
+// there are any, the options must not be used.
 func Parse(raw map[string]string, operator config.LoadBalancer) (Options, []Problem) {
 	annotations := Canonical(raw)
 	options, problems := parse(raw, annotations, operator)
@@ -277,7 +271,7 @@ func Parse(raw map[string]string, operator config.LoadBalancer) (Options, []Prob
 	return options, problems
 }
 
-// parse reads annotations by the keys of the table; raw are those that the user typed.
+// parse parses annotations with the keys of the table; raw are the annotations that the user typed.
 func parse(raw, annotations map[string]string, operator config.LoadBalancer) (Options, []Problem) {
 	var problems []Problem
 	defaults, there := operator.Of(classOf(annotations))
@@ -306,20 +300,21 @@ func parse(raw, annotations map[string]string, operator config.LoadBalancer) (Op
 		options.TLSContainer = ""
 	}
 	if defaults.AtClusterIP != nil {
-		// The ClusterIP decides where the VIP is, and there may be no NodePorts.
+		// The ClusterIP determines the place of the VIP, and there may be no NodePorts.
 		options.SubnetID, options.NetworkID, options.AdditionalSubnetID, options.PortID = defaults.SubnetID, "", "", ""
 		options.TargetType = defaults.TargetType
 		if defaults.AtClusterIP.Internal {
-			// What a Service of type LoadBalancer requested must not keep it public, or from its ClusterIP.
+			// Annotations from a time when the Service had type LoadBalancer must not keep it public, or
+			// prevent the use of its ClusterIP.
 			options.FloatingIP, options.AllowReplacement = "", true
 		}
 	}
-	// An operator who allows internal load balancers only cannot be overruled.
+	// If the operator allows only internal load balancers, annotations cannot override this.
 	options.Internal = options.Internal || defaults.Internal
 	return options, problems
 }
 
-// over returns the options of a Service that has no annotations.
+// over returns the options of a Service without annotations.
 func over(defaults config.LoadBalancer) Options {
 	options := Options{
 		Provider:              defaults.Provider,
@@ -349,7 +344,7 @@ func over(defaults config.LoadBalancer) Options {
 		AvailabilityZone:      defaults.AvailabilityZone,
 		TLSContainer:          defaults.TLSContainer,
 	}
-	// What stands in the configuration was looked at when that was read.
+	// The value was checked when the configuration was read.
 	options.NodeSelector, _ = value.ParseNodeSelector(defaults.NodeSelector)
 	options.SourceRanges, _ = value.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
 	options.MetricsAllowedCIDRs, _ = value.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
@@ -358,8 +353,8 @@ func over(defaults config.LoadBalancer) Options {
 	return options
 }
 
-// withoutOtherNetworks takes away what the operator says of other networks than those
-// that the annotations name: a subnet of the one is none of the other.
+// withoutOtherNetworks removes the operator's settings of networks other than those in the
+// annotations: a subnet of one network does not belong to the other.
 func withoutOtherNetworks(o *Options, annotations map[string]string) {
 	set := func(name string) bool { return strings.TrimSpace(annotations[Prefix+name]) != "" }
 	if set("network-id") {
@@ -386,8 +381,8 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 	return Problem{Key: ClassKey, Value: annotations[ClassKey], Text: "class not found; " + known}
 }
 
-// Selector returns which nodes become members, whatever else is wrong with the
-// annotations. The error is that of a selector that cannot be read.
+// Selector returns which nodes become members, regardless of problems with other annotations. It
+// returns an error if the selector cannot be parsed.
 func Selector(raw map[string]string, operator config.LoadBalancer) (value.NodeSelector, error) {
 	for _, p := range slices.Concat(conflicts(raw), misspelt(raw)) {
 		if p.Concerns(ClassKey, NodeSelector) {
@@ -406,21 +401,22 @@ func Selector(raw map[string]string, operator config.LoadBalancer) (value.NodeSe
 	return value.ParseNodeSelector(text)
 }
 
-// KeepsFloatingIP reads the one annotation that matters at the end. These keep the floating IP, too: a value that cannot
-// be read, two that contradict each other, a misspelt key of this annotation or of FloatingIP, and so many unknown keys that
-// one of these may be among them. The floating IP can still be deleted by hand, and could not be got back.
+// KeepsFloatingIP reads the only annotation that matters when a Service is deleted. The floating IP is also kept in
+// case of an invalid value, of two values that contradict each other, of a misspelt key of this annotation or of
+// FloatingIP, and of so many unknown keys that one of them may be this one. A kept floating IP can still be deleted
+// manually; a deleted one could not be restored.
 func KeepsFloatingIP(annotations map[string]string, operator config.LoadBalancer) bool {
 	options, problems := Parse(annotations, operator)
 	unreadable := func(p Problem) bool {
 		return p.Concerns(KeepFloatingIP) || p.Misspelt && p.Canonical == FloatingIP
 	}
-	// A key without a prefix is no problem.
+	// A key without a prefix is not a problem.
 	misspelt := func(u Unknown) bool { return u.Nearest == KeepFloatingIP }
 	return options.KeepFloatingIP || slices.ContainsFunc(problems, unreadable) || slices.ContainsFunc(FindUnknown(annotations), misspelt)
 }
 
-// overlap is the problem of a look of the health monitor that may not have ended
-// when the next begins. It lies with the annotation that is set.
+// overlap returns the problem that a probe of the health monitor may not have ended when the next
+// one begins. Its key is that of the annotation that is set.
 func overlap(annotations map[string]string, o Options) Problem {
 	key := Prefix + "health-monitor-timeout"
 	if _, there := annotations[key]; !there {

@@ -28,9 +28,8 @@ const (
 	keyDown     = Prefix + "health-monitor-max-retries-down"
 )
 
-// cloudControllerKeys are all annotations that openstack-cloud-controller-manager
-// reads or writes. A Service that bears one of them may come to this project any
-// day, so none may be unknown.
+// cloudControllerKeys are all annotations that openstack-cloud-controller-manager reads or writes.
+// Services may already have them, so none may be unknown.
 var cloudControllerKeys = []string{
 	keyInternal, keySources,
 	Prefix + "node-selector", Prefix + "connection-limit", Prefix + "floating-network-id", Prefix + "floating-subnet-id",
@@ -42,7 +41,7 @@ var cloudControllerKeys = []string{
 	keyMonitor, keyDelay, keyTimeout, keyUp, keyDown,
 	Prefix + "hostname", Prefix + "load-balancer-address", Prefix + "load-balancer-id",
 	Prefix + "load-balancer-tags", Prefix + "listener-tags", Prefix + "pool-tags",
-	Prefix + "node-address-type", // proposed there, and not in a release yet
+	Prefix + "node-address-type", // proposed there, but not released yet
 }
 
 const (
@@ -460,7 +459,7 @@ func TestUnknownKeysComeSortedWithWhatTheyWereMeantToBe(t *testing.T) {
 	}
 }
 
-// FuzzParse sets two annotations, the second of any key at all.
+// FuzzParse sets two annotations, the second with an arbitrary key.
 func FuzzParse(f *testing.F) {
 	for i, a := range Table {
 		f.Add(uint(i), "true", a.Key, "7")

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Prefixes are the prefixes under each of which a key that people set is understood.
+// Prefixes are the prefixes that users can use for every key that they set.
 var Prefixes = []string{Prefix, OwnPrefix}
 
-// aliasOf has, by key of the table, the same name under the other prefix; canonicalOf is the other way round.
+// aliasOf maps a key of the table to the same name with the other prefix; canonicalOf is the reverse.
 var aliasOf, canonicalOf = aliases(Table)
 
-// aliases returns both ways between the keys of a table and their aliases. What the controller writes has no alias: it
-// writes the key of the table, and an alias beside that would soon say something else. Keys under a prefix of Kubernetes
-// have none either: their names make sense only there.
+// aliases returns the maps between the keys of a table and their aliases. Annotations that the controller writes have
+// no alias: it updates only the key of the table, so an alias would become outdated. Keys with a prefix of Kubernetes
+// have none either: their names make sense only with that prefix.
 func aliases(table []Annotation) (aliasOf, canonicalOf map[string]string) {
 	aliasOf, canonicalOf = map[string]string{}, map[string]string{}
 	for _, a := range table {
@@ -31,13 +31,13 @@ func aliases(table []Annotation) (aliasOf, canonicalOf map[string]string) {
 	return aliasOf, canonicalOf
 }
 
-// Split returns the prefix of a key with its slash, "" if it has none, and the name after it.
+// Split returns the prefix of a key with its slash, or "", and the name after it.
 func Split(key string) (prefix, name string) {
 	i := strings.LastIndex(key, "/") + 1
 	return key[:i], key[i:]
 }
 
-// Keys returns all keys under which the annotation is understood, that of the table first.
+// Keys returns all keys of the annotation, that of the table first.
 func (a Annotation) Keys() []string {
 	if alias, there := aliasOf[a.Key]; there {
 		return []string{a.Key, alias}
@@ -45,8 +45,8 @@ func (a Annotation) Keys() []string {
 	return []string{a.Key}
 }
 
-// Canonical returns the annotations with the keys of the table in place of their aliases. Where both are set, the key of
-// the table counts; that they differ is a problem that Parse reports. The map that is passed does not change.
+// Canonical returns the annotations with aliases replaced by the keys of the table. If both are set, the key of the
+// table takes precedence; Parse reports a problem if they differ. The argument is not changed.
 func Canonical(annotations map[string]string) map[string]string {
 	var all map[string]string
 	for key, value := range annotations {
@@ -67,7 +67,7 @@ func Canonical(annotations map[string]string) map[string]string {
 	return all
 }
 
-// Value returns the value of an annotation, without blanks around it, by its key of the table.
+// Value returns the trimmed value of an annotation, by its key of the table.
 func Value(annotations map[string]string, key string) string {
 	return strings.TrimSpace(annotations[TypedKey(annotations, key)])
 }
@@ -82,7 +82,7 @@ func Values(annotations map[string]string, key string) (all []string) {
 	return all
 }
 
-// TypedKey returns the key as it stands on the Service for a key of the table: that key, unless only its alias is set.
+// TypedKey returns the key on the Service for a key of the table: that key, unless only its alias is set.
 func TypedKey(annotations map[string]string, key string) string {
 	if alias, there := aliasOf[key]; there && !has(annotations, key) && has(annotations, alias) {
 		return alias

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// wellFormed has a value for each key that people set.
+// wellFormed has a valid value for each key that users set.
 var wellFormed = map[string]string{
 	Internal: "true", SourceRanges: "10.0.0.0/8", KeepFloatingIP: "true", FloatingIP: someID, OwnPrefix + "status-addresses": "both",
 	Prefix + "floating-network-id": someID, Prefix + "floating-subnet-id": someID, Prefix + "floating-subnet": "public*", Prefix + "floating-subnet-tags": "a",

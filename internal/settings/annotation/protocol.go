@@ -17,10 +17,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// PortProtocol is what a single port is to speak.
+// PortProtocol is the protocol of a single port.
 type PortProtocol string
 
-// The protocols of ports. HTTPS is passed on as it is, as TCP.
+// The protocols of ports. HTTPS is passed through as TCP.
 const (
 	PortHTTP            PortProtocol = "HTTP"
 	PortTerminatedHTTPS PortProtocol = "TERMINATED_HTTPS"
@@ -34,7 +34,7 @@ const (
 
 var portProtocols = []PortProtocol{PortHTTP, PortTerminatedHTTPS, PortHTTPS, PortProxy, PortProxyV2, PortTCP, PortUDP, PortSCTP}
 
-// Transport is the transport that a port of the Service has to have for this.
+// Transport returns the transport protocol that a port of the Service must have for this protocol.
 func (p PortProtocol) Transport() lb.Transport {
 	if p == PortUDP || p == PortSCTP {
 		return lb.Transport(p)
@@ -42,28 +42,27 @@ func (p PortProtocol) Transport() lb.Transport {
 	return lb.TCP
 }
 
-// Protocols are what single ports are to speak.
+// Protocols are the protocols of single ports.
 type Protocols struct {
 	// Ports are in the order in which they were written.
 	Ports []NamedPort
-	// AppProtocol is whether spec.ports[].appProtocol counts for ports about which
-	// nothing else says anything.
+	// AppProtocol means that spec.ports[].appProtocol applies to ports without another setting.
 	AppProtocol bool
 }
 
-// NamedPort is a port of the Service, by number or name, and what it is to speak.
+// NamedPort is a port of the Service, by number or name, and its protocol.
 type NamedPort struct {
 	Port     string
 	Protocol PortProtocol
 }
 
-// String is the entry as people write it: "443=TERMINATED_HTTPS".
+// String returns the entry as users write it: "443=TERMINATED_HTTPS".
 func (n NamedPort) String() string { return n.Port + "=" + string(n.Protocol) }
 
-// appProtocolEntry lets appProtocol count.
+// appProtocolEntry is the entry that enables appProtocol.
 const appProtocolEntry = "appProtocol"
 
-// protocolEntry is that, or a port, =, and what it is to speak.
+// protocolEntry matches that entry, or a port, =, and its protocol.
 var protocolEntry = regexp.MustCompile(`^(appProtocol|([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)[ \t]*=[ \t]*(` + strings.ReplaceAll(list(portProtocols), ", ", "|") + `))$`)
 
 var mustBeProtocols = "must be " + appProtocolEntry + ", or a port number or name, =, and one of " + list(portProtocols) + "; several are separated by commas"
@@ -98,7 +97,8 @@ func list[T ~string](words []T) string {
 	return strings.Join(all, ", ")
 }
 
-// proxyProtocol is the PROXY version by which members learn the client's address, "" for none.
+// proxyProtocol is the version of the PROXY protocol with which members learn the client's address,
+// or "".
 var proxyProtocol = valueType[lb.PoolProtocol]{
 	values: "true, v1, v2 or false",
 	rule:   Rule{Kind: "proxy protocol", Right: mustBeProxy, Value: `v in ["true", "v1", "v2", "false"]`},
@@ -117,8 +117,8 @@ var proxyProtocol = valueType[lb.PoolProtocol]{
 
 const mustBeProxy = "must be true or v1 for version 1, v2 for version 2, or false"
 
-// secretRef is where a certificate with its key is kept, or nothing, which overrules
-// what the operator chose. How it looks depends on the operator's container-store.
+// secretRef is a reference to a certificate with its key. An empty value overrides the operator's.
+// The form depends on the operator's container-store.
 var secretRef = valueType[string]{
 	values: "reference to a Barbican container or secret", emptyCounts: true,
 	rule: name.rule, parse: name.parse,
@@ -154,8 +154,8 @@ var secretRefs = valueType[[]string]{
 	},
 }
 
-// protocolProblems are those of annotations that are right by themselves: together, or
-// with where the operator says that certificates are kept.
+// protocolProblems returns the problems of annotations whose values are valid, but contradict each
+// other or the operator's container-store.
 func protocolProblems(raw, annotations map[string]string, o Options, operator config.LoadBalancer) []Problem {
 	var problems []Problem
 	add := func(key, text string) {
@@ -182,12 +182,13 @@ func protocolProblems(raw, annotations map[string]string, o Options, operator co
 	return problems
 }
 
-// eitherProxyOrHeader says what is wrong with two settings of all ports, of which the other one has the key.
+// eitherProxyOrHeader returns the text of the problem of two contradicting settings of all ports; proxyKey
+// is the key of the other one.
 func eitherProxyOrHeader(proxyKey string) string {
 	return "cannot be combined with annotation " + proxyKey + "; remove one of them, or set the protocol of each port in " + ProtocolsKey
 }
 
-// protocolLines say what ports speak.
+// protocolLines are about the protocols of ports.
 var protocolLines = []Annotation{
 	set(protocols, func(o *Options) *Protocols { return &o.Protocols }, Annotation{
 		Key:      ProtocolsKey,

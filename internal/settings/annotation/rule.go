@@ -3,39 +3,39 @@
 
 package annotation
 
-// Rule says in CEL, the language of a ValidatingAdmissionPolicy, which values are well-formed, as
-// far as that is decided by the value alone. It uses what Kubernetes 1.30 has. A rule must not be
-// expensive however long a value is: kube-apiserver gives up at a million steps.
+// Rule describes in CEL, the language of a ValidatingAdmissionPolicy, which values are well-formed,
+// as far as the value alone determines that. It uses only what Kubernetes 1.30 supports. A rule
+// must be cheap even for very long values: kube-apiserver aborts after a million steps.
 type Rule struct {
-	// Kind is a word or two that tell the rule from all others.
+	// Kind is a short unique name of the rule.
 	Kind string
-	// Right says what is right: "must be ...".
+	// Right describes valid values: "must be ...".
 	Right string
-	// Value is an expression over v, the value without blanks around it. It is true of a
-	// well-formed one, and so is what is left empty.
+	// Value is an expression over v, the trimmed value. It is true if the value is well-formed. An
+	// empty expression is always true.
 	Value string
-	// Part is an expression over p, a part of the value, which is a list separated by commas. It is
-	// true of a well-formed part. Blanks around parts, and empty parts, do not count. Very long
-	// lists are left to the controller.
+	// Part is an expression over p, a part of a value that is a list separated by commas. It is
+	// true if the part is well-formed. Blanks around parts and empty parts are ignored. Very long
+	// lists are checked only by the controller.
 	Part string
-	// Try is an expression over v that cannot be evaluated if v is malformed, for what CEL
-	// finds out in no other way. Whether it is true does not count.
+	// Try is an expression over v that cannot be evaluated if v is malformed, for checks that CEL
+	// cannot express otherwise. Its result is ignored.
 	Try string
-	// EmptyCounts is whether the rule is also for an empty value.
+	// EmptyCounts means that the rule also applies to an empty value.
 	EmptyCounts bool
 }
 
 // Comparison is a rule about two annotations that are both set, not empty and well-formed.
 type Comparison struct {
-	// Keys are those of the two.
+	// Keys are the keys of the two annotations.
 	Keys [2]string
-	// Right says what is right.
+	// Right describes valid values.
 	Right string
-	// Value is an expression over a and b, the values without blanks around them.
+	// Value is an expression over a and b, the trimmed values.
 	Value string
 }
 
-// Comparisons are all of them.
+// Comparisons has all comparisons.
 var Comparisons = []Comparison{{
 	Keys:  [2]string{Prefix + "health-monitor-timeout", Prefix + "health-monitor-delay"},
 	Right: "the timeout must not be above the delay, or probes would overlap",

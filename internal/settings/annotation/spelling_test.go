@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// misspellings returns all texts that one slip makes of a text: a character too few, another one, one too many, two in the
+// misspellings returns all texts with one typing error: a character too few, a wrong one, one too many, or two in the
 // wrong order.
 func misspellings(text string) []string {
 	all := map[string]bool{}
@@ -39,7 +39,7 @@ func misspellings(text string) []string {
 	return sorted
 }
 
-// respellings returns what people write who do not mind case and what separates words.
+// respellings returns variants of a name with other case and other word separators.
 func respellings(name string) []string {
 	camel := ""
 	for _, w := range strings.Split(name, "-") {
@@ -55,7 +55,7 @@ func respellings(name string) []string {
 	return slices.DeleteFunc(slices.Compact(all), func(s string) bool { return s == name })
 }
 
-// asNear reports whether a name was understood as the wanted one, or as one that is as near.
+// asNear reports whether a name was recognized as the wanted one, or as one with the same distance.
 func asNear(typed string, want, got Annotation) bool {
 	_, wanted := Split(want.Key)
 	_, understood := Split(got.Key)
@@ -97,7 +97,8 @@ func TestEveryMisspeltNameUnderEachPrefixIsReportedWithTheNearestKey(t *testing.
 	}
 }
 
-// failsClosed fails the test unless a misspelt key is a problem just if the nearest key protects something.
+// failsClosed fails the test unless a misspelt key is a problem exactly if the nearest key protects
+// something.
 func failsClosed(t *testing.T, key string, u Unknown) {
 	t.Helper()
 	if want := lines[u.Nearest].Protects; u.Protects != want {
@@ -146,9 +147,9 @@ func TestEveryNameUnderAMisspeltPrefixIsReportedWithItsKey(t *testing.T) {
 
 func TestWhatPeopleTypeForAKeyLeadsToIt(t *testing.T) {
 	for typed, want := range map[string]string{
-		// Without a prefix, as READMEs name them.
+		// Without a prefix, as in READMEs.
 		"keep-floatingip": KeepFloatingIP, "tls-secret": TLSSecret, "default-tls-container-ref": TLSContainer,
-		// Under our prefixes, other words.
+		// With our prefixes, other words.
 		Prefix + "keep-floating-ip":                                KeepFloatingIP,
 		Prefix + "keep-floatingip-address":                         KeepFloatingIP,
 		OwnPrefix + "keep-address":                                 KeepFloatingIP,

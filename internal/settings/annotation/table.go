@@ -17,47 +17,49 @@ import (
 type Annotation struct {
 	// Key is the whole key.
 	Key string
-	// Values says in a word or two what may stand there.
+	// Values describes the possible values in a few words.
 	Values string
-	// Default says what holds when the annotation is not set.
+	// Default describes what applies if the annotation is not set.
 	Default string
-	// Doc says what it does.
+	// Doc describes the effect.
 	Doc string
-	// Change says when a change of the value takes effect.
+	// Change is when a change of the value takes effect.
 	Change Change
-	// Needs are the features of the cloud without which it cannot be applied. Then
-	// the Service is refused, or, with WithoutIt, served and told.
+	// Needs are the features of the cloud that it requires. Without them the Service is refused or,
+	// with WithoutIt, served without the annotation, which a condition reports.
 	Needs     []lb.Feature
 	WithoutIt bool
-	// Protects is what would be open or lost without it, so that a misspelt key refuses the Service, or "".
+	// Protects is what the annotation protects, or "". A misspelt key of such an annotation makes
+	// kube-octavia refuse the Service.
 	Protects Protection
-	// Output is set for annotations that are written for the user to read.
+	// Output is true for annotations that kube-octavia writes for users to read.
 	Output bool
-	// Rule is for kube-apiserver, to refuse what the parser would. Those with Output have none.
+	// Rule is the rule with which kube-apiserver refuses what the parser would refuse. Annotations
+	// with Output have none.
 	Rule Rule
 
 	apply func(*Options, string) error
 }
 
-// Change says when a change of an annotation takes effect.
+// Change is when a change of an annotation takes effect.
 type Change string
 
 // The times of a change.
 const (
-	// AtOnce is for what can be changed in a load balancer that is there.
+	// AtOnce is for settings that can be changed in an existing load balancer.
 	AtOnce Change = "at once"
-	// NextFloatingIP is for what counts when a floating IP is made.
+	// NextFloatingIP is for settings that apply when a floating IP is created.
 	NextFloatingIP Change = "when a floating IP is created"
-	// NeedsNewService is for what is decided once.
+	// NeedsNewService is for settings that are fixed.
 	NeedsNewService Change = "refused: delete the Service and create it again"
-	// NeedsReplacement is for what Octavia cannot change.
+	// NeedsReplacement is for settings that Octavia cannot change.
 	NeedsReplacement Change = "refused, or with allow-replacement the load balancer is replaced"
 )
 
-// Table is all annotations that are known, in the order of the reference page.
+// Table has all annotations, in the order of the reference page.
 var Table = slices.Concat(addressLines, placementLines, protocolLines, trafficLines, monitorLines, metricsLines, tagLines, otherLines, outputLines)
 
-// addressLines say where clients reach the Service, and who may.
+// addressLines are about addresses and access.
 var addressLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.Internal }, Annotation{
 		Key:      Internal,
@@ -76,8 +78,8 @@ var addressLines = []Annotation{
 		Key:      VIPSecurityGroups,
 		Protects: RestrictsAccess,
 		Default:  "none",
-		Doc: "Security groups of the project that say who may connect, [in place of source ranges](../service-authors.md#security-groups-of-the-vip). " +
-			"Cannot be combined with source ranges. On a live Service groups can take the place of ranges; ranges in place of groups need allow-replacement.",
+		Doc: "Security groups of the project that restrict the clients [instead of source ranges](../service-authors.md#security-groups-of-the-vip).  " +
+			"Cannot be combined with source ranges. On a live Service ranges can be replaced by groups; replacing groups by ranges needs allow-replacement.",
 		Needs: []lb.Feature{lb.FeatureVIPSecurityGroups},
 	}),
 	set(boolean, func(o *Options) *bool { return &o.KeepFloatingIP }, Annotation{
@@ -132,7 +134,7 @@ var addressLines = []Annotation{
 	}),
 }
 
-// placementLines say where and how the load balancer is made.
+// placementLines are about the place and the properties of the load balancer.
 var placementLines = []Annotation{
 	set(name, func(o *Options) *string { return &o.Class }, Annotation{
 		Key:      ClassKey,
@@ -204,7 +206,7 @@ var placementLines = []Annotation{
 	}),
 }
 
-// trafficLines say how connections are taken and spread.
+// trafficLines are about connections and balancing.
 var trafficLines = []Annotation{
 	set(oneOf(config.TargetTypes...), func(o *Options) *string { return &o.TargetType }, Annotation{
 		Key:     TargetType,
@@ -323,7 +325,7 @@ var otherLines = []Annotation{
 	}),
 }
 
-// outputLines are written for the user to read, and for the controller after this one.
+// outputLines are written for users to read, and for controllers after a restart.
 var outputLines = []Annotation{
 	{
 		Key:      LoadBalancerID,
@@ -354,7 +356,7 @@ var outputLines = []Annotation{
 		Key:    Programmed,
 		Values: "text",
 		Output: true,
-		Doc:    "What was last confirmed: a digest of the Service's last spec that was fully applied, the time at which Octavia last changed the load balancer, a digest of its members, and one of their settings. After a restart the controller uses it to distinguish changes of the Service from drift, and to find out which load balancers have to be read. Do not change it.",
+		Doc:    "What was last confirmed: a digest of the Service's last spec that was fully applied, the time at which Octavia last changed the load balancer, a digest of its members, and a digest of their settings. After a restart the controller uses it to distinguish changes of the Service from drift, and to find out which load balancers it must read. Do not change it.",
 		apply:  func(*Options, string) error { return nil },
 	},
 	{

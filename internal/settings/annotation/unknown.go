@@ -12,34 +12,35 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/spelling"
 )
 
-// Protection says what an annotation protects. Without its effect more would be reachable than the user wants, or
-// something would be gone. So a misspelt key of such an annotation refuses the Service.
+// Protection is what an annotation protects. Without the annotation more would be reachable than the user wants,
+// or something would be lost. So a Service with a misspelt key of such an annotation is refused.
 type Protection string
 
 // The protections.
 const (
-	// RestrictsAccess is for who may connect, from which networks, and whether TLS or the client's true address is needed.
+	// RestrictsAccess is for annotations about clients, networks, TLS, and the true address of clients.
 	RestrictsAccess Protection = "restricts access"
-	// Keeps is for what cannot be got back: addresses, and changes that other clients made.
+	// Keeps is for what cannot be restored: addresses, and changes of other clients.
 	Keeps Protection = "keeps what would be lost without it"
-	// ChoosesBalancer is for a load balancer that Services share: another one would be created instead.
+	// ChoosesBalancer is for a load balancer that Services share: without the annotation another one
+	// would be created.
 	ChoosesBalancer Protection = "chooses the load balancer"
-	// MayProtect is for an unknown key among so many that their meaning is not looked up.
+	// MayProtect is for an unknown key among so many that they are not compared with the table.
 	MayProtect Protection = "may protect something"
 )
 
-// Unknown is an annotation that was meant for this project, as far as its key shows, and is not in the table: misspelt,
-// or of another version.
+// Unknown is an annotation whose key seems to be meant for this project, but is not in the table: it is misspelt, or of
+// another version.
 type Unknown struct {
 	Key, Value string
 	// Nearest is the key of the table that was probably meant, or "".
 	Nearest string
-	// Protects is what that key protects, so that the Service is refused. It is "" if it protects nothing, and for a key
-	// without a prefix: that may be one of another program.
+	// Protects is what that key protects; if it is set, the Service is refused. It is "" if the key protects nothing,
+	// and for a key without a prefix, which may belong to another program.
 	Protects Protection
 }
 
-// String names the key, and the one that was probably meant.
+// String returns the key, and the one that was probably meant.
 func (u Unknown) String() string {
 	if u.Nearest == "" {
 		return u.Key
@@ -47,11 +48,12 @@ func (u Unknown) String() string {
 	return fmt.Sprintf("%s (did you mean %s?)", u.Key, u.Nearest)
 }
 
-// mostUnknown is how many unknown annotations of a Service are looked at: each is compared with the whole table.
+// mostUnknown is the maximum number of unknown annotations of a Service that are examined, because each is
+// compared with the whole table.
 const mostUnknown = 50
 
-// FindUnknown returns the unknown annotations of a Service, sorted by key. After the first mostUnknown, those with a prefix
-// have no Nearest and may protect something.
+// FindUnknown returns the unknown annotations of a Service, sorted by key. After the first mostUnknown, those with a
+// prefix have no Nearest, and are treated as if they may protect something.
 func FindUnknown(annotations map[string]string) (all []Unknown) {
 	var keys []string
 	for key := range annotations {
@@ -80,7 +82,8 @@ func FindUnknown(annotations map[string]string) (all []Unknown) {
 	return all
 }
 
-// misspelt returns a problem for each unknown annotation that protects something, and one for all that may do so.
+// misspelt returns a problem for each unknown annotation that protects something, and one problem for all that
+// may protect something.
 func misspelt(annotations map[string]string) (problems []Problem) {
 	for _, u := range FindUnknown(annotations) {
 		p := Problem{Key: u.Key, Value: u.Value, Canonical: u.Nearest, Misspelt: true}
@@ -113,19 +116,19 @@ func isKnown(key string) bool {
 	return canonical || alias
 }
 
-// kubernetesPrefix is the prefix of Kubernetes under which all clouds have keys.
+// kubernetesPrefix is the prefix of Kubernetes for annotations of all clouds.
 const kubernetesPrefix = "service.beta.kubernetes.io/"
 
-// cloudWord is what a key under it begins with that is for OpenStack.
+// cloudWord is the beginning of the names with that prefix that are for OpenStack.
 const cloudWord = "openstack-"
 
-// otherNames are names that Octavia, other controllers and people have for annotations of the table.
+// otherNames are names that Octavia, other controllers and users use for annotations of the table.
 var otherNames = map[string]string{
 	"allowed-cidrs": SourceRanges, "allow-cidrs": SourceRanges, "whitelist": SourceRanges, "allowlist": SourceRanges,
 	"whitelist-source-range": SourceRanges, "load-balancer-internal": Internal,
 }
 
-// mayBeOurs is a cheap test that leaves out nearly all keys of others.
+// mayBeOurs is a cheap test that excludes nearly all keys of other programs.
 func mayBeOurs(key string) bool {
 	prefix, name := fold(key)
 	if prefix == "" {
@@ -135,13 +138,13 @@ func mayBeOurs(key string) bool {
 	return slices.Contains(Prefixes, prefix) || isKubernetes(prefix) || isOfOpenStack(prefix) || slipsInPrefix(prefix) <= mostSlips
 }
 
-// meant returns the line of the table that was meant by an unknown key, if one is near enough, and reports whether the
-// key was meant for this project at all:
+// meant returns the line of the table that is probably meant by an unknown key, if one is near enough, and reports
+// whether the key is meant for this project at all:
 //
-//   - Under our prefixes, every key is.
-//   - Without a prefix, one is that is a name of several words of the table.
-//   - Under the prefix of Kubernetes, those of OpenStack are, and those near one of our keys there.
-//   - Under a misspelt prefix, and one of OpenStack, those are whose name is near a name of the table.
+//   - With our prefixes, every key is.
+//   - Without a prefix, a key is if it is a name of several words in the table.
+//   - With the prefix of Kubernetes, keys of OpenStack are, and those near one of our keys with that prefix.
+//   - With a misspelt prefix, or another one of OpenStack, keys are whose name is near a name in the table.
 func meant(key string) (nearest Annotation, ours bool) {
 	prefix, name := fold(key)
 	switch {
@@ -170,7 +173,8 @@ type candidate struct {
 	words        []string
 }
 
-// candidates are all lines, and underKubernetes those under the prefix of Kubernetes. byWords has them by their joined names.
+// candidates has all lines, underKubernetes those with the prefix of Kubernetes. byWords has them by their joined
+// names.
 var (
 	candidates      = candidatesOf(Table)
 	underKubernetes = slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !strings.HasPrefix(c.line.Key, kubernetesPrefix) })
@@ -193,7 +197,8 @@ func byJoinedName(all []candidate) map[string]candidate {
 	return named
 }
 
-// allowed is how many slips a name may have to be taken for that of the candidate.
+// allowed returns the maximum edit distance of a name that is still considered a misspelling of the
+// candidate.
 func (c candidate) allowed() int { return min(mostSlips, len(c.name)/3) }
 
 // isKubernetes reports whether a prefix is that of Kubernetes for keys of clouds, or a misspelt form of it.
@@ -208,13 +213,13 @@ func isOfOpenStack(prefix string) bool {
 	return !others && slices.ContainsFunc(parts, func(part string) bool { return slices.Contains([]string{"openstack", "octavia", "kube-octavia"}, part) })
 }
 
-// keepWords are what people call it to keep an address.
+// keepWords are the words that users use for keeping an address.
 var keepWords = []string{"keep", "retain", "preserve"}
 
-// nearestLine returns the line of the table that a name under our prefixes stands for, or an empty one: the one of which
-// the name is a slip of the keyboard; or else that which keeps the address, if the name has a word for that; or else that
-// with some of its words, or more; or else one that protects something and has a word of the name that only such lines
-// have; or else one with few slips.
+// nearestLine returns the line of the table that a name with our prefixes probably means, or an empty one. It tries in
+// this order: the line whose name differs by one typing error; the line that keeps the address, if the name contains a
+// word for that; the line whose words are a subset or a superset of those in the name; a line that protects something
+// and shares a word with the name that only such lines have; a line with a small edit distance.
 func nearestLine(name string) Annotation {
 	if key, there := otherNames[name]; there {
 		return lines[key]
@@ -244,7 +249,7 @@ func nearestLine(name string) Annotation {
 	return Annotation{}
 }
 
-// protecting are the words that only names of lines have that protect something.
+// protecting has the words that occur only in names of lines that protect something.
 var protecting = protectingWords(candidates)
 
 func protectingWords(all []candidate) map[string]bool {
@@ -258,12 +263,13 @@ func protectingWords(all []candidate) map[string]bool {
 	return protecting
 }
 
-// mentions reports whether the words have this one, or a long one with one slip.
+// mentions reports whether the words contain this one, possibly with one typing error if it is
+// long.
 func mentions(given []string, word string) bool {
 	return slices.ContainsFunc(given, func(g string) bool { return g == word || len(word) >= 5 && spelling.Distance(g, word) <= 1 })
 }
 
-// nearestName returns the first of the candidates whose name has the fewest slips in it, and how many these are.
+// nearestName returns the first of the candidates whose name has the smallest edit distance, and this distance.
 func nearestName(name string, among []candidate) (nearest candidate, slips int) {
 	typed, least := joined(name), 0
 	for i, c := range among {
@@ -271,7 +277,7 @@ func nearestName(name string, among []candidate) (nearest candidate, slips int) 
 		if i > 0 && n > slips {
 			continue
 		}
-		// A dash too many or too few counts only between candidates that are equally near.
+		// A dash too many or too few counts only between candidates with equal distance.
 		if exact := spelling.Distance(name, c.name); i == 0 || n < slips || exact < least {
 			nearest, slips, least = c, n, exact
 		}
@@ -279,18 +285,19 @@ func nearestName(name string, among []candidate) (nearest candidate, slips int) 
 	return nearest, slips
 }
 
-// mostSlips is how many slips a prefix or a long name may have.
+// mostSlips is the maximum edit distance of a prefix or a long name.
 const mostSlips = 3
 
-// slipsInPrefix returns the slips in a prefix that was meant to be one of ours.
+// slipsInPrefix returns the edit distance of a prefix from the nearest of ours.
 func slipsInPrefix(prefix string) int {
 	return min(slipsIn(prefix, Prefix), slipsIn(prefix, OwnPrefix))
 }
 
-// slipsIn returns the edit distance of two texts in small letters, apart from what separates their words.
+// slipsIn returns the edit distance of two lower-case texts, ignoring separators of words.
 func slipsIn(a, b string) int { return distance(joined(a), joined(b)) }
 
-// distance is the edit distance, or less if that is far above mostSlips: the difference of the lengths.
+// distance returns the edit distance or, if the difference of the lengths is already far above
+// mostSlips, that difference.
 func distance(a, b string) int {
 	if far := max(len(a), len(b)) - min(len(a), len(b)); far > 2*mostSlips {
 		return far
@@ -298,20 +305,20 @@ func distance(a, b string) int {
 	return spelling.Distance(a, b)
 }
 
-// fold returns prefix and name of a key in small letters, with a dash between the words of the name, however they were
-// separated: tls_secret and tlsSecret are tls-secret.
+// fold returns the prefix and the name of a key in lower case, with dashes between the words of the name, regardless
+// of their separators: tls_secret and tlsSecret become tls-secret.
 func fold(key string) (prefix, name string) {
 	prefix, name = Split(strings.TrimSpace(key))
 	name = wordStart.ReplaceAllString(strings.ReplaceAll(name, "_", "-"), "$1-$2")
 	return strings.ToLower(prefix), strings.ToLower(name)
 }
 
-// wordStart is where a word begins with a capital letter.
+// wordStart matches the beginning of a word with a capital letter.
 var wordStart = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 var separators = strings.NewReplacer("-", "", ".", "")
 
-// joined returns a text without what separates its words.
+// joined returns a text without the separators of its words.
 func joined(text string) string { return separators.Replace(text) }
 
 func words(name string) []string { return strings.Split(name, "-") }

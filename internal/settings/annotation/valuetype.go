@@ -19,19 +19,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
-// valueType is a kind of value.
+// valueType is a type of value.
 type valueType[T any] struct {
-	// values says in a word or two what may stand there.
+	// values describes the possible values in a few words.
 	values string
-	// parse reads a value without blanks around it. The error says what is right: "must be ...".
+	// parse parses a trimmed value. Its error describes valid values: "must be ...".
 	parse func(string) (T, error)
-	// emptyCounts is whether an empty value says something. Otherwise it is as good as none.
+	// emptyCounts means that an empty value has a meaning. Otherwise it is treated like a missing
+	// annotation.
 	emptyCounts bool
-	// rule is what parse does, for kube-apiserver to do. Both refuse the same values.
+	// rule does the same check as parse in kube-apiserver. Both refuse the same values.
 	rule Rule
 }
 
-// set makes a line of the table that writes what it reads to a field.
+// set returns a line of the table that writes the parsed value to a field.
 func set[T any](kind valueType[T], field func(*Options) *T, line Annotation) Annotation {
 	line.Values = cmp.Or(line.Values, kind.values)
 	line.Rule = kind.rule
@@ -61,7 +62,8 @@ var boolean = valueType[bool]{
 	},
 }
 
-// number is a whole number between low and high. unit is what it counts, "" if that is the key itself.
+// number is a whole number between low and high. unit is the unit in messages, or "" if the key
+// already names it.
 func number(low, high int, unit string) valueType[int] {
 	right := fmt.Sprintf("must be a whole number from %d to %d", low, high)
 	if unit != "" {
@@ -81,13 +83,13 @@ func number(low, high int, unit string) valueType[int] {
 	}
 }
 
-// connections is a limit of connections, as Octavia takes it.
+// connections is a connection limit within Octavia's range.
 var connections = number(NoLimit, math.MaxInt32, "connections")
 
-// members is how many nodes become members, or 0 for all.
+// members is a number of members; 0 means all.
 var members = number(0, math.MaxInt32, "nodes")
 
-// hstsAge is how long browsers remember the header, 0 to forget it.
+// hstsAge is how long browsers remember the header; 0 makes them forget it.
 var hstsAge = func() valueType[int] {
 	age := number(0, math.MaxInt32, "seconds")
 	age.values, age.rule.Kind = "seconds, 0 or more", "HSTS age"
@@ -103,14 +105,14 @@ var seconds = valueType[time.Duration]{values: "seconds, 1 or more", rule: secon
 	return time.Duration(n) * time.Second, err
 }}
 
-// longestTimeout is the longest that Octavia takes, 24 days.
+// longestTimeout is the maximum of Octavia, 24 days.
 const longestTimeout = 24 * 24 * 60 * 60 * 1000
 
 var milliseconds = number(0, longestTimeout, "milliseconds")
 
 var timeout = valueType[int]{values: "milliseconds, up to 24 days", rule: milliseconds.rule, parse: milliseconds.parse}
 
-// oneOf is one of a few words, in just their spelling.
+// oneOf is one of a few words, in exactly this spelling.
 func oneOf[T ~string](words ...T) valueType[T] {
 	var all, quoted []string
 	for _, w := range words {
@@ -130,7 +132,7 @@ func oneOf[T ~string](words ...T) valueType[T] {
 	}
 }
 
-// id is the id of an object in the cloud, or nothing, which overrules what the operator chose.
+// id is the id of an object in the cloud. An empty value overrides the operator's.
 func id(of value.Object) valueType[string] {
 	return valueType[string]{
 		values: "UUID", emptyCounts: true,
@@ -156,10 +158,10 @@ var floatingIP = valueType[string]{
 
 const mustBeFloatingIP = "must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id"
 
-// isID is in a Rule what value.Object.ParseID does.
+// isID does the check of value.Object.ParseID in a Rule.
 var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(value.IDPattern) + ")"
 
-// name is a name of something that the operator or the cloud has, or nothing.
+// name is the name of an object in the cloud or in the configuration, or empty.
 var name = valueType[string]{
 	values: "name", emptyCounts: true,
 	rule: Rule{Kind: "name", Right: mustBeShort, Value: fmt.Sprintf("bytes(v).size() <= %d", longestName)},
@@ -171,7 +173,7 @@ var name = valueType[string]{
 	},
 }
 
-// longestName is the longest that OpenStack gives anything.
+// longestName is the maximum length of a name in OpenStack.
 const longestName = 255
 
 var mustBeShort = fmt.Sprintf("must not be longer than %d bytes", longestName)
@@ -184,7 +186,7 @@ var sourceRanges = valueType[[]string]{
 	},
 }
 
-// securityGroups are ids, as Neutron writes them, and names.
+// securityGroups are ids, normalised as Neutron writes them, and names.
 var securityGroups = valueType[[]string]{
 	values: "ids or names of security groups, separated by commas",
 	rule: Rule{
@@ -218,18 +220,19 @@ var nodeSelector = valueType[value.NodeSelector]{
 	rule: Rule{
 		Kind:  "node selector",
 		Right: "must be labels such as zone=a,disk=ssd,gpu, each key once",
-		// With one more = there is always a second half, and a label that has an = of its own shows by a fourth.
+		// The additional = ensures that there is a second part. A value that contains = gives a fourth part.
 		Part: `[(p + "=").split("=")].all(s, s.size() <= 3 && s[0].trim().indexOf("/") <= 253 && s[0].trim().matches("^(` +
 			subdomain + `/)?` + label + `$") && s[1].trim().matches("^(` + label + `)?$"))`,
-		// Each with each is too much for many, and many are left to the controller.
+		// Comparing each label with each other is too expensive for many, so long lists are checked
+		// only by the controller.
 		Value: `v.size() > 4096 || [v.split(",").filter(p, p.trim() != "").map(p, (p + "=").split("="))].all(list,
   list.size() > 32 || list.all(a, list.all(b, a[0].trim() != b[0].trim() || a[1].trim() == b[1].trim())))`,
 	},
 	parse: value.ParseNodeSelector,
 }
 
-// subdomain is a name in the DNS, and label the name or the value of a label, as k8s.io/apimachinery/pkg/util/validation has
-// them, but for how long a subdomain may be.
+// subdomain is a DNS name, and label the name or the value of a label, as in k8s.io/apimachinery/pkg/util/validation,
+// but without the maximum length of a subdomain.
 const (
 	subdomain = `[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
 	label     = `[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?`
@@ -262,7 +265,7 @@ var subnetTags = valueType[string]{
 	},
 }
 
-// tags are those by which a user wants to find objects in the cloud.
+// tags are the user's own tags of objects in the cloud.
 var tags = valueType[[]string]{
 	values: "tags, separated by commas",
 	rule: Rule{
@@ -274,10 +277,10 @@ var tags = valueType[[]string]{
 	parse: value.ParseTags,
 }
 
-// blank is a character at which Go and kube-apiserver trim, in a regular expression of a Rule.
+// blank matches, in a regular expression of a Rule, a character that Go and kube-apiserver trim.
 const blank = `[\\s\\v\\x{85}\\p{Z}]`
 
-// hostname is a name in the DNS (RFC 1123), as Kubernetes takes it for a load balancer's.
+// hostname is a DNS name (RFC 1123) that Kubernetes accepts in the status of a Service.
 var hostname = valueType[string]{
 	values: "DNS name",
 	rule:   Rule{Kind: "hostname", Right: mustBeHostname, Value: `v.size() <= 253 && v.matches("^` + subdomain + `$") && !isIP(v)`},

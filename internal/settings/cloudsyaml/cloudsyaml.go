@@ -1,34 +1,37 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloudsyaml reads one cloud of clouds.yaml in the keys of cloud.conf, as openstacksdk reads it.
+// Package cloudsyaml reads one cloud of clouds.yaml as openstacksdk does, and translates it to keys of
+// cloud.conf.
 package cloudsyaml
 
 import (
 	"fmt"
 )
 
-// Choice says which cloud to read.
+// Choice selects the cloud to read.
 type Choice struct {
-	// Path is the file. Empty is $OS_CLIENT_CONFIG_FILE, or the first one in the usual places.
+	// Path is the file. Empty means $OS_CLIENT_CONFIG_FILE, or the first one in the default
+	// directories.
 	Path string
-	// Cloud is the name of the entry. Empty is $OS_CLOUD, or the only entry.
+	// Cloud is the name of the entry. Empty means $OS_CLOUD, or the only entry.
 	Cloud string
-	// Region is the region of the entry. Empty is that of the entry, or the first one of its list.
+	// Region is the region to use. Empty means that of the entry, or the first one of its list.
 	Region string
 }
 
-// Cloud is what clouds.yaml says about a cloud.
+// Cloud has the settings of a cloud in clouds.yaml.
 type Cloud struct {
 	// Path is the file that was read.
 	Path string
-	// Settings are by keys of [Global] of cloud.conf. Keys without a value are not in it.
+	// Settings has the settings by their keys in [Global] of cloud.conf. Keys without a value are
+	// not in it.
 	Settings map[string]Setting
-	// Notices are by line.
+	// Notices are sorted by line.
 	Notices []Notice
 }
 
-// Setting is the value of a key, and where it stands.
+// Setting is the value of a key, and its place.
 type Setting struct {
 	// Text may be a secret.
 	Text string
@@ -36,21 +39,21 @@ type Setting struct {
 	Source string
 }
 
-// Notice tells of a key that has no effect, or perhaps another one than was meant.
+// Notice is about a key that has no effect, or possibly an unintended one.
 type Notice struct {
-	// File and Line are where it stands. Line counts from 1.
+	// File and Line are the place of the key. Line is counted from 1.
 	File string
 	Line int
 	// Section is the entry, such as "clouds.one", and Key the key in it, such as "auth.username".
 	Section, Key string
-	// Doubtful means that the key has an effect, but perhaps another one than was meant.
+	// Doubtful means that the key has an effect, but possibly an unintended one.
 	Doubtful bool
-	// Text says what was read, without the value, and Do what to do.
+	// Text describes what was read, without the value, and Do what to do.
 	Text, Do string
 }
 
-// Read returns what clouds.yaml says about a cloud. A profile of clouds-public.yaml lies under the cloud, and secure.yaml over
-// it. Errors and notices show no value that may be a secret.
+// Read returns the settings of a cloud in clouds.yaml. They override those of the cloud's profile in
+// clouds-public.yaml, and secure.yaml overrides them. Errors and notices show no value that may be a secret.
 func Read(choice Choice) (Cloud, error) {
 	path, entry, err := find(choice)
 	if err != nil {
@@ -63,7 +66,7 @@ func Read(choice Choice) (Cloud, error) {
 	return Cloud{Path: path, Settings: t.settings, Notices: t.sortedNotices()}, nil
 }
 
-// source gives file, line and key of a value.
+// source returns the file, line and key of a value.
 func (v value) source(section, key string) string {
 	return fmt.Sprintf("%s:%d: [%s] %s", v.file, v.node.Line, section, key)
 }

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// isolate hides the files and variables of whoever runs the test.
+// isolate hides the files and variables of the user who runs the test.
 func isolate(t *testing.T) {
 	t.Setenv("HOME", "/home/somebody")
 	t.Setenv("XDG_CONFIG_HOME", "")

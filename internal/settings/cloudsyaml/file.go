@@ -16,12 +16,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// entry is one cloud, put together from several files.
+// entry is one cloud, merged from several files.
 type entry struct {
 	section string // such as "clouds.one"
-	// keys are those of the entry but auth, and auth those in it, with _ for -.
+	// keys are the keys of the entry except auth, and auth the keys in auth. In both - is replaced
+	// by _.
 	keys, auth map[string]value
-	// profile is the name of a profile that no file has.
+	// profile is the name of a profile that no file contains.
 	profile *value
 }
 
@@ -31,7 +32,7 @@ type value struct {
 	file string
 }
 
-// find returns the entry of the cloud, and the path of the file that has it.
+// find returns the entry of the cloud, and the path of the file that contains it.
 func find(choice Choice) (path string, e entry, err error) {
 	path, err = cloudsFile(choice.Path)
 	if err != nil {
@@ -78,7 +79,7 @@ func newEntry(section string) entry {
 	return entry{section: section, keys: map[string]value{}, auth: map[string]value{}}
 }
 
-// add lays an entry of a file over e.
+// add merges an entry of a file, which takes precedence, into e.
 func (e entry) add(over value, section string) error {
 	keys, err := over.mapping()
 	if err != nil {
@@ -98,7 +99,8 @@ func (e entry) add(over value, section string) error {
 	return nil
 }
 
-// addProfile adds the profile that the entry of a cloud names. It returns the name if no file has the profile.
+// addProfile adds the profile that the entry of a cloud names. If no file contains the profile, it returns the
+// name.
 func (e entry) addProfile(path string, own value) (missing *value, err error) {
 	keys, err := own.mapping()
 	if err != nil {
@@ -106,14 +108,14 @@ func (e entry) addProfile(path string, own value) (missing *value, err error) {
 	}
 	v, there := keys["profile"]
 	if !there {
-		v, there = keys["cloud"] // its old name
+		v, there = keys["cloud"] // the old name of the key
 	}
 	if !there {
 		return nil, nil
 	}
 	name, err := v.text()
 	if err != nil || name == "" {
-		return nil, nil // translate says what is wrong
+		return nil, nil // translate reports the error
 	}
 	public, err := readFirst(path, "", "clouds-public", "public-clouds")
 	if err != nil {
@@ -126,10 +128,10 @@ func (e entry) addProfile(path string, own value) (missing *value, err error) {
 	return nil, e.add(profile, "public-clouds."+name)
 }
 
-// suffixes are those of files that openstacksdk reads.
+// suffixes are the suffixes of files that openstacksdk reads.
 var suffixes = []string{".yaml", ".yml", ".json"}
 
-// places are the directories in which openstacksdk looks.
+// places returns the directories that openstacksdk searches.
 func places() []string {
 	dirs := []string{"."}
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -141,7 +143,8 @@ func places() []string {
 	return slices.Compact(append(dirs, "/etc/openstack"))
 }
 
-// cloudsFile returns path, or else the first clouds.yaml that exists in the usual places.
+// cloudsFile returns path or, if it is empty, the first clouds.yaml that exists in the default
+// directories.
 func cloudsFile(path string) (string, error) {
 	if path = cmp.Or(path, os.Getenv("OS_CLIENT_CONFIG_FILE")); path != "" {
 		return Home(path), nil
@@ -153,7 +156,7 @@ func cloudsFile(path string) (string, error) {
 		}
 		looked = append(looked, filepath.Join(dir, "clouds.yaml"))
 	}
-	return "", fmt.Errorf("no clouds.yaml found; looked at %s; set clouds-file", strings.Join(looked, ", "))
+	return "", fmt.Errorf("no clouds.yaml found; searched %s; set clouds-file", strings.Join(looked, ", "))
 }
 
 // firstFile returns the path of the file in a directory; "" if there is none.
@@ -167,8 +170,8 @@ func firstFile(dir, name string) string {
 	return ""
 }
 
-// readFirst returns the entries of the file of this name: that of the variable, or the one beside clouds.yaml, or the first
-// in the usual places.
+// readFirst returns the entries of the file with this name: that of the variable, or the one beside clouds.yaml, or the
+// first one in the default directories.
 func readFirst(clouds, variable, name, key string) (map[string]value, error) {
 	if path := os.Getenv(variable); variable != "" && path != "" {
 		return readEntries(path, key)
@@ -183,7 +186,8 @@ func readFirst(clouds, variable, name, key string) (map[string]value, error) {
 
 var yamlLine = regexp.MustCompile(`line \d+`)
 
-// readEntries returns the entries under a key. Its errors show no text of the file, which may hold passwords.
+// readEntries returns the entries under a key. Its errors show no text of the file, which may contain
+// passwords.
 func readEntries(path, key string) (map[string]value, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// region is an element of the list of regions, with what the entry says only of it.
+// region is an element of the list of regions, with the settings of only this region.
 type region struct {
 	name   string
 	value  value
 	values *value
 }
 
-// chooseRegion sets the region, unless it is the wanted one, and lays what the entry says of it over the entry. Of several regions it takes the wanted
-// one, or that of region_name, or the first one.
+// chooseRegion chooses the wanted region, or that of region_name, or the first of several ones. It sets the region,
+// unless it is the wanted one, and merges its settings into the entry.
 func (t *translation) chooseRegion(wanted string) error {
 	named, err := t.regionNames()
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *translation) chooseRegion(wanted string) error {
 	return t.entry.add(*listed[at].values, t.section)
 }
 
-// noticeRegions tells of regions that are not the one that is used.
+// noticeRegions adds a notice about regions that are not used.
 func (t *translation) noticeRegions(from string, named, listed []region) {
 	const do = "Set region in [Global] of cloud.conf, or keep one region."
 	switch {

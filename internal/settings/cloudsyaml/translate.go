@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// translation is an entry on its way to the keys of cloud.conf.
+// translation is the translation of an entry to the keys of cloud.conf.
 type translation struct {
 	entry         entry
 	path, section string
-	region        string          // the one that is used, which need not be in settings
-	used          map[string]bool // keys of the entry that have an effect, or need no notice; those in auth as auth.KEY
+	region        string          // the region that is used, which may be missing in settings
+	used          map[string]bool // keys of the entry that have an effect or need no notice; those in auth as auth.KEY
 	settings      map[string]Setting
 	notices       []Notice
 }
 
-// authKeys are the keys of [Global], the names that they have in clouds.yaml, of which the last one counts, and whether a key
-// outside of auth counts more than one in it. All this is as openstacksdk has it.
+// authKeys has keys of [Global], their names in clouds.yaml, of which the last one takes precedence, and whether a key
+// outside of auth takes precedence over one in it. All this is as in openstacksdk.
 var authKeys = []struct {
 	key     string
 	names   []string
@@ -47,7 +47,7 @@ var authKeys = []struct {
 	{"token", []string{"auth_token", "token"}, true},
 }
 
-// otherKeys are keys outside of auth, and their names, of which the first one counts.
+// otherKeys has keys outside of auth, and their names, of which the first one takes precedence.
 var otherKeys = []struct {
 	key   string
 	names []string
@@ -62,7 +62,7 @@ var otherKeys = []struct {
 	{"key-manager-endpoint-override", []string{"key_manager_endpoint_override", "key_manager_endpoint"}},
 }
 
-// translate fills settings and notices. region is the one that is wanted, or empty.
+// translate sets settings and notices. region is the wanted region, or empty.
 func (t *translation) translate(region string) error {
 	if err := t.chooseRegion(region); err != nil {
 		return err
@@ -91,16 +91,16 @@ func (t *translation) translate(region string) error {
 	return nil
 }
 
-// candidate is one of the places where a key may stand.
+// candidate is one of the possible places of a key.
 type candidate struct {
-	key string // with auth. before it if it stands in auth
+	key string // with the prefix auth. if it is in auth
 	value
 	content string
 }
 
-// authKey takes a key of auth, which openstacksdk also takes outside of it.
+// authKey reads a key of auth, which openstacksdk also accepts outside of it.
 func (t *translation) authKey(key string, names []string, outside bool) error {
-	var found []candidate // the last one counts
+	var found []candidate // the last one takes precedence
 	for _, name := range names {
 		inAuth, ok := t.entry.auth[name]
 		beside, okBeside := t.entry.keys[name]
@@ -130,14 +130,14 @@ func (t *translation) authKey(key string, names []string, outside bool) error {
 	last := found[len(found)-1]
 	for _, other := range found[:len(found)-1] {
 		if other.content != last.content {
-			t.notice(other.key, other.value, true, fmt.Sprintf("It differs from %s, which counts.", last.key), "Keep one of the two.")
+			t.notice(other.key, other.value, true, fmt.Sprintf("It differs from %s, which takes precedence.", last.key), "Keep one of the two.")
 		}
 	}
 	t.set(key, last)
 	return nil
 }
 
-// otherKey takes a key outside of auth.
+// otherKey reads a key outside of auth.
 func (t *translation) otherKey(key string, names []string) error {
 	for _, name := range names {
 		v, there := t.entry.keys[name]
@@ -177,15 +177,15 @@ func (t *translation) scalar(key string) (string, error) {
 	return text, nil
 }
 
-// ways are the ways to authenticate, by auth_type, and the key that each one needs.
+// ways has the ways to authenticate, by auth_type, with the key that each one needs.
 var ways = map[string]string{
 	"password": "password", "v2password": "password", "v3password": "password",
 	"token": "token", "v2token": "token", "v3token": "token",
 	"v3applicationcredential": "application-credential-secret",
 }
 
-// chooseWay drops what the way to authenticate has no use for. Without auth_type a password comes before an application
-// credential, as in all clients.
+// chooseWay drops what the way to authenticate does not use. Without auth_type a password takes precedence over an
+// application credential, as in all clients.
 func (t *translation) chooseWay() error {
 	old, err := t.scalar("auth_plugin")
 	if err != nil {
@@ -207,7 +207,7 @@ func (t *translation) chooseWay() error {
 	case !known:
 		return fmt.Errorf("%s: [%s] auth_type %q is not supported: use password, v3applicationcredential or token", t.path, t.section, kind)
 	case t.text(needed) == "":
-		return nil // what there is may do
+		return nil // the existing keys may be sufficient
 	}
 	for _, way := range []struct {
 		secret string
@@ -251,19 +251,19 @@ func (t *translation) drop(key, text string) {
 	}
 }
 
-// adjust makes of values what openstacksdk makes of them.
+// adjust changes values as openstacksdk does.
 func (t *translation) adjust() {
 	for id, name := range map[string]string{"user-id": "username", "tenant-id": "tenant-name", "domain-id": "domain-name",
 		"user-domain-id": "user-domain-name", "tenant-domain-id": "tenant-domain-name"} {
 		if t.text(id) != "" {
-			delete(t.settings, name) // the id is exact, and many files have both
+			delete(t.settings, name) // the id is unique, and many files have both
 		}
 	}
 	for _, key := range []string{"ca-file", "cert-file", "key-file"} {
 		t.change(key, Home)
 	}
 	if t.text("cert-file") != "" && t.text("key-file") == "" {
-		t.settings["key-file"] = t.settings["cert-file"] // one file has both
+		t.settings["key-file"] = t.settings["cert-file"] // one file contains both
 	}
 	t.change("os-endpoint-type", func(text string) string { return strings.TrimSuffix(text, "URL") })
 	if t.region != "" {
@@ -309,7 +309,7 @@ func (t *translation) verification() error {
 	return nil
 }
 
-// checkProfile reports a profile that no file has.
+// checkProfile reports a profile that no file contains.
 func (t *translation) checkProfile() error {
 	t.used["profile"], t.used["cloud"] = true, true
 	if t.entry.profile == nil {
@@ -317,11 +317,11 @@ func (t *translation) checkProfile() error {
 	}
 	name, _ := t.entry.profile.text()
 	if t.text("auth-url") == "" {
-		return fmt.Errorf("%s: clouds-public.yaml does not contain the profile %q, and the profiles inside openstacksdk are not known here: "+
+		return fmt.Errorf("%s: clouds-public.yaml does not contain the profile %q, and kube-octavia does not have the profiles that are part of openstacksdk: "+
 			"set auth_url in auth, and region_name", t.entry.profile.source(t.section, "profile"), name)
 	}
-	t.notice("profile", *t.entry.profile, false, fmt.Sprintf("clouds-public.yaml does not contain the profile %q, and the profiles inside openstacksdk are not known here.", name),
-		"Write what the profile says into the entry, or remove the key.")
+	t.notice("profile", *t.entry.profile, false, fmt.Sprintf("clouds-public.yaml does not contain the profile %q, and kube-octavia does not have the profiles that are part of openstacksdk.", name),
+		"Write the settings of the profile into the entry, or remove the key.")
 	return nil
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/spelling"
 )
 
-// removeKey is what to do with a key without effect.
+// removeKey is the advice for a key without effect.
 const removeKey = "Remove the key, unless another program reads the file."
 
-// noticeUnused tells of each key that has no effect.
+// noticeUnused adds a notice about each key that has no effect.
 func (t *translation) noticeUnused() {
 	for key, v := range t.allKeys() {
 		if t.used[key] || v.isNull() || t.asHere(key, v) {
@@ -31,7 +31,7 @@ func (t *translation) noticeUnused() {
 	}
 }
 
-// asHere reports whether a key without effect asks for what is done anyway.
+// asHere reports whether a key without effect requests what kube-octavia does anyway.
 func (t *translation) asHere(key string, v value) bool {
 	text, err := v.text()
 	if err != nil {
@@ -47,7 +47,8 @@ func (t *translation) asHere(key string, v value) bool {
 	return false
 }
 
-// unusedBecause returns why a key of openstacksdk has no effect; "" if it belongs to another service.
+// unusedBecause returns why a key of openstacksdk has no effect, or "" if it belongs to another
+// service.
 func unusedBecause(key string) string {
 	switch {
 	case key == "identity_api_version":
@@ -55,7 +56,7 @@ func unusedBecause(key string) string {
 	case key == "identity_endpoint_override", key == "identity_endpoint":
 		return "auth_url is the address of Keystone."
 	case key == "auth.system_scope", key == "system_scope":
-		return "The token has to be for a project."
+		return "The token must be scoped to a project."
 	case key == "auth.passcode", key == "passcode", key == "auth_methods":
 		return "kube-octavia cannot log in with more than one factor."
 	case key == "api_timeout", key == "timeout":
@@ -72,7 +73,7 @@ func unusedBecause(key string) string {
 	return ""
 }
 
-// otherNames are names that other files have for keys of clouds.yaml.
+// otherNames are names that other files use for keys of clouds.yaml.
 var otherNames = map[string]string{
 	"region": "region_name", "auth.region_name": "region_name, outside of auth", "auth.region": "region_name, outside of auth",
 	"auth.project": "project_name", "auth.tenant": "project_name", "auth.user": "username",
@@ -83,7 +84,7 @@ var otherNames = map[string]string{
 	"auth.id": "application_credential_id", "auth.secret": "application_credential_secret",
 }
 
-// meantBy returns the key that one without effect was meant to be; "" if it is not known.
+// meantBy returns the key that is probably meant by one without effect, or "".
 func meantBy(key string) string {
 	if other := otherNames[key]; other != "" {
 		return other

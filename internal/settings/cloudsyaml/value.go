@@ -23,7 +23,7 @@ func (v value) isNull() bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// text returns a scalar as it is written, because people write passwords and ids without quotes. Null is no text.
+// text returns a scalar as it is written, because users write passwords and ids without quotes. Null has no text.
 func (v value) text() (string, error) {
 	n := v.resolved()
 	switch {
@@ -35,13 +35,13 @@ func (v value) text() (string, error) {
 	return n.Value, nil
 }
 
-// plain reports whether a scalar has no quotes, so that YAML gives words such as yes a meaning.
+// plain reports whether a scalar has no quotes, so that YAML interprets words such as yes.
 func (v value) plain() bool {
 	n := v.resolved()
 	return n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
 
-// list returns the elements of a list, or the value itself if it is none.
+// list returns the elements of a list, or the value itself if it is not a list.
 func (v value) list() []value {
 	n := v.resolved()
 	if n.Kind != yaml.SequenceNode {
@@ -54,12 +54,12 @@ func (v value) list() []value {
 	return all
 }
 
-// mapping returns a map by its keys, in which _ stands for -, as openstacksdk takes them.
+// mapping returns a map with - replaced by _ in its keys, as in openstacksdk.
 func (v value) mapping() (map[string]value, error) {
 	return v.mappingBy(func(key string) string { return strings.ReplaceAll(key, "-", "_") })
 }
 
-// mappingAsWritten returns a map by its keys.
+// mappingAsWritten returns a map with its keys unchanged.
 func (v value) mappingAsWritten() (map[string]value, error) {
 	return v.mappingBy(func(key string) string { return key })
 }
@@ -71,13 +71,14 @@ func (v value) mappingBy(name func(string) string) (map[string]value, error) {
 	return all, err
 }
 
-// maxMerged limits how many maps are merged into one, because merged maps may merge others.
+// maxMerged limits the number of maps that are merged into one, because merged maps may merge
+// others.
 const maxMerged = 100
 
 var errNoMap = errors.New("must be a map of keys and values")
 
-// fill adds the keys of a map that are not there yet. Of a key that stands twice the last one counts. Maps that it merges
-// come after its own keys.
+// fill adds the missing keys of a map. If a key occurs twice, the last one takes precedence. The map's own keys take
+// precedence over those of maps that it merges.
 func (v value) fill(all map[string]value, name func(string) string, budget *int) error {
 	if *budget--; *budget < 0 {
 		return errors.New("merges too many maps")

@@ -5,8 +5,8 @@ package config
 
 import "slices"
 
-// acceptedKeys are keys of openstack-cloud-controller-manager, of the cloud provider that was part of Kubernetes, and of the
-// Cinder CSI driver that have no effect. Files that others made have them, so they must not be an error.
+// acceptedKeys are keys without effect: of openstack-cloud-controller-manager, of the cloud provider that was part of
+// Kubernetes, and of the Cinder CSI driver. Existing files contain them, so they must not be an error.
 var acceptedKeys = slices.Concat(section(globalSection, Accepted,
 	Key{Name: "secret-name", Doc: "Secret with the credentials, for the cloud provider in Kubernetes.",
 		Instead: "kube-octavia reads credentials from this file, or with use-clouds from clouds.yaml."},

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Of returns what holds for the Services of a class; the empty name is no class. It is false when there is no such class.
+// Of returns the settings for the Services of a class; the empty name means no class. It returns false if the class
+// does not exist.
 func (l LoadBalancer) Of(class string) (LoadBalancer, bool) {
 	of, there := l, true
 	if class != "" {
@@ -22,7 +23,8 @@ func (l LoadBalancer) ClassNames() []string {
 	return slices.Sorted(maps.Keys(l.Classes))
 }
 
-// readClasses puts the settings of each class on top of those of [LoadBalancer], wherever they stand in the file.
+// readClasses merges the settings of each class into those of [LoadBalancer], regardless of their order in the
+// file.
 func (f *file) readClasses() {
 	base := f.config.LoadBalancer
 	classes := map[string]LoadBalancer{}
@@ -51,7 +53,8 @@ func (f *file) readClasses() {
 	}
 }
 
-// chooseNetworks takes from a class what [LoadBalancer] says of other networks than those that the class names.
+// chooseNetworks removes from a class the settings of [LoadBalancer] about networks other than those of the
+// class.
 func (l *LoadBalancer) chooseNetworks(set map[string]bool) {
 	if set["network-id"] && !set["subnet-id"] {
 		l.SubnetID = ""

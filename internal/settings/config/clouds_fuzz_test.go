@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// FuzzCloudsFile reads cloud.conf with a clouds.yaml, secure.yaml and
-// clouds-public.yaml of any form beside it.
+// FuzzCloudsFile reads cloud.conf with arbitrary files clouds.yaml, secure.yaml and
+// clouds-public.yaml.
 func FuzzCloudsFile(f *testing.F) {
 	for _, c := range [][3]string{
 		{"clouds:\n  k8s:\n    profile: there\n    region_name: RegionOne\n    verify: false\n    auth: {username: k8s, project_name: k8s, user_domain_name: Default}\n",

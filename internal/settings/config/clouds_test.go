@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write puts files into a fresh directory and returns it.
+// write writes files to a new directory and returns it.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func TestCloudsFileProblemsAreSaidWithoutSecrets(t *testing.T) {
 		"no auth at all":  {"clouds: {one: {region_name: r}}", "one", "auth-url is missing"},
 		"other auth":      {"clouds: {one: {auth_type: v3oidcpassword}}", "one", `auth_type "v3oidcpassword" is not supported`},
 		"other interface": {"clouds: {one: {interface: secret}}", "one", `clouds.yaml:1: [clouds.one] interface: "secret" is not one of public, internal, admin`},
-		"no profile":      {"clouds: {one: {profile: vendor}}", "one", `clouds.yaml:1: [clouds.one] profile: clouds-public.yaml does not contain the profile "vendor", and the profiles inside openstacksdk are not known here: set auth_url in auth`},
+		"no profile":      {"clouds: {one: {profile: vendor}}", "one", `clouds.yaml:1: [clouds.one] profile: clouds-public.yaml does not contain the profile "vendor", and kube-octavia does not have the profiles that are part of openstacksdk: set auth_url in auth`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,9 +15,10 @@ import (
 // ClusterIPSection is the section of cluster-ip mode.
 const ClusterIPSection = "ClusterIP"
 
-// ClusterIP is the section [ClusterIP]: which Services get a load balancer at their ClusterIP.
+// ClusterIP is the section [ClusterIP], which selects the Services that get a load balancer at
+// their ClusterIP.
 type ClusterIP struct {
-	// Enabled switches the mode on. Then there is a ServiceSubnetID.
+	// Enabled enables the mode. Then ServiceSubnetID is set.
 	Enabled bool
 	// ServiceSubnetID is the subnet of the VIPs.
 	ServiceSubnetID string
@@ -29,12 +30,13 @@ type ClusterIP struct {
 	Namespaces string
 }
 
-// AtClusterIP is what holds for a Service in cluster-ip mode, whatever its class and annotations say.
+// AtClusterIP has the settings of a Service in cluster-ip mode, regardless of its class and
+// annotations.
 type AtClusterIP struct {
-	// SubnetID and Provider are those of ClusterIP.
+	// SubnetID and Provider are the settings of ClusterIP.
 	SubnetID, Provider string
-	// Internal Services are not of type LoadBalancer: they have no floating IP, and what the operator requests for clients
-	// from outside does not hold for them.
+	// Internal is true for Services that do not have type LoadBalancer: they have no floating IP, and the operator's
+	// settings for external clients do not apply to them.
 	Internal bool
 }
 
@@ -47,7 +49,7 @@ func (a *AtClusterIP) over(l LoadBalancer) LoadBalancer {
 	l.TargetType, l.SubnetID, l.NetworkID, l.AdditionalSubnetID = PodTargets, a.SubnetID, "", ""
 	if a.Provider != "" && a.Provider != l.Provider {
 		l.Provider = a.Provider
-		l.FlavorID, l.AvailabilityZone = "", "" // those of one provider do not exist for another
+		l.FlavorID, l.AvailabilityZone = "", "" // another provider does not have them
 	}
 	if a.Internal {
 		l.Internal, l.SourceRanges, l.TLSContainer = true, "", ""
@@ -55,7 +57,8 @@ func (a *AtClusterIP) over(l LoadBalancer) LoadBalancer {
 	return l
 }
 
-// ParseNamespaces reads names of namespaces that are separated by commas: sorted, nil for an empty text.
+// ParseNamespaces parses names of namespaces that are separated by commas, and sorts them. For an empty
+// text it returns nil.
 func ParseNamespaces(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -72,14 +75,14 @@ func ParseNamespaces(text string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// ParseSelector reads a label selector, in the syntax of kubectl. Empty selects everything.
+// ParseSelector parses a label selector in the syntax of kubectl. An empty one selects everything.
 func ParseSelector(text string) (labels.Selector, error) { return labels.Parse(text) }
 
 func labelSelector(v parsed) string { return unreadable(ParseSelector(v.text)) }
 
 func namespaceNames(v parsed) string { return unreadable(ParseNamespaces(v.text)) }
 
-// validateClusterIP checks what the keys of cluster-ip mode say together.
+// validateClusterIP checks the combination of the keys of cluster-ip mode.
 func (f *file) validateClusterIP(c ClusterIP) {
 	if c.Enabled && c.ServiceSubnetID == "" && !f.refusedKey(ClusterIPSection, "service-subnet-id") {
 		f.problem(f.lineOf(ClusterIPSection, "", "enabled"), "[%s] enabled needs service-subnet-id, the subnet of the ClusterIPs", ClusterIPSection)

@@ -1,13 +1,13 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config reads cloud.conf, in the dialect that openstack-cloud-controller-manager established, and the clouds.yaml
-// that it may point to, into one validated Config.
+// Package config reads cloud.conf, in the format of openstack-cloud-controller-manager, and the clouds.yaml to which it
+// may refer, into one validated Config.
 //
-// Every section and key stands in one table (see Keys): parsing, type checks, defaults, notices and the reference page all
-// come from it. A file is either understood as a whole or refused as a whole, with all its problems named at once.
+// One table has all sections and keys (see Keys): parsing, type checks, defaults, notices and the reference page use
+// it. A file is either accepted or refused as a whole. An error lists all problems of the file.
 //
-// The package holds plain data.
+// The package has plain data.
 package config
 
 import (
@@ -24,40 +24,41 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
-// Config is a cloud.conf that has been read and found sound. It holds defaults wherever the file is silent.
+// Config is a valid cloud.conf. Keys that the file does not set have their defaults.
 type Config struct {
-	// Global says where the cloud is and how to authenticate there.
+	// Global has the address of the cloud and the credentials.
 	Global Global
-	// LoadBalancer holds the cluster-wide settings of load balancers; annotations of a Service may override some.
+	// LoadBalancer has the cluster-wide settings of load balancers; annotations of a Service may override some.
 	LoadBalancer LoadBalancer
-	// ClusterIP says which Services get a load balancer at their ClusterIP.
+	// ClusterIP selects the Services that get a load balancer at their ClusterIP.
 	ClusterIP ClusterIP
-	// Vendors holds, by provider, what each [LoadBalancerProvider] says of it.
+	// Vendors has the settings of each [LoadBalancerProvider], by provider.
 	Vendors map[string]lb.Vendor
-	// Networking says how the addresses of nodes are classified.
+	// Networking determines how the addresses of nodes are classified.
 	Networking Networking
-	// Route says where the routes to Pods are.
+	// Route has the router of the routes to Pods.
 	Route Route
-	// RequestTimeout bounds each call to OpenStack. It is positive. The file names it [Metadata] request-timeout.
+	// RequestTimeout is the time limit of each call to OpenStack. It is positive. In the file it is [Metadata]
+	// request-timeout.
 	RequestTimeout time.Duration
-	// Notices lists what has no effect, or perhaps another one than was meant.
+	// Notices lists settings that have no effect, or possibly an unintended one.
 	Notices []Notice
 }
 
 // Networking is the section [Networking].
 type Networking struct {
-	// IPv6Disabled leaves out the IPv6 addresses of nodes.
+	// IPv6Disabled excludes the IPv6 addresses of nodes.
 	IPv6Disabled bool
-	// PublicNetworks and InternalNetworks are names of networks. Addresses of the former are external. If there are names in
-	// InternalNetworks, addresses of all other networks are left out.
+	// PublicNetworks and InternalNetworks are names of networks. Addresses of the former are external. If
+	// InternalNetworks is not empty, addresses of all other networks are excluded.
 	PublicNetworks, InternalNetworks []string
-	// SortOrder holds the preferred CIDRs of addresses, the first one first.
+	// SortOrder has the preferred CIDRs of addresses, in order of preference.
 	SortOrder []netip.Prefix
 }
 
 // Route is the section [Route].
 type Route struct {
-	// RouterID is the router that gets the routes to Pods. Empty is none.
+	// RouterID is the router that gets the routes to Pods, or empty.
 	RouterID string
 }
 
@@ -66,67 +67,72 @@ type Global struct {
 	// AuthURL is the address of Keystone, with or without its version.
 	AuthURL string
 
-	// UserID or Username name the user; a Username needs a domain (see UserDomain).
+	// UserID or Username identifies the user; a Username needs a domain (see UserDomain).
 	UserID, Username string
-	// Password belongs to the user.
+	// Password is the user's password.
 	Password Secret
 
-	// TenantID or TenantName name the project; a TenantName needs a domain (see TenantDomain).
+	// TenantID or TenantName identifies the project; a TenantName needs a domain (see
+	// TenantDomain).
 	TenantID, TenantName string
-	// DomainID or DomainName are the domain of user and project where these name none of their own.
+	// DomainID or DomainName is the domain of the user and of the project, unless they have their
+	// own.
 	DomainID, DomainName string
-	// UserDomainID or UserDomainName are the user's own domain.
+	// UserDomainID or UserDomainName is the user's own domain.
 	UserDomainID, UserDomainName string
-	// TenantDomainID or TenantDomainName are the project's own domain.
+	// TenantDomainID or TenantDomainName is the project's own domain.
 	TenantDomainID, TenantDomainName string
 
-	// TrustID is the trust to act under. TrusteeID and TrusteePassword, or else the user and Password, are the trustee.
+	// TrustID is the trust to use. TrusteeID and TrusteePassword, or else the user and Password, are the trustee's.
 	TrustID, TrusteeID string
-	// TrusteePassword belongs to TrusteeID.
+	// TrusteePassword is the password of TrusteeID.
 	TrusteePassword Secret
 
-	// ApplicationCredentialID, or ApplicationCredentialName together with the user, name an application credential.
+	// ApplicationCredentialID, or ApplicationCredentialName together with the user, identifies an application
+	// credential.
 	ApplicationCredentialID, ApplicationCredentialName string
-	// ApplicationCredentialSecret belongs to the application credential.
+	// ApplicationCredentialSecret is the secret of the application credential.
 	ApplicationCredentialSecret Secret
 
-	// Token is a token made elsewhere. It cannot be renewed when it expires.
+	// Token is an existing token. It cannot be renewed when it expires.
 	Token Secret
 
-	// Region selects the endpoints of one region. Empty takes the only region of the service catalogue.
+	// Region selects the endpoints of one region. Empty means the only region of the service catalogue.
 	Region string
-	// EndpointType is the interface of the catalogue to use: public, internal or admin.
+	// EndpointType is the interface of the endpoints in the catalogue: public, internal or admin.
 	EndpointType string
 
-	// NetworkEndpoint, LoadBalancerEndpoint, ComputeEndpoint and KeyManagerEndpoint are used instead of the endpoints in the
-	// service catalogue. Empty uses those. %(project_id)s stands for the id of the project.
+	// NetworkEndpoint, LoadBalancerEndpoint, ComputeEndpoint and KeyManagerEndpoint are used instead of the endpoints
+	// in the service catalogue, unless they are empty. %(project_id)s stands for the id of the project.
 	NetworkEndpoint, LoadBalancerEndpoint, ComputeEndpoint, KeyManagerEndpoint string
 
-	// CAFile is a file of PEM certificates that sign the endpoints' certificates.
+	// CAFile is a file with the PEM certificates of the CAs that sign the endpoints' certificates.
 	CAFile string
-	// CAFileContents is such PEM text itself; CAFile wins over it.
+	// CAFileContents is the PEM text of such certificates; CAFile takes precedence.
 	CAFileContents string
-	// TLSInsecure switches the check of the endpoints' certificates off.
+	// TLSInsecure disables the verification of the endpoints' certificates.
 	TLSInsecure bool
-	// CertFile and KeyFile are the client certificate and its key. Both are set, or none.
+	// CertFile and KeyFile are the client certificate and its key. Either both are set or none.
 	CertFile, KeyFile string
 
-	// UseClouds says that clouds.yaml fills what the section leaves empty. Load has done so already.
+	// UseClouds means that clouds.yaml provides missing values. Load has already added them.
 	UseClouds bool
-	// CloudsFile is the clouds.yaml to read; empty searches the usual places.
+	// CloudsFile is the clouds.yaml to read; empty means the default directories.
 	CloudsFile string
 	// Cloud is the entry of clouds.yaml to use.
 	Cloud string
 }
 
-// LoadBalancer is the section [LoadBalancer], as far as this version acts on it, or what holds for the Services of a class.
+// LoadBalancer is the section [LoadBalancer], as far as this version uses it, or the settings for the Services of a
+// class.
 type LoadBalancer struct {
-	// Classes holds, by name, what holds for the Services of each [LoadBalancerClass]: the settings of [LoadBalancer] where
-	// the class has none of its own. A class has no classes.
+	// Classes has, by name, the settings for the Services of each [LoadBalancerClass]. Settings that the class does not
+	// have are those of [LoadBalancer]. A class has no classes.
 	Classes map[string]LoadBalancer
-	// AtClusterIP is set if this holds for a Service in cluster-ip mode. No file sets it.
+	// AtClusterIP is set if these are the settings of a Service in cluster-ip mode. No file sets
+	// it.
 	AtClusterIP *AtClusterIP
-	// Enabled is false where the operator wants no load balancers at all.
+	// Enabled is false if the operator wants no load balancers at all.
 	Enabled bool
 	// Version is empty or "v2".
 	Version string
@@ -134,84 +140,93 @@ type LoadBalancer struct {
 	Provider string
 	// Method is the balancing method of pools: one of Methods.
 	Method string
-	// SubnetID and NetworkID say where VIPs are made. Both may be empty: then the nodes' subnet is used.
+	// SubnetID and NetworkID are the subnet and the network of VIPs. If both are empty, the nodes'
+	// subnet is used.
 	SubnetID, NetworkID string
 	// AdditionalSubnetID is the subnet of VIPs of the second IP family. Empty means one of the VIP's network.
 	AdditionalSubnetID string
 	// MemberSubnetID is the subnet of the members. Empty means the subnet of the VIP.
 	MemberSubnetID string
-	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the external network of the VIP's router.
+	// FloatingNetworkID and FloatingSubnetID are the network and the subnet of floating IPs. Empty means the external
+	// network of the VIP's router.
 	FloatingNetworkID, FloatingSubnetID string
-	// FloatingSubnets says in which subnets of that network, where FloatingSubnetID is empty.
+	// FloatingSubnets selects subnets of that network if FloatingSubnetID is empty.
 	FloatingSubnets value.SubnetPattern
-	// FlavorID and AvailabilityZone are Octavia's, of new load balancers. Empty leaves them to Octavia.
+	// FlavorID and AvailabilityZone are Octavia's, for new load balancers. Empty means Octavia's
+	// defaults.
 	FlavorID, AvailabilityZone string
-	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty admits every client.
+	// SourceRanges are CIDRs, separated by commas, that may connect to Services without source ranges. Empty admits
+	// every client.
 	SourceRanges string
 	// MetricsAllowedCIDRs are CIDRs, separated by commas, that may read the metrics of load balancers. Empty admits no client.
 	MetricsAllowedCIDRs string
-	// Tags are tags, separated by commas, of everything that is made for Services.
+	// Tags are tags, separated by commas, of everything that is created for Services.
 	Tags string
-	// NodeAddressType is which of a node's addresses becomes a member: one of NodeAddressTypes, or empty.
+	// NodeAddressType is the type of the node address that becomes the member: one of NodeAddressTypes,
+	// or empty.
 	NodeAddressType string
-	// NodeSelector is a text for value.ParseNodeSelector: which nodes become members.
+	// NodeSelector is a text for value.ParseNodeSelector, which selects the nodes that become
+	// members.
 	NodeSelector string
-	// MaxMembers is how many nodes become members of each pool, 0 for all.
+	// MaxMembers is the maximum number of nodes that become members of each pool; 0 means all.
 	MaxMembers int
-	// TargetType says what the members of pools are: one of TargetTypes.
+	// TargetType is the type of the members of pools: one of TargetTypes.
 	TargetType string
-	// PodNetworkIDs are ids of networks, separated by commas, in whose subnets Pods have their addresses. Empty means that
-	// load balancers reach Pods through a router.
+	// PodNetworkIDs are the ids, separated by commas, of the networks in whose subnets Pods have their addresses. Empty
+	// means that load balancers reach Pods through a router.
 	PodNetworkIDs string
-	// TLSContainer is a reference to the certificate with which ports end TLS, or empty.
+	// TLSContainer is a reference to the certificate with which ports terminate TLS, or empty.
 	TLSContainer string
-	// ContainerStore says where certificates are kept; see ExternalContainers.
+	// ContainerStore is where certificates are stored; see ExternalContainers.
 	ContainerStore string
 	// CreateMonitor gives each pool a health monitor.
 	CreateMonitor bool
-	// MonitorDelay and MonitorTimeout are whole seconds, at least 1 s, and the timeout is not above the delay.
+	// MonitorDelay and MonitorTimeout are whole seconds, at least 1 s. The timeout does not exceed the delay.
 	MonitorDelay, MonitorTimeout time.Duration
 	// MonitorMaxRetries and MonitorMaxRetriesDown are 1 to 10 probes.
 	MonitorMaxRetries, MonitorMaxRetriesDown int
-	// Internal forces every Service to be internal: a VIP and no floating IP.
+	// Internal makes every Service internal: with a VIP, but without a floating IP.
 	Internal bool
-	// MaxShared is how many Services may share one load balancer, 1 or more, and SharedScope which they may name for that.
+	// MaxShared is the maximum number of Services that share one load balancer, 1 or more. SharedScope determines which
+	// load balancers they may share.
 	MaxShared   int
 	SharedScope string
-	// IngressHostname publishes, of Services with PROXY ports, a host name below IngressHostnameSuffix in place of the address.
+	// IngressHostname publishes a host name below IngressHostnameSuffix instead of the address, for Services with PROXY
+	// ports.
 	IngressHostname       bool
 	IngressHostnameSuffix string
-	// SerialCreate makes a new load balancer alone, and what is below it one by
-	// one afterwards.
+	// SerialCreate creates a new load balancer without children, and adds the children one by one.
 	SerialCreate bool
-	// ManageSecurityGroups lets the nodes in what load balancers send, by a security group.
+	// ManageSecurityGroups manages security groups that allow traffic from load balancers to the
+	// nodes.
 	ManageSecurityGroups bool
 	// SecurityGroupMode is ClusterSecurityGroup or ServiceSecurityGroups.
 	SecurityGroupMode string
-	// SecurityGroupPodPorts lets in at the nodes what load balancers send to Pods, at any port.
+	// SecurityGroupPodPorts also allows traffic from load balancers to Pods at the nodes, to any
+	// port.
 	SecurityGroupPodPorts bool
 }
 
-// Which security groups let the nodes in what load balancers send.
+// The security groups that allow traffic from load balancers to the nodes.
 const (
-	// ClusterSecurityGroup is one for the whole cluster.
+	// ClusterSecurityGroup means one group for the whole cluster.
 	ClusterSecurityGroup = "cluster"
-	// ServiceSecurityGroups are one for each Service.
+	// ServiceSecurityGroups means one group for each Service.
 	ServiceSecurityGroups = "service"
 )
 
-// Which load balancers of other owners a Service may use.
+// The load balancers of other Services that a Service may share.
 const (
-	// ShareInNamespace is for those of Services of its own namespace.
+	// ShareInNamespace means those of Services in its own namespace.
 	ShareInNamespace = "namespace"
-	// ShareInCluster is for those of all Services of the cluster.
+	// ShareInCluster means those of all Services of the cluster.
 	ShareInCluster = "cluster"
-	// ShareAny is for all of the project.
+	// ShareAny means all load balancers of the project.
 	ShareAny = "any"
 )
 
-// Load reads, completes and checks the cloud.conf at path. With use-clouds it also reads clouds.yaml and takes from it what
-// the file leaves empty. The error joins all problems that were found (errors.Join), each naming file, line and key.
+// Load reads, completes and checks the cloud.conf at path. With use-clouds it also reads missing values from
+// clouds.yaml. The error joins all problems (errors.Join), each with file, line and key.
 func Load(path string) (Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -229,7 +244,7 @@ func Load(path string) (Config, error) {
 	return f.finish(incomplete)
 }
 
-// howToRead is the end of an error that says how a file becomes readable for a user.
+// howToRead returns the end of an error, which says how to make a file readable for a user.
 func howToRead(path string, err error, uid int) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -242,8 +257,8 @@ func howToRead(path string, err error, uid int) string {
 	return ""
 }
 
-// Parse reads and checks the text of a cloud.conf; name stands for the file in errors and notices. It does no I/O: where
-// use-clouds is set, whether the credentials are complete remains for Load to say. The error is as that of Load.
+// Parse parses and checks the text of a cloud.conf; name is the name of the file in errors and notices. It does no I/O:
+// with use-clouds only Load can check that the credentials are complete. The error has the form of Load's.
 func Parse(name string, text []byte) (Config, error) {
 	f := readFile(name, text)
 	return f.finish(f.config.Global.UseClouds)

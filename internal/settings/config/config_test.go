@@ -162,7 +162,8 @@ func readAccepted(name string, text []byte) (Config, error) {
 	return f.finish(false)
 }
 
-// settingsOf lists the keys that are not the default, with their values. Those of the corpus are made up, so secrets are shown.
+// settingsOf lists the keys that are not the default, with their values. The values of the corpus are invented, so
+// secrets are shown.
 func settingsOf(t *testing.T, c Config) string {
 	t.Helper()
 	var defaults Config
@@ -189,7 +190,7 @@ func settingsOf(t *testing.T, c Config) string {
 	return b.String()
 }
 
-// shown is what a field points to.
+// shown returns what a field points to.
 func shown(field any) any {
 	if secret, ok := field.(*Secret); ok {
 		return secret.Reveal()

@@ -9,18 +9,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// The places where certificates are kept.
+// The places where certificates are stored.
 const (
-	// BarbicanStore is the cloud's own.
+	// BarbicanStore is the key manager of OpenStack.
 	BarbicanStore = "barbican"
 	externalStore = "external"
 )
 
-// ExternalContainers reports whether certificates are kept where only Octavia can look: references to them may be any
-// text, and are not looked up.
+// ExternalContainers reports whether certificates are stored where only Octavia can read them: references to them may
+// be any text, and are not checked.
 func (l LoadBalancer) ExternalContainers() bool { return l.ContainerStore == externalStore }
 
-// secretRef holds for what Octavia takes as a reference.
+// secretRef checks that Octavia accepts the value as a reference.
 func secretRef(v parsed) string {
 	if len(v.text) > 255 {
 		return "is longer than 255 bytes"
@@ -28,7 +28,7 @@ func secretRef(v parsed) string {
 	return ""
 }
 
-// validateContainers checks references against where certificates are kept.
+// validateContainers checks that references match the place where certificates are stored.
 func (f *file) validateContainers(at place, l LoadBalancer) {
 	if f.refusedAt(at, "default-tls-container-ref") || f.refusedKey("LoadBalancer", "container-store") {
 		return

@@ -40,7 +40,7 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 		},
 		"a section that takes no name": {
 			credentials + `[LoadBalancer "x"]` + "\n",
-			`cloud.conf:5: section [LoadBalancer] takes no name: write [LoadBalancer], not [LoadBalancer "x"]`,
+			`cloud.conf:5: section [LoadBalancer] has no name: write [LoadBalancer], not [LoadBalancer "x"]`,
 		},
 		"a class without a name": {
 			credentials + "[LoadBalancerClass]\n",
@@ -159,7 +159,7 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 			auth + "user-id = u\npassword = #hunter2\n",
 			`cloud.conf: [Global] credentials are missing: set password with username or user-id, or application-credential-id with ` +
 				`application-credential-secret, or trust-id with trustee-id and trustee-password, or token, or use-clouds` + "\n" +
-				`cloud.conf:4: [Global] password: The value is empty: a comment begins at the # or ;. If that belongs to the value, write the value in double quotes.`,
+				`cloud.conf:4: [Global] password: The value is empty: a comment begins at the # or ;. If it belongs to the value, write the value in double quotes.`,
 		},
 		"an empty file": {"", `cloud.conf: the file is empty: write at least [Global] with auth-url and credentials`},
 		"a clouds.yaml": {
@@ -215,7 +215,7 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 		},
 		"a broken header":      {"[Global\n", `cloud.conf:1: [Global: the closing bracket is missing: write [Global]`},
 		"an open quote":        {credentials + "region = \"x\n", `cloud.conf:5: [Global] region: a double quote is not closed: write region = "..." on one line, with \" for a double quote in the value, \\ for a backslash and \n for a line end; the line is: region = "x`},
-		"a key outside":        {"x = y\n", `cloud.conf:1: the line stands above the first section: write [Global], or the section that it belongs to, above it`},
+		"a key outside":        {"x = y\n", `cloud.conf:1: the line is above the first section: write [Global], or the section to which it belongs, above it`},
 		"a stray backslash":    {credentials + "region = a\\b\n", `cloud.conf:5: [Global] region: a backslash needs double quotes: write region = "..." with \\ for each backslash and \" for each double quote of the value; the line is: region = a\b`},
 		"a percent in a value": {credentials + "[LoadBalancer]\nmax-shared-lb = 1%d\n", `cloud.conf:6: [LoadBalancer] max-shared-lb: "1%d" is not an integer`},
 	}
@@ -316,7 +316,7 @@ func TestAFileThatCannotBeReadIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	if _, err = Load(dir); err == nil || !strings.HasSuffix(err.Error(), "is a directory: set the path of a file in it, such as "+dir+"/cloud.conf") {
 		t.Errorf("a directory: %v", err)
 	}
-	denied := &fs.PathError{Op: "open", Path: "cloud.conf", Err: syscall.EACCES} // root may read everything
+	denied := &fs.PathError{Op: "open", Path: "cloud.conf", Err: syscall.EACCES} // root can read everything
 	if got := howToRead("cloud.conf", denied, 65532); !strings.Contains(got, "allow the user with uid 65532 to read it") {
 		t.Errorf("a file without permission: %q", got)
 	}

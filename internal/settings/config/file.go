@@ -14,32 +14,33 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/inifile"
 )
 
-// file is one cloud.conf on its way to a Config.
+// file is a cloud.conf while it is being parsed.
 type file struct {
 	name       string
 	config     Config
 	lines      map[place]int       // line of the last assignment with a value
-	refused    map[place]bool      // what has a problem of its own, and takes no part in checks with others
-	classes    []inifile.Statement // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
+	refused    map[place]bool      // keys with a problem, which are not checked in combination with others
+	classes    []inifile.Statement // headers and assignments of [LoadBalancerClass], which override [LoadBalancer]
 	vendors    []inifile.Statement // those of [LoadBalancerProvider]
 	zeros      map[place]zero      // values of 0 that are the same as no value
-	unreadable bool                // its syntax is broken, or it is empty, so nothing is known of its keys
+	unreadable bool                // its syntax is invalid, or it is empty, so its keys are unknown
 	problems   []error
 }
 
-// place is a key in a section, which has a name if it is a class or a provider. Without a key it is the section.
+// place is a key in a section. The section has a name if it is a class or a provider. Without a key it is the
+// section itself.
 type place struct{ section, name, key string }
 
 func newFile(name string) *file {
 	return &file{name: name, lines: map[place]int{}, refused: map[place]bool{}, zeros: map[place]zero{}}
 }
 
-// readFile applies defaults and the statements of text. What it finds wrong is in the problems of the result.
+// readFile applies the defaults and the statements of text. The result contains the problems.
 func readFile(name string, text []byte) *file {
 	f := newFile(name)
 	for _, k := range table {
 		if k.Section == classSection {
-			continue // a class has what [LoadBalancer] has
+			continue // the defaults of a class are the values of [LoadBalancer]
 		}
 		if err := k.apply(&f.config, k.Default); err != nil {
 			f.problems = append(f.problems, fmt.Errorf("default of [%s] %s: %w", k.Section, k.Name, err))
@@ -79,13 +80,13 @@ func (f *file) read(s inifile.Statement) {
 		f.refused[place{section: near}] = true
 		f.problem(s.Line, "unknown section [%s]; %s", s.Section, hint)
 	case !known:
-		return // the header said it
+		return // reported at the header
 	case s.Name != "" && section.Name == globalSection:
 		if header {
 			f.notice(Key{Section: fmt.Sprintf("%s %q", section.Name, s.Name)}, s.Line, NoEffect, anotherCloud, "Remove the section, unless another program reads the file.")
 		}
 	case header && s.Name != "" && !section.Named:
-		f.problem(s.Line, "section [%s] takes no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.Name)
+		f.problem(s.Line, "section [%s] has no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.Name)
 	case header && s.Name == "" && section.Named:
 		f.problem(s.Line, "section [%s] needs a name: write [%s \"name\"]", section.Name, section.Name)
 	case section.Name == classSection:
@@ -97,13 +98,13 @@ func (f *file) read(s inifile.Statement) {
 	}
 }
 
-// anotherCloud is the notice about [Global "name"], which the Cinder CSI driver has.
+// anotherCloud is the notice about [Global "name"], a section of the Cinder CSI driver.
 const anotherCloud = "A further cloud of the Cinder CSI driver. kube-octavia uses only [Global]."
 
-// looksLikeKey matches the form that all keys of cloud.conf have, in any controller.
+// looksLikeKey matches the form of all keys of cloud.conf, in any controller.
 var looksLikeKey = regexp.MustCompile(`^[a-z]+([-_][a-z0-9]+)*$`)
 
-// readKey applies one assignment in a section that is known.
+// readKey applies one assignment in a known section.
 func (f *file) readKey(section Section, s inifile.Statement) {
 	key, known := findKey(section.Name, s.Key)
 	if known {
@@ -123,7 +124,7 @@ func (f *file) readKey(section Section, s inifile.Statement) {
 	f.problem(s.Line, "[%s] unknown key %q; %s", section.Name, s.Key, hint)
 }
 
-// assign gives a known key its value, a notice or a refusal.
+// assign sets the value of a known key, or adds a notice or a problem.
 func (f *file) assign(key Key, s inifile.Statement) {
 	at := place{key.Section, s.Name, key.Name}
 	text := s.Value
@@ -132,7 +133,7 @@ func (f *file) assign(key Key, s inifile.Statement) {
 		f.notice(key, s.Line, Doubtful, s.Doubt.Read, s.Doubt.Write)
 	}
 	if s.Blank && key.Kind == Bool {
-		text = "true" // a bare key switches a boolean on
+		text = "true" // a key without a value enables a boolean
 	} else if s.Blank {
 		f.refused[at] = true
 		f.problem(s.Line, "[%s] %s needs a value: write %s = ...", key.Section, key.Name, key.Name)
@@ -152,7 +153,7 @@ func (f *file) assign(key Key, s inifile.Statement) {
 		return
 	}
 	if key.Kind == TrueFalse && !isWordForFalse(text) && text != "true" {
-		f.notice(key, s.Line, Doubtful, "Only the word true switches it on, as in openstack-cloud-controller-manager. It is off.", "Write "+key.Name+" = true or remove the key.")
+		f.notice(key, s.Line, Doubtful, "Only the word true enables it, as in openstack-cloud-controller-manager. It is disabled.", "Write "+key.Name+" = true or remove the key.")
 	}
 	if err := key.apply(&f.config, text); err != nil {
 		f.refused[at] = true
@@ -162,7 +163,7 @@ func (f *file) assign(key Key, s inifile.Statement) {
 	f.lines[at] = s.Line
 }
 
-// setEmpty gives a key without a value its default.
+// setEmpty sets a key without a value to its default.
 func (f *file) setEmpty(key Key, s inifile.Statement) {
 	if key.Section != classSection && key.Use == Used {
 		_ = key.apply(&f.config, key.Default) // readFile reports the error
@@ -176,12 +177,12 @@ func (f *file) setEmpty(key Key, s inifile.Statement) {
 // emptyValue is the notice about a key without a value.
 const emptyValue = "The value is empty, which is the same as no value."
 
-// isWordForFalse reports whether a user who writes this value expects the switch to be off.
+// isWordForFalse reports whether a user who writes this value expects it to mean false.
 func isWordForFalse(text string) bool {
 	return slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(text))
 }
 
-// quoteHint is the end of an error about a value in quotes that belong to it.
+// quoteHint returns the end of an error about a value whose quotes are part of it.
 func quoteHint(text string) string {
 	if quote := inifile.QuotesAround(text); quote != "" {
 		return "; the " + quote + "s are part of the value: use double quotes"
@@ -189,12 +190,12 @@ func quoteHint(text string) string {
 	return ""
 }
 
-// problem records an error at a line of the file; line 0 is the file as a whole.
+// problem records an error at a line of the file; line 0 means the file as a whole.
 func (f *file) problem(line int, format string, args ...any) {
 	f.problems = append(f.problems, fmt.Errorf("%s"+format, append([]any{position(f.name, line)}, args...)...))
 }
 
-// finish checks what the keys say together.
+// finish checks the combination of the keys.
 func (f *file) finish(incomplete bool) (Config, error) {
 	if !f.unreadable {
 		f.validate(incomplete)
@@ -206,7 +207,7 @@ func (f *file) finish(incomplete bool) (Config, error) {
 	return f.config, nil
 }
 
-// refusedKey reports whether the file sets one of the keys in a way that is refused, so that its value is not known.
+// refusedKey reports whether the file sets one of the keys to an invalid value, so that its value is unknown.
 func (f *file) refusedKey(section string, keys ...string) bool {
 	return f.refusedIn(section, "", keys...)
 }
@@ -227,7 +228,7 @@ func (f *file) lineOf(section, name string, keys ...string) int {
 	return 0
 }
 
-// position gives "file:line: ", or "file: " for line 0.
+// position returns "file:line: ", or "file: " for line 0.
 func position(file string, line int) string {
 	if line == 0 {
 		return file + ": "

@@ -15,9 +15,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// knownToGcfg returns a pointer to a struct that has all sections and keys of the table, as gcfg wants them. Booleans are
-// booleans, keys without effect take anything, and every other value is text, so that gcfg complains of syntax, of booleans,
-// and of data that has no place.
+// knownToGcfg returns a pointer to a struct with all sections and keys of the table, as gcfg requires. Booleans are
+// booleans, keys without effect accept anything, and every other value is text, so that gcfg reports errors of syntax,
+// of booleans, and of unknown keys.
 func knownToGcfg() any {
 	var sectionFields []reflect.StructField
 	for i, s := range sections {
@@ -44,7 +44,7 @@ func knownToGcfg() any {
 	return reflect.New(reflect.StructOf(sectionFields)).Interface()
 }
 
-// checkFile holds Parse against gcfg reading the same table.
+// checkFile compares Parse with gcfg and the same table.
 func checkFile(t interface{ Errorf(string, ...any) }, text string) {
 	c, err := Parse("cloud.conf", []byte(text))
 	if err != nil {

@@ -25,36 +25,37 @@ const (
 	String Kind = "string"
 	// ID is the id of an object in the cloud.
 	ID Kind = "id"
-	// Strings is text; the key may be repeated and each value counts.
+	// Strings is text; the key may be repeated, and all values are used.
 	Strings Kind = "strings"
 	// Password is text that is never shown.
 	Password Kind = "secret"
-	// Bool is true, yes, on, 1 or false, no, off, 0 in any case; the bare key means true.
+	// Bool is true, yes, on, 1 or false, no, off, 0, case-insensitively; a key without a value
+	// means true.
 	Bool Kind = "boolean"
-	// TrueFalse is on for the word true alone, and off otherwise, for switches where a misreading is dangerous.
+	// TrueFalse is true only for the word true, for keys whose misinterpretation is dangerous.
 	TrueFalse Kind = "true or false"
-	// Int is a decimal number, or a hexadecimal one after 0x.
+	// Int is a decimal number, or a hexadecimal one with the prefix 0x.
 	Int Kind = "integer"
 	// Duration is a Go duration such as 5s or 1m30s.
 	Duration Kind = "duration"
 )
 
-// Use says what this version does with a key.
+// Use is what this version does with a key.
 type Use string
 
 // The uses of keys.
 const (
-	// Used keys are acted on.
+	// Used keys have an effect.
 	Used Use = "used"
-	// Accepted keys have no effect. A value other than the default is answered with a Notice.
+	// Accepted keys have no effect. A value other than the default causes a Notice.
 	Accepted Use = "accepted"
 )
 
 // Section is one section of cloud.conf.
 type Section struct {
-	// Name is how the section is written between brackets; case does not matter.
+	// Name is the name between brackets; case does not matter.
 	Name string
-	// Named sections stand once per name: [Name "x"].
+	// Named sections occur once per name: [Name "x"].
 	Named bool
 	// Doc is a sentence or two for the reference page.
 	Doc string
@@ -62,34 +63,34 @@ type Section struct {
 
 // Key is one key of cloud.conf.
 type Key struct {
-	// Section and Name say where it stands; case does not matter.
+	// Section and Name are its place; case does not matter.
 	Section, Name string
 	// Kind is the type of its value.
 	Kind Kind
-	// Default is the value it has when it is not set, as one would write it.
+	// Default is its value if it is not set, as text.
 	Default string
-	// Use says whether this version acts on it.
+	// Use is what this version does with it.
 	Use Use
-	// Live keys are acted on while the program runs, when the file changes. Of all others the program goes on with what it
-	// read at its start.
+	// Live keys are applied when the file changes while the program runs. Changes of all other keys are applied at the
+	// next start.
 	Live bool
 	// Doc is a sentence or two for the reference page.
 	Doc string
-	// Instead says of an Accepted key what kube-octavia does instead.
+	// Instead describes what kube-octavia does instead of an Accepted key.
 	Instead string
 
 	object  value.Object        // of a key of kind ID
 	allowed []string            // if set, the only values besides the default
-	field   func(*Config) any   // a pointer to where its value goes; nil if it goes nowhere
-	check   func(parsed) string // what is wanted, if the value is not; may be nil
-	// do is what to do with an Accepted key; empty is to remove it.
+	field   func(*Config) any   // a pointer to its field; nil if it has none
+	check   func(parsed) string // the requirement that the value does not meet, or ""; may be nil
+	// do is the advice for an Accepted key; empty means to remove it.
 	do string
-	// zero is a notice for a 0, which is the same as no value then; empty if 0 is a value like others. It is not taken like
-	// that if the boolean key zeroUnless of the same section, if there is one, is true.
+	// zero is the notice for a value of 0, which then means no value; it is empty if 0 is an ordinary value. If the
+	// boolean key zeroUnless of the same section exists and is true, 0 is not accepted.
 	zero, zeroUnless string
 }
 
-// parsed is the text of a setting, read as its kind.
+// parsed is the parsed value of a setting.
 type parsed struct {
 	text     string
 	flag     bool
@@ -121,7 +122,7 @@ func findKey(section, name string) (Key, bool) {
 	return Key{}, false
 }
 
-// read gives the value that text means for the key, or an error that says what is wanted. It shows no secret.
+// read parses a value of the key. Its error describes valid values and shows no secret.
 func (k Key) read(text string) (parsed, error) {
 	if text == "" && len(k.allowed) > 0 {
 		text = k.Default
@@ -169,7 +170,7 @@ func (k Key) unwanted(text, wanted string) error {
 	return fmt.Errorf("%q %s", text, wanted)
 }
 
-// isZero reports whether text is a 0 that is the same as no value.
+// isZero reports whether text is a 0 that means no value.
 func (k Key) isZero(text string) bool {
 	if k.zero == "" {
 		return false
@@ -182,7 +183,7 @@ func (k Key) isZero(text string) bool {
 	return types.ParseInt(&number, text, types.Dec|types.Hex) == nil && number == 0
 }
 
-// apply reads text and stores it in the key's field.
+// apply parses text and stores the value in the key's field.
 func (k Key) apply(c *Config, text string) error {
 	v, err := k.read(text)
 	if err != nil || k.field == nil {
@@ -211,7 +212,7 @@ func (k Key) apply(c *Config, text string) error {
 	return err
 }
 
-// isText reports whether an empty value of the key says something, if only that there is none.
+// isText reports whether an empty value of the key has a meaning.
 func (k Key) isText() bool { return slices.Contains([]Kind{String, Strings, ID, Password}, k.Kind) }
 
 // isDefault reports whether text means the same as the key's default.

@@ -15,9 +15,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/inifile"
 )
 
-// LoadLogin returns a person's own login, found as OpenStack's clients find it: the entry cloud of clouds.yaml, or the one
-// that OS_CLOUD names; else the variables that an openrc file sets; else the only entry of clouds.yaml. The region is that of the
-// argument, if it is not empty, unless an openrc file sets one. getenv reads the environment. Only Global and Notices are set.
+// LoadLogin returns the user's own login, found as by OpenStack's clients: the entry cloud of clouds.yaml, or the one
+// that OS_CLOUD names; otherwise the variables of an openrc file; otherwise the only entry of clouds.yaml. The region
+// is that of an openrc file, if it sets one, or the argument, unless it is empty. getenv reads the environment. Only
+// Global and Notices are set.
 func LoadLogin(cloud, region string, getenv func(string) string) (Config, error) {
 	f := newFile("the login")
 	for _, key := range globalKeys {
@@ -39,7 +40,8 @@ func LoadLogin(cloud, region string, getenv func(string) string) (Config, error)
 	return Config{Global: c.Global, Notices: c.Notices}, err
 }
 
-// variables are those of an openrc file, and the keys that they set. Where a key has several the first one that is set counts.
+// variables has the variables of an openrc file, and the keys that they set. If a key has several, the first one that
+// is set takes precedence.
 var variables = []struct{ name, key string }{
 	{"OS_AUTH_URL", "auth-url"},
 	{"OS_USER_ID", "user-id"}, {"OS_USERNAME", "username"}, {"OS_PASSWORD", "password"},
@@ -53,7 +55,7 @@ var variables = []struct{ name, key string }{
 	{"OS_CACERT", "ca-file"}, {"OS_CERT", "cert-file"}, {"OS_KEY", "key-file"},
 }
 
-// environment gives the variables in the keys of cloud.conf.
+// environment returns the variables as keys of cloud.conf.
 func environment(getenv func(string) string) map[string]cloudsyaml.Setting {
 	settings, sources := map[string]string{}, map[string]string{}
 	for _, v := range variables {
@@ -64,7 +66,7 @@ func environment(getenv func(string) string) map[string]cloudsyaml.Setting {
 	settings["os-endpoint-type"] = strings.TrimSuffix(settings["os-endpoint-type"], "URL")
 	switch {
 	case settings["username"] != "" && settings["user-id"] != "":
-		settings["username"] = "" // openrc files often set both; the id is exact
+		settings["username"] = "" // openrc files often set both; the id is unique
 	case settings["token"] != "" && getenv("OS_AUTH_TYPE") != "password":
 		settings["username"], settings["password"] = "", ""
 	}
@@ -81,7 +83,7 @@ func environment(getenv func(string) string) map[string]cloudsyaml.Setting {
 	return all
 }
 
-// completeFromClouds fills keys of [Global] that are empty from clouds.yaml.
+// completeFromClouds sets empty keys of [Global] from clouds.yaml.
 func (f *file) completeFromClouds() error {
 	g := f.config.Global
 	cloud, err := cloudsyaml.Read(cloudsyaml.Choice{Path: g.CloudsFile, Cloud: g.Cloud, Region: g.Region})
@@ -98,7 +100,7 @@ func (f *file) completeFromClouds() error {
 	return f.completeFrom(cloud.Settings)
 }
 
-// completeFrom fills keys of [Global] that are empty.
+// completeFrom sets empty keys of [Global].
 func (f *file) completeFrom(settings map[string]cloudsyaml.Setting) error {
 	for _, key := range globalKeys {
 		s := settings[key.Name]
@@ -112,8 +114,8 @@ func (f *file) completeFrom(settings map[string]cloudsyaml.Setting) error {
 	return nil
 }
 
-// WithGlobal returns the text of a cloud.conf with [Global] as g says, with its secrets, and all other sections as they are
-// in text. Comments within [Global] are lost.
+// WithGlobal returns the text of a cloud.conf with [Global] replaced by g, including its secrets. All other sections of
+// text are unchanged. Comments in [Global] are lost.
 func WithGlobal(text []byte, g Global) (string, error) {
 	text = bytes.TrimPrefix(text, []byte(inifile.ByteOrderMark))
 	statements, problems := inifile.Parse(text, public)
@@ -136,7 +138,7 @@ func WithGlobal(text []byte, g Global) (string, error) {
 	return b.String(), nil
 }
 
-// section is [Global] with what is not the default.
+// section returns [Global] with the values that are not defaults.
 func (g Global) section() string {
 	c := Config{Global: g}
 	var b strings.Builder
@@ -158,8 +160,8 @@ func (g Global) section() string {
 	return b.String()
 }
 
-// WithApplicationCredential is g with the application credential in the place of every other
-// way to authenticate.
+// WithApplicationCredential returns g with the application credential instead of any other way to
+// authenticate.
 func (g Global) WithApplicationCredential(id string, secret Secret) Global {
 	return Global{
 		AuthURL: g.AuthURL, Region: g.Region, EndpointType: g.EndpointType, CAFile: g.CAFile, CAFileContents: g.CAFileContents,
@@ -169,7 +171,7 @@ func (g Global) WithApplicationCredential(id string, secret Secret) Global {
 	}
 }
 
-// quote writes a value so that it is read as it is.
+// quote quotes a value so that it is read unchanged.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text) + `"`
 }

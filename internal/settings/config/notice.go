@@ -10,40 +10,40 @@ import (
 	"strings"
 )
 
-// NoticeKind is what a Notice is about.
+// NoticeKind is the kind of a Notice.
 type NoticeKind string
 
 // The kinds of notices.
 const (
 	// NoEffect is about a setting that changes nothing.
 	NoEffect NoticeKind = "no effect"
-	// Doubtful is about a setting whose value may be read otherwise than it was meant.
+	// Doubtful is about a setting whose value may be read differently than intended.
 	Doubtful NoticeKind = "doubtful"
 )
 
-// Notice tells of one setting that has no effect, or perhaps another one than was meant. It shows no value that may be secret.
+// Notice is about one setting that has no effect, or possibly an unintended one. It shows no value that may be secret.
 type Notice struct {
-	// File and Line are where it stands. Line counts from 1.
+	// File and Line are the place of the setting. Line is counted from 1.
 	File string
 	Line int
-	// Section and Key name it as the table does, or as clouds.yaml does. Key is empty for a section as a whole.
+	// Section and Key are its names in the table or in clouds.yaml. Key is empty for a section as a whole.
 	Section, Key string
-	// Kind is what it is about.
+	// Kind is the kind of the notice.
 	Kind NoticeKind
-	// Text is a sentence for the operator, and Do another one that says what to do.
+	// Text is a sentence for the operator, and Do a sentence that says what to do.
 	Text, Do string
 }
 
-// String gives the notice as one line: file, line, key and sentences.
+// String returns the notice as one line: file, line, key and sentences.
 func (n Notice) String() string { return n.Place() + ": " + n.Text + " " + n.Do }
 
-// Place gives file, line and key.
+// Place returns file, line and key.
 func (n Notice) Place() string {
 	return position(n.File, n.Line) + strings.TrimSpace(fmt.Sprintf("[%s] %s", n.Section, n.Key))
 }
 
-// LoginDoubts are the notices about values that Keystone gets, or its address, and that may be read otherwise than they were
-// meant.
+// LoginDoubts returns the notices about the credentials and the address of Keystone whose values may be read
+// differently than intended.
 func (c Config) LoginDoubts() []Notice {
 	var doubts []Notice
 	for _, n := range c.Notices {
@@ -57,13 +57,13 @@ func (c Config) LoginDoubts() []Notice {
 // ofLogin reports whether the notice is about a value that the login needs.
 func (n Notice) ofLogin() bool {
 	if n.Section != globalSection {
-		return strings.HasPrefix(n.Key, "auth.") // of clouds.yaml
+		return strings.HasPrefix(n.Key, "auth.") // a key of clouds.yaml
 	}
 	return n.Key == "auth-url" || slices.ContainsFunc([]string{"user", "password", "tenant-", "domain-", "application-credential-", "trust", "token"},
 		func(prefix string) bool { return strings.HasPrefix(n.Key, prefix) })
 }
 
-// removeKey is what to do with a key without effect.
+// removeKey is the advice for a key without effect.
 const removeKey = "Remove the key, unless another program reads the file."
 
 // notice records a notice about a key of the file.
@@ -71,7 +71,7 @@ func (f *file) notice(key Key, line int, kind NoticeKind, text, do string) {
 	f.config.Notices = append(f.config.Notices, Notice{File: f.name, Line: line, Section: key.Section, Key: key.Name, Kind: kind, Text: text, Do: do})
 }
 
-// sortNotices puts those of the file first, by line.
+// sortNotices sorts the notices of this file first, by line.
 func (f *file) sortNotices() {
 	other := func(n Notice) int {
 		if n.File == f.name {

@@ -3,16 +3,16 @@
 
 package config
 
-// Origin says from where a command has the configuration and its login.
+// Origin is the origin of a command's configuration and login.
 type Origin int
 
 // The origins.
 const (
-	// FromFile is the file of --cloud-config.
+	// FromFile means the file of --cloud-config.
 	FromFile Origin = iota
-	// FromSecret is the Secret of the controller, so that the login is that of the controller.
+	// FromSecret means the Secret of the controller, so that the login is that of the controller.
 	FromSecret
-	// FromEnvironment means that the settings are those of the controller, but the login is that of the environment: it
-	// may be a person's, who has other rights.
+	// FromEnvironment means that the settings are those of the controller, but the login comes from the environment: it
+	// may be that of a user with other rights.
 	FromEnvironment
 )

@@ -10,9 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/inifile"
 )
 
-// Public returns the settings in the text of a cloud.conf that every user may see, as the text of a cloud.conf: without
-// [Global], which says how to log in, without secrets, without comments and without what has no effect. WithGlobal adds a
-// login to it.
+// Public returns the settings of a cloud.conf that every user may see, as the text of a cloud.conf: without the
+// credentials in [Global], other secrets, comments, and keys without effect. WithGlobal adds a login to it.
 func Public(text []byte) (string, error) {
 	statements, problems := inifile.Parse(text, public)
 	if len(problems) > 0 {
@@ -40,7 +39,7 @@ func Public(text []byte) (string, error) {
 	return b.String(), nil
 }
 
-// header is the line with which a section begins.
+// header returns the header line of a section.
 func header(section, name string) string {
 	if name == "" {
 		return "[" + section + "]\n"

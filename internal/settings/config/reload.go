@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Reloaded returns g with what may change while the program runs (see Key.Live) as newer has it.
+// Reloaded returns g with the values of newer for keys that may change while the program runs (see
+// Key.Live).
 func (g Global) Reloaded(newer Global) Global {
 	mine, theirs := Config{Global: g}, Config{Global: newer}
 	for _, key := range globalKeys {
@@ -20,8 +21,8 @@ func (g Global) Reloaded(newer Global) Global {
 	return mine.Global
 }
 
-// NeedRestart names the keys, as "[Section] key", that newer has other values for and that only a restart applies. Of keys
-// that are not acted on nothing is said.
+// NeedRestart returns the keys, as "[Section] key", whose values differ in newer and that only a restart applies. Keys
+// without effect are not included.
 func (c Config) NeedRestart(newer Config) []string {
 	var names []string
 	for _, key := range table {

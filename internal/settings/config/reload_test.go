@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// otherValues is a configuration in which every key that has a field has another value than in zero ones.
+// otherValues returns a configuration in which every key that has a field has another value than in zero
+// ones.
 func otherValues(t *testing.T) Config {
 	t.Helper()
 	var c Config

@@ -10,14 +10,14 @@ import (
 	"log/slog"
 )
 
-// redacted stands for a secret wherever one is printed.
+// redacted is what is printed instead of a secret.
 const redacted = "[redacted]"
 
-// Secret is a password, token or the like. However it is printed, logged or marshalled, alone or inside another value, it
-// shows as "[redacted]", or as nothing when it is empty. Reveal gives the value.
+// Secret is a password, token or the like. When it is printed, logged or marshalled, alone or inside another value, it
+// appears as "[redacted]", or as nothing if it is empty. Reveal returns the value.
 type Secret string
 
-// Reveal returns the secret itself, for the one place that sends it.
+// Reveal returns the secret itself, for the only code that sends it.
 func (s Secret) Reveal() string { return string(s) }
 
 // String returns "[redacted]", or the empty string.
@@ -28,10 +28,10 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is String: %#v tells nothing either.
+// GoString returns String quoted, so that %#v shows nothing either.
 func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
 
-// Format covers the verbs that would print a string's value past String, such as %d.
+// Format handles the verbs that would print the value without calling String, such as %d.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'q' || f.Flag('#') {
@@ -40,14 +40,14 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, text)
 }
 
-// MarshalJSON gives String.
+// MarshalJSON marshals String.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// MarshalText gives String, for encoders other than JSON.
+// MarshalText marshals String, for encoders other than JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalLog gives String to logr.
+// MarshalLog returns String to logr.
 func (s Secret) MarshalLog() any { return s.String() }
 
-// LogValue gives String to slog.
+// LogValue returns String to slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -13,7 +13,7 @@ import (
 // reference is the page that lists all sections and keys.
 const reference = "docs/reference/cloud-conf.md"
 
-// suggestSection returns the section that an unknown one was meant to be, or nothing, and a hint.
+// suggestSection returns the section that is probably meant by an unknown one, or "", and a hint.
 func suggestSection(name string) (section, hint string) {
 	var names []string
 	for _, s := range sections {
@@ -25,7 +25,7 @@ func suggestSection(name string) (section, hint string) {
 	return "", "all sections are listed in " + reference
 }
 
-// otherNames are names that other files of OpenStack's clients have for keys of [Global].
+// otherNames are names that other files of OpenStack's clients use for keys of [Global].
 var otherNames = map[string]string{
 	"user": "username", "project": "tenant-name", "project-id": "tenant-id", "project-name": "tenant-name",
 	"project-domain-id": "tenant-domain-id", "project-domain-name": "tenant-domain-name",
@@ -33,7 +33,7 @@ var otherNames = map[string]string{
 	"cacert": "ca-file", "cert": "cert-file", "key": "key-file", "insecure": "tls-insecure",
 }
 
-// suggestKey returns the key that an unknown one was meant to be, or nothing, and a hint.
+// suggestKey returns the key that is probably meant by an unknown one, if any, and a hint.
 func suggestKey(unknown place) (meant place, hint string) {
 	section, name := unknown.section, unknown.key
 	if other := otherNames[strings.ToLower(name)]; section == globalSection && other != "" {

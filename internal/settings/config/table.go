@@ -14,18 +14,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
-// Methods lists the balancing methods that Octavia has, the default first.
+// Methods lists the balancing methods of Octavia, the default first.
 var Methods = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"}
 
-// What the members of pools are.
+// The types of the members of pools.
 const (
-	// NodeTargets are the NodePorts of the nodes.
+	// NodeTargets means the NodePorts of the nodes.
 	NodeTargets = "node"
-	// PodTargets are the addresses and ports of the endpoints.
+	// PodTargets means the addresses and ports of the endpoints.
 	PodTargets = "pod"
 )
 
-// TargetTypes lists what the members of pools may be.
+// TargetTypes lists the types of members.
 var TargetTypes = []string{NodeTargets, PodTargets}
 
 // NodeAddressTypes lists the types of a node's addresses that may become members.
@@ -45,7 +45,7 @@ var sections = []Section{
 	{Name: "KeyManager", Doc: "For the KMS plugin for Barbican, which sometimes shares the file."},
 }
 
-// table is the one list of all keys.
+// table has all keys.
 var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, clusterIPKeys, metadataKeys, networkingKeys, routeKeys, acceptedKeys)
 
 var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type",
@@ -218,9 +218,9 @@ var networkingKeys = section("Networking", Used,
 	Key{Name: "public-network-name", Kind: Strings, field: func(c *Config) any { return &c.Networking.PublicNetworks },
 		Doc: "Name of a network whose addresses are ExternalIP of Nodes; may be repeated. Floating IPs always are."},
 	Key{Name: "internal-network-name", Kind: Strings, field: func(c *Config) any { return &c.Networking.InternalNetworks },
-		Doc: "Name of a network whose addresses are InternalIP of Nodes; may be repeated. Then addresses of other networks are left out. Default: all networks that are not public."},
+		Doc: "Name of a network whose addresses are InternalIP of Nodes; may be repeated. Then addresses of other networks are ignored. Default: all networks that are not public."},
 	Key{Name: "address-sort-order", check: cidrList, field: func(c *Config) any { return &c.Networking.SortOrder },
-		Doc: "CIDRs, separated by commas, in the order of preference of the addresses of Nodes. Addresses in none of them come last."},
+		Doc: "CIDRs, separated by commas, in the order of preference of the addresses of Nodes. Addresses outside of all of them come last."},
 )
 
 var routeKeys = section("Route", Used,
@@ -231,13 +231,13 @@ var routeKeys = section("Route", Used,
 // createMonitor is the key that gives pools health monitors.
 const createMonitor = "create-monitor"
 
-// noMonitor is the notice about a 0 where there are no health monitors.
+// noMonitor is the notice about a 0 if there are no health monitors.
 const noMonitor = "0 is the same as no value. Services whose annotations request a health monitor get the default."
 
 // classSection is the section that stands once per class.
 const classSection = "LoadBalancerClass"
 
-// perClass makes keys of [LoadBalancer] keys of a class.
+// perClass returns the keys of a class for these keys of [LoadBalancer].
 func perClass(names ...string) []Key {
 	keys := make([]Key, len(names))
 	for i, name := range names {
@@ -248,7 +248,7 @@ func perClass(names ...string) []Key {
 	return keys
 }
 
-// section puts keys into a section and gives those without a kind the kind String.
+// section sets the section of keys, and sets the kind String for those without a kind.
 func section(name string, use Use, keys ...Key) []Key {
 	for i := range keys {
 		keys[i].Section, keys[i].Use = name, use
@@ -267,7 +267,7 @@ func liveBut(fixed []string, keys []Key) []Key {
 	return keys
 }
 
-// wholeSeconds holds for what Octavia takes: a positive number of seconds.
+// wholeSeconds checks for what Octavia accepts: a positive number of seconds.
 func wholeSeconds(v parsed) string {
 	if v.duration < time.Second || v.duration%time.Second != 0 {
 		return "must be whole seconds, at least 1s"
@@ -275,10 +275,11 @@ func wholeSeconds(v parsed) string {
 	return ""
 }
 
-// projectPlaceholders stand for the id of the project in the address of a service. See package catalogue, which replaces them.
+// projectPlaceholders replaces the placeholders of the project id in the address of a service, so that it can be
+// checked. Package catalogue replaces them by the real id.
 var projectPlaceholders = strings.NewReplacer("%(project_id)s", "id", "%(tenant_id)s", "id")
 
-// address holds for addresses of services.
+// address checks for the address of a service.
 func address(v parsed) string {
 	text := projectPlaceholders.Replace(v.text)
 	if v.text == "" || isAddress(text) {
@@ -305,7 +306,7 @@ func notNegative(v parsed) string {
 	return ""
 }
 
-// domain holds for names in the DNS, in lower case.
+// domain checks for a DNS name in lower case.
 func domain(v parsed) string {
 	if !domainPattern.MatchString(v.text) || len(v.text) > 200 {
 		return "must be a DNS name in lower case, such as nip.io"
@@ -329,7 +330,7 @@ func cidrList(v parsed) string {
 	return ""
 }
 
-// parseCIDRs reads CIDRs that are separated by commas.
+// parseCIDRs parses CIDRs that are separated by commas.
 func parseCIDRs(text string) ([]netip.Prefix, error) {
 	var all []netip.Prefix
 	for word := range strings.SplitSeq(text, ",") {

@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// Authentication is the way a session authenticates at Keystone.
+// Authentication is the way in which a session authenticates to Keystone.
 type Authentication string
 
 // The ways to authenticate.
 const (
-	// ByPassword uses user and password.
+	// ByPassword uses a user and a password.
 	ByPassword Authentication = "password"
 	// ByApplicationCredential uses an application credential.
 	ByApplicationCredential Authentication = "application credential"
 	// ByToken uses a given token, which cannot be renewed.
 	ByToken Authentication = "token"
-	// ByTrust uses a trustee's user and password under a trust.
+	// ByTrust uses a trustee's user and password with a trust.
 	ByTrust Authentication = "trust"
 )
 
-// Authentication tells how g authenticates. Of a Config it is one of the constants; of a Global that no Load has checked it
-// is empty when no credentials are set.
+// Authentication returns the way in which g authenticates. For a Config it is one of the constants. For a Global that
+// Load has not checked, it is empty if no credentials are set.
 func (g Global) Authentication() Authentication {
 	switch {
 	case g.TrustID != "":
@@ -43,8 +43,8 @@ func (g Global) Authentication() Authentication {
 	return ""
 }
 
-// UserDomain returns the id or the name of the user's domain: its own, or else that of user and project together. Both are
-// empty when there is none.
+// UserDomain returns the id or the name of the user's domain: the user's own, or else the common one of user and
+// project. Both are empty if there is none.
 func (g Global) UserDomain() (id, name string) {
 	if g.UserDomainID != "" || g.UserDomainName != "" {
 		return g.UserDomainID, g.UserDomainName
@@ -60,13 +60,13 @@ func (g Global) TenantDomain() (id, name string) {
 	return g.DomainID, g.DomainName
 }
 
-// Trustee returns who acts under the trust: the trustee, or else the user.
+// Trustee returns the user of the trust: the trustee, or else the user.
 func (g Global) Trustee() (id string, password Secret) {
 	return cmp.Or(g.TrusteeID, g.UserID), cmp.Or(g.TrusteePassword, g.Password)
 }
 
-// validate checks what keys say together. With incomplete set, credentials may still come from elsewhere. A key that is
-// refused takes no part: its own problem is enough.
+// validate checks the combination of keys. With incomplete set, credentials may still come from elsewhere. Keys with
+// invalid values are ignored, because their own problem is sufficient.
 func (f *file) validate(incomplete bool) {
 	g, lb := f.config.Global, f.config.LoadBalancer
 	f.validateZeros()
@@ -99,7 +99,7 @@ func (f *file) validate(incomplete bool) {
 	}
 }
 
-// explainByDoubts adds the doubts about the login to problems with it, because they may be the cause.
+// explainByDoubts adds the doubts about the login to its problems, because they may be the cause.
 func (f *file) explainByDoubts(found bool) {
 	if !found {
 		return
@@ -110,7 +110,7 @@ func (f *file) explainByDoubts(found bool) {
 	}
 }
 
-// title is the section in an error.
+// title returns the section's name in errors.
 func (p place) title() string {
 	if p.name == "" {
 		return "[" + p.section + "]"
@@ -118,7 +118,7 @@ func (p place) title() string {
 	return fmt.Sprintf("[%s %q]", p.section, p.name)
 }
 
-// refusedAt is refusedKey for what a class may have of its own.
+// refusedAt is refusedKey for keys that a class may have, too.
 func (f *file) refusedAt(at place, keys ...string) bool {
 	return f.refusedIn(at.section, at.name, keys...) || f.refusedKey("LoadBalancer", keys...)
 }
@@ -133,14 +133,14 @@ func (f *file) validateMonitor(at place, lb LoadBalancer) {
 // globalSection is the section of the credentials.
 const globalSection = "Global"
 
-// validateAuthentication checks that there is one complete way to authenticate.
+// validateAuthentication checks that there is exactly one complete way to authenticate.
 func (f *file) validateAuthentication(g Global) {
 	if f.refusedKey(globalSection, "use-clouds") {
-		return // anything may be in clouds.yaml
+		return // clouds.yaml may contain the rest
 	}
 	f.validateAddress(g)
 	if f.refusedKey(globalSection, credentialKeys...) {
-		return // it is unknown which way is meant
+		return // the intended way is unknown
 	}
 	if ways := f.waysToAuthenticate(g); len(ways) > 1 {
 		f.missing("more than one way to authenticate is set (%s): keep one", strings.Join(ways, ", "))
@@ -149,7 +149,7 @@ func (f *file) validateAuthentication(g Global) {
 	f.validateWay(g)
 }
 
-// credentialKeys are the keys that decide about the way to authenticate.
+// credentialKeys are the keys that determine the way to authenticate.
 var credentialKeys = []string{"password", "token", "trust-id", "trustee-id", "trustee-password",
 	"application-credential-id", "application-credential-name", "application-credential-secret"}
 
@@ -197,7 +197,7 @@ func (f *file) validateWay(g Global) {
 	}
 }
 
-// waysToAuthenticate lists the secrets that exclude each other and are set nevertheless.
+// waysToAuthenticate returns the set secrets that exclude each other.
 func (f *file) waysToAuthenticate(g Global) []string {
 	var ways []string
 	if g.ApplicationCredentialID != "" || g.ApplicationCredentialName != "" || g.ApplicationCredentialSecret != "" {
@@ -207,7 +207,7 @@ func (f *file) waysToAuthenticate(g Global) []string {
 		ways = append(ways, "token")
 	}
 	if g.TrustID != "" {
-		return append(ways, "trust-id") // password may be the trustee's
+		return append(ways, "trust-id") // the password may be the trustee's
 	}
 	if g.Password != "" {
 		ways = append(ways, "password")
@@ -228,7 +228,8 @@ func (f *file) validateApplicationCredential(g Global) {
 	}
 }
 
-// validateUser checks that the user is named in one way; absent is said when it is not named at all.
+// validateUser checks that the user is identified in exactly one way; absent is the error if it is
+// not identified at all.
 func (f *file) validateUser(g Global, absent string) {
 	id, name := g.UserDomain()
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// vendorSection is the section that stands once per provider.
+// vendorSection is the section that occurs once per provider.
 const vendorSection = "LoadBalancerProvider"
 
 var vendorKeys = section(vendorSection, Used,
@@ -37,7 +37,7 @@ func methodNames(v parsed) string {
 	return ""
 }
 
-// parseMethods reads balancing methods that are separated by commas.
+// parseMethods parses balancing methods that are separated by commas.
 func parseMethods(text string) ([]lb.Algorithm, error) {
 	var all []lb.Algorithm
 	for name := range strings.SplitSeq(text, ",") {
@@ -52,7 +52,7 @@ func parseMethods(text string) ([]lb.Algorithm, error) {
 	return all, nil
 }
 
-// readVendors collects what the file says of providers.
+// readVendors collects the settings of providers.
 func (f *file) readVendors() {
 	for _, s := range f.vendors {
 		if s.Key == "" {
@@ -67,9 +67,9 @@ func (f *file) readVendors() {
 		case "like":
 			of.Like = s.Value
 		case "methods":
-			of.Methods, _ = parseMethods(s.Value) // readKey has said what is wrong
+			of.Methods, _ = parseMethods(s.Value) // readKey has reported errors
 		case "lacks":
-			of.Lacks, _ = lb.ParseFeatures(s.Value) // readKey has said what is wrong
+			of.Lacks, _ = lb.ParseFeatures(s.Value) // readKey has reported errors
 		}
 		f.config.Vendors[s.Name] = of
 	}

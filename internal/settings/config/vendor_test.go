@@ -12,7 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// reachable is what every file needs.
+// reachable is a minimal valid [Global].
 const reachable = "[Global]\nauth-url=http://127.0.0.1:5000\nusername=u\npassword=p\ndomain-id=d\n"
 
 func TestWhatAProviderLacksIsReadByItsName(t *testing.T) {

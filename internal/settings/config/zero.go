@@ -11,14 +11,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/inifile"
 )
 
-// zero is a 0 that is the same as no value, and the error if it is not.
+// zero is a 0 that means no value, and the error if it is not accepted.
 type zero struct {
 	key     Key
 	line    int
 	refusal error
 }
 
-// setZero gives a key with the value 0 its default. A class has the value of [LoadBalancer] then.
+// setZero sets a key with the value 0 to its default. In a class it gets the value of
+// [LoadBalancer].
 func (f *file) setZero(key Key, s inifile.Statement) {
 	at := place{key.Section, s.Name, key.Name}
 	_, refusal := key.read(s.Value)
@@ -32,7 +33,7 @@ func (f *file) setZero(key Key, s inifile.Statement) {
 	}
 }
 
-// fitMonitor makes a default that replaces a 0 fit to the other time of [LoadBalancer].
+// fitMonitor adjusts a default that replaces a 0 to the other time of [LoadBalancer].
 func (f *file) fitMonitor() {
 	lb := &f.config.LoadBalancer
 	if lb.MonitorTimeout <= lb.MonitorDelay {
@@ -45,7 +46,7 @@ func (f *file) fitMonitor() {
 	}
 }
 
-// validateZeros refuses values of 0 where they would have an effect.
+// validateZeros refuses values of 0 that would have an effect.
 func (f *file) validateZeros() {
 	byLine := func(a, b place) int { return f.zeros[a].line - f.zeros[b].line }
 	for _, at := range slices.SortedFunc(maps.Keys(f.zeros), byLine) {
@@ -59,7 +60,7 @@ func (f *file) validateZeros() {
 	}
 }
 
-// createsMonitors reports whether pools get health monitors in a section.
+// createsMonitors reports whether a section enables health monitors.
 func (f *file) createsMonitors(at place) bool {
 	lb := f.config.LoadBalancer
 	if at.section == classSection {

@@ -11,18 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// Doubt is why a value may not be what was meant. It shows nothing of the value. It is empty for most values.
+// Doubt describes why a value may be read differently than intended. It does not show the value. It is empty
+// for most values.
 type Doubt struct {
-	// Read is a sentence about what was read.
+	// Read is a sentence that describes what was read.
 	Read string
-	// Write is a sentence about what to write if something else was meant.
+	// Write is a sentence that says what to write instead.
 	Write string
-	// OnlySecret means that there is a doubt only if the value is a secret. In other values it is usual.
+	// OnlySecret means that the doubt applies only to secrets. In other values this is normal.
 	OnlySecret bool
 }
 
-// doubtOf returns the doubt about a value. literal is how the file has it, without blanks at its ends, and rest is what
-// follows on its last line.
+// doubtOf returns the doubt about a value. literal is the trimmed text in the file, and rest is what follows on its
+// last line.
 func doubtOf(literal, value, rest string) Doubt {
 	quote := QuotesAround(value)
 	switch {
@@ -50,13 +51,13 @@ var (
 	swallows  = regexp.MustCompile(`\\\r?\n\s*[A-Za-z-]+\s*=`)
 )
 
-// doubtOfText is about characters that programs and templates would have replaced.
+// doubtOfText is about characters that programs or templates should have replaced.
 func doubtOfText(value string) Doubt {
 	switch {
 	case strings.ContainsFunc(value, invisible):
-		return Doubt{Read: "The value contains a character that cannot be seen, such as a no-break space.", Write: "Type the value anew, without copying it."}
+		return Doubt{Read: "The value contains a character that cannot be seen, such as a no-break space.", Write: "Type the value again instead of copying it."}
 	case placeholder.MatchString(value):
-		return Doubt{Read: "The value looks like a placeholder, and is taken as it is: cloud.conf has no variables.", Write: "Write the value itself."}
+		return Doubt{Read: "The value looks like a placeholder, but is used literally: cloud.conf has no variables.", Write: "Write the value itself."}
 	}
 	return Doubt{}
 }
@@ -64,7 +65,7 @@ func doubtOfText(value string) Doubt {
 // placeholder matches ${NAME}, $NAME, {{ name }}, <name> and %NAME%.
 var placeholder = regexp.MustCompile(`^(\$\{[^{}]*\}|\$[A-Z][A-Z0-9_]+|\{\{.*\}\}|<[A-Za-z][A-Za-z0-9 _-]*>|%[A-Z][A-Z0-9_]*%)$`)
 
-// invisible reports whether a reader cannot see a character. The usual blank does not count.
+// invisible reports whether a character is invisible. The normal space does not count.
 func invisible(c rune) bool {
 	return c != ' ' && unicode.Is(unicode.Zs, c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp)
 }
@@ -75,13 +76,13 @@ func commentFollows(rest string) bool {
 	return strings.HasPrefix(rest, "#") || strings.HasPrefix(rest, ";")
 }
 
-// doubtOfComment is about a value that ends where a comment begins.
+// doubtOfComment is about a value that is cut off by a comment.
 func doubtOfComment(literal, rest string) Doubt {
 	comment := strings.TrimLeft(rest, " \t")
 	next, _ := utf8.DecodeRuneInString(comment[1:])
 	text := next != utf8.RuneError && !unicode.IsSpace(next)
 	first, _ := utf8.DecodeRuneInString(literal)
-	const write = "If that belongs to the value, write the value in double quotes."
+	const write = "If it belongs to the value, write the value in double quotes."
 	switch {
 	case literal == "" && text:
 		return Doubt{Read: "The value is empty: a comment begins at the # or ;.", Write: write, OnlySecret: true}
@@ -100,7 +101,7 @@ func doubtOfComment(literal, rest string) Doubt {
 	return Doubt{}
 }
 
-// quoteNames are the characters that other files have around values.
+// quoteNames has the quotes that other files use around values.
 var quoteNames = map[rune]string{
 	'\'': "single quote", '`': "backtick",
 	'‘': typographic, '’': typographic, '‚': typographic, '“': typographic, '”': typographic, '„': typographic, '«': typographic, '»': typographic,
@@ -108,7 +109,7 @@ var quoteNames = map[rune]string{
 
 const typographic = "typographic quote"
 
-// QuotesAround returns the name of the quotes, other than double quotes, at both ends of a value; "" if there are none.
+// QuotesAround returns the name of the quotes, other than double quotes, at both ends of a value, or "".
 func QuotesAround(value string) string {
 	first, size := utf8.DecodeRuneInString(value)
 	last, _ := utf8.DecodeLastRuneInString(value)

@@ -1,10 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inifile reads the syntax of cloud.conf, which is that of git's configuration files: sections, and keys
-// with values. It knows no section and no key.
-//
-// It is pure.
+// Package inifile parses the syntax of cloud.conf, which is that of git's configuration files: sections, and
+// keys with values. It does not depend on specific sections or keys. The package is pure.
 package inifile
 
 import (
@@ -17,30 +15,30 @@ import (
 	"gopkg.in/gcfg.v1/token"
 )
 
-// ByteOrderMark is what some editors write at the beginning of a file. It is no part of the text.
+// ByteOrderMark is written by some editors at the beginning of a file. It is not part of the text.
 const ByteOrderMark = "\ufeff"
 
 // Statement is a section header, or one assignment within a section.
 type Statement struct {
-	// Line counts from 1.
+	// Line is counted from 1.
 	Line int
-	// Section is the section, as written, and Name its subsection, unquoted. Name is empty if there is none.
+	// Section is the section as written, and Name its subsection, unquoted, or empty.
 	Section, Name string
-	// Key is as written. It is empty for a header.
+	// Key is the key as written. It is empty for a header.
 	Key string
-	// Blank keys have no "=" and no value.
+	// Blank is true for a key without "=" and value.
 	Blank bool
-	// Value is unquoted.
+	// Value is the unquoted value.
 	Value string
-	// Doubt is why Value may not be what was meant.
+	// Doubt describes why Value may differ from what was intended.
 	Doubt Doubt
 }
 
-// Parse cuts a file into its statements, or returns all problems of its syntax. Only values of keys for which public
-// returns true are shown in problems; public may be asked for keys that do not exist.
+// Parse splits a file into its statements, or returns all problems of its syntax. Problems show only values of keys
+// for which public returns true; public may be called for keys that do not exist.
 //
-// gcfg is the judge of the syntax and of every quoted text; what it does not tell is on which line a key stands, and that
-// is read off the tokens of its own scanner.
+// gcfg checks the syntax and parses every quoted text. It does not return the line of a key, so the lines come from the
+// tokens of its scanner.
 func Parse(text []byte, public func(section, key string) bool) ([]Statement, []Problem) {
 	text = []byte(strings.TrimPrefix(string(text), ByteOrderMark))
 	if problem := wrongFile(string(text)); problem != "" {
@@ -55,7 +53,7 @@ func Parse(text []byte, public func(section, key string) bool) ([]Statement, []P
 	return r.statements()
 }
 
-// reader reads a text whose syntax is correct.
+// reader reads a text with valid syntax.
 type reader struct {
 	text    []byte
 	file    *token.File
@@ -64,7 +62,7 @@ type reader struct {
 
 func (r *reader) statements() ([]Statement, []Problem) {
 	var statements []Statement
-	var at Statement // the section that later assignments belong to
+	var at Statement // the section of the next assignments
 	pos, tok, lit := r.scanner.Scan()
 	for tok != token.EOF {
 		line := r.file.Position(pos).Line
@@ -97,7 +95,7 @@ func (r *reader) statements() ([]Statement, []Problem) {
 	return statements, nil
 }
 
-// value reads what stands behind the "=" of an assignment.
+// value reads the value after the "=" of an assignment.
 func (r *reader) value(s *Statement) error {
 	pos, _, literal := r.scanner.Scan()
 	value, err := unquoteValue(literal)
@@ -106,7 +104,7 @@ func (r *reader) value(s *Statement) error {
 	}
 	s.Blank, s.Value = false, value
 	rest := ""
-	if end := r.file.Offset(pos) + len(literal); bytes.HasSuffix(r.text[:min(end, len(r.text))], []byte(literal)) { // not if the scanner removed a CR
+	if end := r.file.Offset(pos) + len(literal); bytes.HasSuffix(r.text[:min(end, len(r.text))], []byte(literal)) { // unless the scanner removed a CR
 		line, _, _ := bytes.Cut(r.text[end:], []byte("\n"))
 		rest = string(line)
 	}
@@ -114,7 +112,7 @@ func (r *reader) value(s *Statement) error {
 	return nil
 }
 
-// unquoteValue lets gcfg take quotes, escapes and continued lines out of a value.
+// unquoteValue uses gcfg to resolve quotes, escapes and continued lines of a value.
 func unquoteValue(literal string) (string, error) {
 	var one struct{ S struct{ V string } }
 	if err := gcfg.ReadStringInto(&one, "[s]\nv ="+literal); err != nil {
@@ -123,7 +121,7 @@ func unquoteValue(literal string) (string, error) {
 	return one.S.V, nil
 }
 
-// unquoteName lets gcfg do the same to the name of a section.
+// unquoteName uses gcfg to do the same with the name of a section.
 func unquoteName(literal string) (string, error) {
 	var one struct{ S map[string]*struct{} }
 	if err := gcfg.ReadStringInto(&one, "[s "+literal+"]"); err != nil {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// public is a table of keys in which only the region may be shown.
+// public allows only the region to be shown.
 func public(section, key string) bool { return section == "Global" && key == "region" }
 
 func TestStatementsHaveTheirLinesAndUnquotedValues(t *testing.T) {
@@ -127,16 +127,16 @@ func TestCommonMistakesAreExplained(t *testing.T) {
 		"[LoadBalancerClass \"gold]":                     `1: [LoadBalancerClass: the double quote is not closed: write [LoadBalancerClass "name"]`,
 		"[LoadBalancerClass \"\"]":                       `1: [LoadBalancerClass ""]: the name is empty: write [LoadBalancerClass "name"]`,
 		"[]":                                             "1: the name of the section is missing: write [Global], or another section",
-		"[Global] region = r":                            "1: [Global]: something follows the closing bracket: write each key on a line of its own",
-		"region = r":                                     "1: the line stands above the first section: write [Global], or the section that it belongs to, above it",
+		"[Global] region = r":                            "1: [Global]: something follows the closing bracket: write each key on a separate line",
+		"region = r":                                     "1: the line is above the first section: write [Global], or the section to which it belongs, above it",
 		"[Global]\nregion: r":                            "2: a colon follows the key: write region = ...",
 		"[Global]\npassword: hunter2":                    "2: a colon follows the key: write password = ...",
 		"[Global]\nauth_url: r":                          "2: a colon follows the key: write auth-url = ...",
 		"[Global]\nauth_url = r":                         "2: keys have hyphens instead of underscores: write auth-url = ...",
 		"[Global]\nregion RegionOne":                     `2: "=" is missing: write region = ...`,
-		"[Global]\nhunter2 hunter2":                      "2: the line is none of [Section], key = value, and a comment that begins with # or ;",
-		"[Global]\n// a comment":                         "2: the line is none of [Section], key = value, and a comment that begins with # or ;",
-		"[Global]\n<<<<<<< HEAD":                         "2: the line is none of [Section], key = value, and a comment that begins with # or ;",
+		"[Global]\nhunter2 hunter2":                      "2: the line is neither [Section], nor key = value, nor a comment that begins with # or ;",
+		"[Global]\n// a comment":                         "2: the line is neither [Section], nor key = value, nor a comment that begins with # or ;",
+		"[Global]\n<<<<<<< HEAD":                         "2: the line is neither [Section], nor key = value, nor a comment that begins with # or ;",
 		"[Global]\npassword = \"hunter2":                 "2: [Global] password:" + quote,
 		"[Global]\npassword = hunter2\"hunt":             "2: [Global] password:" + quote,
 		"[Global]\npassword = hunt\\er2":                 `2: [Global] password: a backslash needs double quotes: write password = "..." with \\ for each backslash and \" for each double quote of the value`,
@@ -148,9 +148,9 @@ func TestCommonMistakesAreExplained(t *testing.T) {
 		"[Global]\npassword = hunter2\\\n\"hunter2\\q\"": `2: [Global] password: a backslash in double quotes begins \\, \", \n or \t: write \\ for each backslash of the value`,
 		"[Global]\ncafilecontents = \"-----BEGIN CERTIFICATE-----\nMIIB==\nabc/def+\n-----END CERTIFICATE-----\"\nauth_url = r\n": "2: [Global] cafilecontents:" +
 			strings.ReplaceAll(quote, "password", "cafilecontents") + "\n6: keys have hyphens instead of underscores: write auth-url = ...",
-		"x = 1\ny = 2\n[Global\nregion: r\n[A]\nz\\": "1: the line stands above the first section: write [Global], or the section that it belongs to, above it\n" +
+		"x = 1\ny = 2\n[Global\nregion: r\n[A]\nz\\": "1: the line is above the first section: write [Global], or the section to which it belongs, above it\n" +
 			"3: [Global: the closing bracket is missing: write [Global]\n4: a colon follows the key: write region = ...\n" +
-			"6: the line is none of [Section], key = value, and a comment that begins with # or ;",
+			"6: the line is neither [Section], nor key = value, nor a comment that begins with # or ;",
 		"{\"auth-url\": \"x\"}":               "0: the file is JSON, not a cloud.conf: write lines such as [Global] and auth-url = ...",
 		"# mine\nclouds:\n  a:\n    auth: {}": "0: the file is a clouds.yaml, not a cloud.conf: write a cloud.conf with [Global], use-clouds = true, clouds-file = PATH and cloud = NAME",
 		"apiVersion: v1\nkind: Secret\n":      "0: the file is a manifest of Kubernetes, not a cloud.conf: use the text of its key cloud.conf, decoded",

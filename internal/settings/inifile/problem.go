@@ -17,20 +17,20 @@ import (
 
 // Problem is one error of the syntax.
 type Problem struct {
-	// Line counts from 1. It is 0 if the text is wrong as a whole.
+	// Line is counted from 1. It is 0 if the text as a whole is wrong.
 	Line int
-	// Text says what is wrong, and what to write instead. It shows no value that may be secret.
+	// Text says what is wrong and what to write instead. It shows no value that may be secret.
 	Text string
 }
 
-// mostProblems is how many problems are worth listing.
+// mostProblems is the maximum number of problems that are listed.
 const mostProblems = 20
 
-// problemsOf lists the errors of the syntax. gcfg stops at the first one, so a line that is wrong is replaced, and the
-// rest judged again.
+// problemsOf lists the syntax errors. gcfg stops at the first one, so each wrong line is replaced, and the text is
+// checked again.
 func problemsOf(text string, public func(section, key string) bool) []Problem {
 	problems := findProblems(text, public)
-	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line }) // gcfg looks some lines ahead
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line }) // gcfg reads some lines ahead
 	return problems
 }
 
@@ -44,10 +44,10 @@ func findProblems(text string, public func(section, key string) bool) []Problem 
 		}
 		first := min(max(line, 1), len(lines)) - 1
 		for first > 0 && continues(lines[first-1]) {
-			first-- // so that no part of a longer value is taken for a key
+			first-- // so that no part of a multi-line value is treated as a key
 		}
 		if lines[first] == anySection {
-			return append(problems, Problem{Line: first + 1, Text: message}) // no line of ours is wrong, so this cannot be
+			return append(problems, Problem{Line: first + 1, Text: message}) // cannot happen: replaced lines are valid
 		}
 		wrong := mistake{line: lines[first], message: message, section: sectionAbove(lines[:first]), public: public}
 		problems = append(problems, Problem{Line: first + 1, Text: wrong.text()})
@@ -61,12 +61,12 @@ func findProblems(text string, public func(section, key string) bool) []Problem 
 	return problems
 }
 
-// anySection stands for a line that had to open a section.
+// anySection replaces a line that should open a section.
 const anySection = "[x]"
 
-// judge returns the line of the first error that gcfg finds, and what gcfg says of it.
+// judge returns the line and the message of gcfg's first error.
 func judge(text string) (int, string) {
-	var nothing struct{} // to this every key is extra data, so that only the syntax is judged
+	var nothing struct{} // has no fields, so every key is extra data and only the syntax is checked
 	err := gcfg.FatalOnly(gcfg.ReadStringInto(&nothing, text))
 	var list scanner.ErrorList
 	switch {
@@ -83,7 +83,7 @@ func judge(text string) (int, string) {
 	return line, position[2]
 }
 
-// continues reports whether the next line belongs to this one.
+// continues reports whether the next line continues this one.
 func continues(line string) bool { return strings.HasSuffix(strings.TrimSuffix(line, "\r"), `\`) }
 
 var (
@@ -91,13 +91,14 @@ var (
 	assignment = regexp.MustCompile(`^\s*([^\s=:\[\]"#;]+)\s*([=:]?)`)
 	validKey   = regexp.MustCompile(`^\pL[\pL\p{Nd}-]*$`)
 	underlined = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-	// nextStatement cannot be a line of a certificate.
+	// nextStatement matches no line of a certificate.
 	nextStatement = regexp.MustCompile(`^\s*([A-Za-z_-]+\s*=([^=]|$)|\[|[#;])`)
 	// mayBeSecret also matches an address with a user, or a user and a password.
 	mayBeSecret = regexp.MustCompile(`(?i)pass|secret|token|@|://[^/]*:[^0-9]|"[^"/]*:`)
 )
 
-// sectionAbove returns the section of the last header of the lines. The rest of a value, which may be secret, is no header.
+// sectionAbove returns the section of the last header in the lines. Continued lines of a value, which may be secret,
+// are not headers.
 func sectionAbove(lines []string) string {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if i > 0 && continues(lines[i-1]) {
@@ -130,12 +131,12 @@ func (m mistake) end(lines []string, first int) int {
 	return last
 }
 
-// opensSection reports whether the lines below need another header in the place of this line.
+// opensSection reports whether the following lines need a header instead of this line.
 func (m mistake) opensSection() bool { return m.isHeader() || m.message == noSection }
 
 func (m mistake) isHeader() bool { return strings.HasPrefix(strings.TrimSpace(m.line), "[") }
 
-// What gcfg says.
+// The messages of gcfg.
 const (
 	notTerminated = "string not terminated"
 	noSection     = "expected section header"
@@ -151,7 +152,7 @@ func (m mistake) text() string {
 	case m.isHeader():
 		return headerMistake(m.line)
 	case m.message == noSection:
-		return "the line stands above the first section: write [Global], or the section that it belongs to, above it"
+		return "the line is above the first section: write [Global], or the section to which it belongs, above it"
 	}
 	key, sign := "", ""
 	if found := assignment.FindStringSubmatch(m.line); found != nil {
@@ -168,10 +169,10 @@ func (m mistake) text() string {
 	case sign == "" && m.public(m.section, key):
 		return fmt.Sprintf(`"=" is missing: write %s = ...`, key)
 	}
-	return `the line is none of [Section], key = value, and a comment that begins with # or ;`
+	return `the line is neither [Section], nor key = value, nor a comment that begins with # or ;`
 }
 
-// shown is the end of a sentence that shows the line, if it may be shown.
+// shown returns the end of a sentence that shows the line, if it may be shown.
 func (m mistake) shown(key string) string {
 	line := strings.TrimSpace(m.line)
 	if !m.public(m.section, key) || mayBeSecret.MatchString(line) || len(line) > 120 {
@@ -192,14 +193,14 @@ func headerMistake(line string) string {
 	case name == `""`:
 		return fmt.Sprintf(`[%s ""]: the name is empty: write [%s "name"]`, section, section)
 	case next == "]":
-		return fmt.Sprintf("[%s]: something follows the closing bracket: write each key on a line of its own", section)
+		return fmt.Sprintf("[%s]: something follows the closing bracket: write each key on a separate line", section)
 	case next == "" || next == "#" || next == ";":
 		return fmt.Sprintf("[%s: the closing bracket is missing: write [%s]", section, section)
 	}
 	return fmt.Sprintf(`[%s: the closing bracket is missing, or the double quotes of a name: write [%s] or [%s "name"]`, section, section, section)
 }
 
-// valueMistake says what is wrong with the value of a key.
+// valueMistake returns what is wrong with the value of a key.
 func valueMistake(message, key string) string {
 	switch message {
 	case notTerminated:

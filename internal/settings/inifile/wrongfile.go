@@ -15,7 +15,7 @@ var (
 	yaml     = regexp.MustCompile(`^(?:\s*(?:#[^\n]*)?\n)*(?:---|[ \t]*[A-Za-z_][\w-]*:[ \t\r]*\n[ \t]+\S)`)
 )
 
-// wrongFile says what a file is if it is no cloud.conf at all. It is empty otherwise.
+// wrongFile returns what a file is if it is not a cloud.conf at all, or "".
 func wrongFile(text string) string {
 	switch {
 	case strings.HasPrefix(text, "\xff\xfe"), strings.HasPrefix(text, "\xfe\xff"), strings.ContainsRune(text, 0):

@@ -1,15 +1,13 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling finds the word that a misspelt one was meant to be.
-//
-// It is pure.
+// Package spelling finds the intended word for a misspelt one. The package is pure.
 package spelling
 
 import "strings"
 
-// Nearest returns the candidate with the smallest edit distance to name, the first of equals, and reports whether the two
-// are so near that one may be a misspelt form of the other: one error in each three characters, and not more than three.
+// Nearest returns the candidate with the smallest edit distance to name, the first one if several are equal. It reports
+// whether the distance is small enough for a misspelling: at most one error per three characters, and at most three.
 func Nearest(name string, candidates []string) (best string, near bool) {
 	name = strings.ToLower(name)
 	least := -1
@@ -21,8 +19,8 @@ func Nearest(name string, candidates []string) (best string, near bool) {
 	return best, least >= 0 && least <= min(3, len(best)/3)
 }
 
-// Distance returns the number of insertions, deletions, substitutions and swaps of neighbours that
-// turn one text into the other.
+// Distance returns the number of insertions, deletions, substitutions and swaps of adjacent
+// characters that turn one text into the other.
 func Distance(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	// The rows of a[:i-2], a[:i-1] and a[:i].

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package value parses values that annotations and keys of cloud.conf have in common.
+// Package value parses values that occur both in annotations and in cloud.conf.
 //
 // The package is pure.
 package value
@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// Object is a kind of object in the cloud that has an id.
+// Object is a kind of object in the cloud.
 type Object struct {
-	// Name is what it is called.
+	// Name is its name in messages.
 	Name string
-	// command shows one by its name.
+	// command shows an object by name.
 	command string
-	// otherwise is a key, and an annotation, that takes a name instead; it may be empty.
+	// otherwise is the name of a key and an annotation that accept a name instead; it may be empty.
 	otherwise string
 }
 
-// The objects whose ids people write.
+// The objects whose ids users write.
 var (
 	Network        = Object{Name: "network", command: "openstack network show"}
 	Subnet         = Object{Name: "subnet", command: "openstack subnet show"}
@@ -35,13 +35,13 @@ var (
 	Flavor         = Object{Name: "Octavia flavor", command: "openstack loadbalancer flavor show"}
 )
 
-// IDPattern is a regular expression (RE2) of the ids that ParseID takes.
+// IDPattern is a regular expression (RE2) for the ids that ParseID accepts.
 const IDPattern = `^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`
 
 var idPattern = regexp.MustCompile(IDPattern)
 
-// ParseID reads an id, which is a UUID with or without hyphens, and returns it as Neutron and Octavia write it: in lower
-// case, with hyphens. An empty text stays empty. The error is MustBe.
+// ParseID parses an id, which is a UUID with or without hyphens, and returns it as Neutron and Octavia write it: in
+// lower case, with hyphens. An empty text stays empty. The text of the error is MustBe.
 func (o Object) ParseID(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -53,7 +53,7 @@ func (o Object) ParseID(text string) (string, error) {
 	return strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:]}, "-"), nil
 }
 
-// MustBe says what an id is and how to find it: "must be ...".
+// MustBe describes an id and how to find it: "must be ...".
 func (o Object) MustBe() string {
 	text := fmt.Sprintf("must be the id of a %s, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, not its name; this shows the id: %s NAME -f value -c id", o.Name, o.command)
 	if o.otherwise != "" {
@@ -62,7 +62,8 @@ func (o Object) MustBe() string {
 	return strings.Replace(text, "a Octavia", "an Octavia", 1)
 }
 
-// MustBeNot is MustBe for a user who wrote a name: the command contains the name, if a shell takes it as it is.
+// MustBeNot is MustBe for a user who wrote a name: the command contains the name, if it needs no quoting in a
+// shell.
 func (o Object) MustBeNot(name string) string {
 	if !plainName.MatchString(name) {
 		return o.MustBe()

@@ -14,8 +14,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// ParseCIDRs reads source ranges: each is masked to its prefix, empty ones are left out, a bare address or anything else is
-// an error.
+// ParseCIDRs parses source ranges: host bits are cleared, empty ranges are ignored. Anything else, such as an address
+// without a prefix length, is an error.
 func ParseCIDRs(values []string) ([]string, error) {
 	var cidrs []string
 	for _, value := range values {
@@ -32,9 +32,9 @@ func ParseCIDRs(values []string) ([]string, error) {
 	return cidrs, nil
 }
 
-// ParseTags reads the tags that a user wants on objects in the cloud, separated by commas or, as in
-// openstack-cloud-controller-manager, by blanks. Each comes once. One that is empty, that the cloud does not take, or
-// that has a meaning to us is an error.
+// ParseTags parses the user's own tags of objects in the cloud, separated by commas or, as in
+// openstack-cloud-controller-manager, by blanks, and removes duplicates. A tag that is empty, that the cloud does not
+// accept, or that is reserved for kube-octavia is an error.
 func ParseTags(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -59,7 +59,8 @@ func ParseTags(text string) ([]string, error) {
 	return tags, nil
 }
 
-// ParseIDs reads ids that are separated by commas: sorted, each once, nil for an empty text.
+// ParseIDs parses ids that are separated by commas, sorts them and removes duplicates. For an empty
+// text it returns nil.
 func ParseIDs(of Object, text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -10,11 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// NodeSelector holds the labels that a node must have. An empty value stands for any.
+// NodeSelector has the labels that a node must have. An empty value matches any value.
 type NodeSelector map[string]string
 
-// ParseNodeSelector reads labels as openstack-cloud-controller-manager has them: "zone=a,disk=ssd,gpu". A key without a value,
-// with "=" or without, asks for the label whatever its value. Blanks do not count, and an empty text selects all nodes.
+// ParseNodeSelector parses labels in the format of openstack-cloud-controller-manager: "zone=a,disk=ssd,gpu". A key
+// without a value, with "=" or without, requires the label with any value. Blanks are ignored, and an empty text
+// selects all nodes.
 func ParseNodeSelector(text string) (NodeSelector, error) {
 	selector := NodeSelector{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -37,7 +38,7 @@ func ParseNodeSelector(text string) (NodeSelector, error) {
 	return selector, nil
 }
 
-// Matches reports whether a node with these labels is one of those that are selected.
+// Matches reports whether a node with these labels is selected.
 func (s NodeSelector) Matches(labels map[string]string) bool {
 	for key, wanted := range s {
 		if is, there := labels[key]; !there || wanted != "" && is != wanted {

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// SubnetPattern says which subnets are meant, as openstack-cloud-controller-manager has it. Both parts must hold.
+// SubnetPattern selects subnets, as in openstack-cloud-controller-manager. Both parts must match.
 type SubnetPattern struct {
-	// Name is a name, or a pattern with * and ?, or a regular expression (RE2, of any part of the name) after ~. Each after !
-	// is for all others. Empty is any name.
+	// Name is a name, a pattern with * and ?, or ~ and a regular expression (RE2) that matches any part of the name. A
+	// leading ! selects all other subnets. Empty matches any name.
 	Name string
-	// Tags are separated by commas: a subnet has one of them, or all of them if & comes first, and just that it has not if !
-	// comes first. Empty is any tags.
+	// Tags are separated by commas: a subnet must have one of them or, with a leading &, all of them. A leading !
+	// selects all other subnets. Empty matches any tags.
 	Tags string
 }
 
-// Empty reports whether the pattern leaves the choice open.
+// Empty reports whether the pattern matches every subnet.
 func (p SubnetPattern) Empty() bool { return p == SubnetPattern{} }
 
-// Matcher returns what reports whether a subnet with a name and tags is one that is meant. The error is that of a pattern that
-// cannot be read.
+// Matcher returns a function that reports whether a subnet with a name and tags matches. It returns an error if the
+// pattern is invalid.
 func (p SubnetPattern) Matcher() (func(name string, tags []string) bool, error) {
 	named, err := matchName(strings.TrimSpace(p.Name))
 	if err != nil {
