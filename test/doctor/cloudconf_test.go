@@ -42,5 +42,5 @@ var inCloudConf = []situation{
 		path := filepath.Join(filepath.Dir(s.confPath), "ca.pem")
 		s.must(os.WriteFile(path, []byte("nothing"), 0o600))
 		s.global("ca-file", path)
-	}, check: diagnosis.Credentials, status: diagnosis.Error, what: "holds no certificate in PEM form", do: "Correct the file that the message names", lie: createCredential},
+	}, check: diagnosis.Credentials, status: diagnosis.Error, what: "contains no certificate in PEM format", do: "Correct the file that the message names", lie: createCredential},
 }

@@ -45,7 +45,7 @@ func isLeftOut(f calls.Feature, without []calls.Feature) bool {
 }
 
 // Missing returns the calls that no rule allows. Rules of other programs may contain {name} for *, and ** for
-// any number of segments: a rule with ** counts as allowing every call to its service.
+// any number of segments: a rule with ** is treated as one that allows every call to its service.
 func Missing(rules []applicationcredentials.AccessRule) []calls.Call {
 	var missing []calls.Call
 	for _, c := range calls.All() {
@@ -70,10 +70,10 @@ func Of(feature calls.Feature, all []calls.Call) (of []calls.Call) {
 	return of
 }
 
-// Without parts the calls that the rules of an application credential lack: features without which it can be created, and
-// other calls, without those of calls.OnRequest. Such a feature is left out if none of the calls is allowed that only it
-// makes. One that is additional is also left out if only some are allowed: rules of an older version or with ** may allow
-// these by chance.
+// Without divides the calls that the rules of an application credential do not allow into features without which the
+// credential was created, and other calls, except those of calls.OnRequest. The credential was created without an
+// optional feature if it allows none of the calls that only this feature makes. For an additional feature it may allow
+// some of them: rules of an older version or with ** may do so by accident.
 func Without(missing []calls.Call) (features []calls.Feature, others []calls.Call) {
 	for _, name := range calls.Optional() {
 		f, _ := calls.FindOptional(name)

@@ -45,9 +45,9 @@ func New(service *gophercloud.ServiceClient, expected func() bool) *Client {
 func (c *Client) Available() bool { return c != nil && c.service != nil }
 
 // Check checks, in one call, that the reference leads to something that Octavia may accept as a certificate with
-// its key. Whether Octavia can read it on our behalf, only Octavia can tell. An accepted reference is not checked
-// again. An error of class Gone or Invalid means that the reference is unusable. The host in the reference does not
-// matter: only the cloud's own Barbican is asked.
+// its key. It cannot check whether Octavia can read it on our behalf. An accepted reference is not checked again.
+// An error of class Gone or Invalid means that the reference is unusable. The host in the reference is ignored: the
+// call always goes to the cloud's own Barbican.
 func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 	c.mu.Lock()
 	checked := c.checked[ref]

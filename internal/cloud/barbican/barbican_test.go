@@ -57,8 +57,7 @@ func newCloud(t *testing.T) cloud {
 	return cloud{c, barbican.New(session.KeyManager(), never), session, t}
 }
 
-// store keeps something in Barbican, past the record of calls, and returns its
-// reference.
+// store stores something in Barbican without recording the call, and returns its reference.
 func (c cloud) store(kind string, wish map[string]any) lb.SecretRef {
 	c.t.Helper()
 	body, err := json.Marshal(wish)
@@ -148,7 +147,7 @@ func TestACloudMayHaveNoBarbican(t *testing.T) {
 	}
 }
 
-// answering is a Barbican of one answer.
+// answering is a Barbican with one answer.
 type answering []byte
 
 // RoundTrip implements http.RoundTripper.

@@ -22,7 +22,7 @@ func TestAnswersOfOtherReleasesMeanTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref, _ := lb.ParseSecretRef(stored.Ref)
-	direct := &http.Transport{} // without the limit of the rate of calls
+	direct := &http.Transport{} // without the rate limit
 	t.Cleanup(direct.CloseIdleConnections)
 	client := &c.session.KeyManager().HTTPClient
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Find returns the certificates of the name: usually one, several after a create whose answer was lost. Those found
-// or stored before take no call.
+// Find returns the certificates with the name: usually one, several after a create whose answer was lost.
+// Certificates that were found or stored before need no call.
 func (c *Client) Find(ctx context.Context, name string) ([]lb.Certificate, error) {
 	c.mu.Lock()
 	c.wanted, c.none = true, false
@@ -79,8 +79,9 @@ func (c *Client) Delete(ctx context.Context, one lb.Certificate) error {
 	return nil
 }
 
-// Certificates returns all certificates that were stored for Services of the cluster, and forgets those that no
-// longer exist. Barbican filters by whole names only, so it lists all secrets of the project, a hundred per call.
+// Certificates returns all certificates that were stored for Services of the cluster, and removes those from
+// memory that no longer exist. Barbican filters only by complete names, so it lists all secrets of the project, a
+// hundred per call.
 func (c *Client) Certificates(ctx context.Context, clusterUID string) ([]lb.Certificate, error) {
 	before := c.remembered(func(lb.Certificate) bool { return true })
 	found, err := c.list(ctx, "list certificates", url.Values{})
@@ -110,8 +111,8 @@ func (c *Client) MayHaveStored() bool {
 	return c.wanted || c.expected()
 }
 
-// Stored is Certificates without needless calls: it lists them once after a start, and while a Service requests one
-// or some exist.
+// Stored is Certificates without unnecessary calls: it lists them once after a start, and then only while a Service
+// requests one or some exist.
 func (c *Client) Stored(ctx context.Context, clusterUID string) ([]lb.Certificate, error) {
 	c.mu.Lock()
 	none := c.none
@@ -140,7 +141,7 @@ func (c *Client) CertificatesOf(owner lb.Mark) []lb.Certificate {
 	})
 }
 
-// remembered returns the known certificates that are chosen.
+// remembered returns the known certificates for which chosen returns true.
 func (c *Client) remembered(chosen func(lb.Certificate) bool) []lb.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +161,7 @@ func (c *Client) remember(all ...lb.Certificate) {
 const (
 	// pageSize is Barbican's maximum per page.
 	pageSize = 100
-	// mostPages limits a list that does not end.
+	// mostPages limits a list that never ends.
 	mostPages = 1000
 )
 

@@ -20,10 +20,10 @@ import (
 // owner has certificates.
 var owner = lb.Owner{ClusterUID: "c", ServiceUID: "s"}
 
-// nameOf is the name of the owner's certificate of a number.
+// nameOf returns the name of the owner's certificate with a number.
 func nameOf(o lb.Owner, i int) string { return o.CertificateName(fmt.Sprintf("%064x", i)) }
 
-// asked are the calls since that was asked last.
+// asked returns the calls since its last call.
 func (c cloud) asked() []string {
 	var calls []string
 	for _, call := range c.Recorder().Calls() {
@@ -81,7 +81,7 @@ func TestCertificatesOfTheClusterAreFoundAmongAllSecretsOfTheProject(t *testing.
 		keep(nameOf(owner, i), true)
 		keep(nameOf(foreign, i), false)
 	}
-	keep(nameOf(owner, 0), true) // the same once more
+	keep(nameOf(owner, 0), true) // the same again
 	keep(nameOf(other, 0), true)
 	keep("by hand", false)
 	c.Recorder().Reset()
@@ -170,7 +170,7 @@ func TestCertificatesAreListedOnlyWhileSomeMayExist(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lists(c.Client, 1, 0) // a Service has asked
+	lists(c.Client, 1, 0) // a Service has requested one
 	lists(expecting, 1, 0)
 	lists(expecting, 0, 0)
 	if _, err := c.Store(t.Context(), nameOf(owner, 1), []byte("a bundle")); err != nil {

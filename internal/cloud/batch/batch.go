@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package batch joins calls that are requested at the same time into one: reads, or changes that can be made together.
+// Package batch combines calls that are requested at the same time into one: reads, or changes that can be made
+// together.
 package batch
 
 import (
@@ -16,11 +17,11 @@ import (
 // patience is how long a read waits for the one in progress.
 const patience = time.Second
 
-// Reader reads values by their keys. What is requested while a read is in progress waits for its end, and is then read
-// together. So each answer was read after it was requested, and no read waits for company. It is safe for concurrent
-// use.
+// Reader reads values by key. Requests that arrive while a read is in progress wait for its end, and are then read
+// together. So each value is read after it was requested, and a read never waits for further requests. It is safe for
+// concurrent use.
 type Reader[V any] struct {
-	// read reads the values of all keys, of which each comes once.
+	// read reads the values of all keys, which are unique.
 	read func(ctx context.Context, keys []string) (map[string]V, error)
 
 	mu sync.Mutex
@@ -43,9 +44,8 @@ func New[V any](read func(ctx context.Context, keys []string) (map[string]V, err
 	return &Reader[V]{read: read}
 }
 
-// Get returns the value of the key. Callers with the same key share it. A read in progress that takes long is not
-// waited for. The read has the values of the first caller's context, and
-// ends although that is cancelled.
+// Get returns the value of the key. Callers with the same key share it. It does not wait for a read in progress
+// that takes long. The read uses the values of the first caller's context, but not its cancellation.
 func (r *Reader[V]) Get(ctx context.Context, key string) (V, error) {
 	r.mu.Lock()
 	if joined := r.next; joined != nil {
@@ -70,7 +70,7 @@ func (r *Reader[V]) Get(ctx context.Context, key string) (V, error) {
 	return own.values[key], own.err
 }
 
-// run makes the read that is next.
+// run carries out the next read.
 func (r *Reader[V]) run(ctx context.Context, own *request[V]) {
 	r.mu.Lock()
 	r.next, r.current = nil, own.done

@@ -32,7 +32,7 @@ func (r *recorder) read(_ context.Context, keys []string) (map[string]string, er
 	r.reads = append(r.reads, strings.Join(keys, " "))
 	takes, err := r.takes, r.err
 	r.mu.Unlock()
-	time.Sleep(takes) // in the test's own time
+	time.Sleep(takes) // in fake time
 	values := map[string]string{}
 	for _, key := range keys {
 		values[key] = "value of " + key

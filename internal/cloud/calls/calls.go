@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calls lists the calls of the program to OpenStack. The access rules of application credentials follow
-// from it.
+// Package calls lists the calls of the program to OpenStack. The access rules of application credentials are
+// computed from it.
 package calls
 
 import (
@@ -20,7 +20,7 @@ type Call struct {
 	Path string
 	// Feature is the part of the program that makes the call.
 	Feature Feature
-	// Purpose says what the call is for.
+	// Purpose is the purpose of the call.
 	Purpose string
 }
 
@@ -35,7 +35,7 @@ const (
 	FeatureNetworks      Feature = "networks"
 	// FeatureCertificates is for Services that terminate TLS.
 	FeatureCertificates Feature = "certificates"
-	// FeatureCertificateGrants is calls by which some releases of Octavia, OpenStack 2025.1 and newer, allow themselves to read
+	// FeatureCertificateGrants has the calls with which the Octavia of OpenStack 2025.1 and newer allows itself to read
 	// a certificate, with the token of the request. That of 2022.2 does not make them.
 	FeatureCertificateGrants Feature = "certificates that Octavia reads"
 	// FeatureVIPGroups is for Services that request security groups for their VIP.
@@ -45,17 +45,17 @@ const (
 	// FeatureNodes is for controllers node and node-lifecycle, FeatureRoutes for controller route.
 	FeatureNodes  Feature = "nodes"
 	FeatureRoutes Feature = "routes"
-	// FeatureOctavia is calls that Octavia makes to Neutron with the token of the request that it checks, so that
-	// they need access rules, too.
+	// FeatureOctavia has the calls that Octavia makes to Neutron with the token of the request that it checks, so
+	// that they need access rules, too.
 	FeatureOctavia Feature = "checks by Octavia"
-	// FeatureCredentialCommand is `kube-octavia credential`, which uses a person's own login. Its calls get no
+	// FeatureCredentialCommand is `kube-octavia credential`, which uses the user's own login. Its calls get no
 	// access rules.
 	FeatureCredentialCommand Feature = "credential command"
-	// FeatureCleanupCommand is what only `kube-octavia cleanup` does. It gets no access rules either: the controller
-	// does not need them.
+	// FeatureCleanupCommand has the calls that only `kube-octavia cleanup` makes. They get no access rules either:
+	// the controller does not need them.
 	FeatureCleanupCommand Feature = "cleanup command"
-	// FeatureDoctorCommand is what only `kube-octavia doctor` reads. It gets no access rules either: the controller does
-	// not need them.
+	// FeatureDoctorCommand has the calls that only `kube-octavia doctor` makes. They get no access rules either: the
+	// controller does not need them.
 	FeatureDoctorCommand Feature = "doctor command"
 )
 
@@ -84,10 +84,10 @@ const (
 	rulesPath       = "/v2.0/security-group-rules"
 	credentialsPath = "/v3/users/*/application_credentials"
 	containerPath   = "/v1/containers/*"
-	accessList      = "/acl" // below a secret or a container: who may read it
+	accessList      = "/acl" // below a secret or a container: its ACL
 )
 
-// calls lists all calls. An application credential that `kube-octavia credential create` made allows nothing else,
+// calls lists all calls. Application credentials that `kube-octavia credential create` creates allow nothing else,
 // and a test compares the list with the calls of all end-to-end tests.
 var calls = []Call{
 	{ServiceIdentity, http.MethodGet, credentialsPath + "/*", FeatureSession, "read the expiry of the application credential in use"},
@@ -143,23 +143,23 @@ var calls = []Call{
 	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*", FeatureCertificates, "check that a certificate exists before it is used"},
 	{ServiceKeyManager, http.MethodDelete, SecretsPath + "/*", FeatureCertificates, "delete a stored certificate that nothing uses"},
 	{ServiceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "check that a certificate container exists before it is used"},
-	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*" + accessList, FeatureCertificateGrants, "Octavia, with our token: read who may read a certificate (since 2025.1 or a release before it)"},
+	{ServiceKeyManager, http.MethodGet, SecretsPath + "/*" + accessList, FeatureCertificateGrants, "Octavia, with our token: read the ACL of a certificate (since 2025.1 or a release before it)"},
 	{ServiceKeyManager, http.MethodPut, SecretsPath + "/*" + accessList, FeatureCertificateGrants, "Octavia, with our token: allow itself to read a certificate (likewise)"},
-	{ServiceKeyManager, http.MethodGet, containerPath + accessList, FeatureCertificateGrants, "Octavia, with our token: read who may read a certificate container (likewise)"},
+	{ServiceKeyManager, http.MethodGet, containerPath + accessList, FeatureCertificateGrants, "Octavia, with our token: read the ACL of a certificate container (likewise)"},
 	{ServiceKeyManager, http.MethodPut, containerPath + accessList, FeatureCertificateGrants, "Octavia, with our token: allow itself to read a certificate container (likewise)"},
 
 	{ServiceCompute, http.MethodGet, "/v2.1/servers/detail", FeatureNodes, "list the servers of the project"},
 	{ServiceCompute, http.MethodGet, "/v2.1/servers/*", FeatureNodes, "check that a server does not exist before its Node is deleted"},
 	{ServiceCompute, http.MethodGet, "/v2.1/flavors", FeatureNodes, "find the id of a flavor whose name cannot be a label"},
 
-	{ServiceNetwork, http.MethodGet, "/v2.0/extensions", FeatureRoutes, "find out how routers can be changed"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/extensions", FeatureRoutes, "find out with which calls routers can be changed"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/routers/*", FeatureRoutes, "read the routes"},
-	{ServiceNetwork, http.MethodPut, "/v2.0/routers/*", FeatureRoutes, "change the routes, where add_extraroutes does not exist"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/routers/*", FeatureRoutes, "change the routes, if add_extraroutes does not exist"},
 	{ServiceNetwork, http.MethodPut, "/v2.0/routers/*/add_extraroutes", FeatureRoutes, "add routes to Pods"},
 	{ServiceNetwork, http.MethodPut, "/v2.0/routers/*/remove_extraroutes", FeatureRoutes, "remove routes to Pods"},
 	{ServiceNetwork, http.MethodPut, "/v2.0/ports/*", FeatureRoutes, "let packets of Pods leave the port of their Node"},
-	{ServiceNetwork, http.MethodPut, "/v2.0/ports/*/tags/*", FeatureRoutes, "mark a port to which there is a route"},
-	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*/tags/*", FeatureRoutes, "remove that mark"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/ports/*/tags/*", FeatureRoutes, "tag a port that is the next hop of a route"},
+	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*/tags/*", FeatureRoutes, "remove that tag"},
 
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia, with our token: check the subnet of a VIP or member"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia, with our token: check the network of a VIP"},
@@ -171,7 +171,7 @@ var calls = []Call{
 	{ServiceIdentity, http.MethodGet, "/v3/auth/projects", FeatureDoctorCommand, "find the projects of a user, if Keystone rejects the project of cloud.conf"},
 	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/flavors", FeatureDoctorCommand, "list the flavors, if one is used"},
 	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/availabilityzones", FeatureDoctorCommand, "list the availability zones, if one is used"},
-	{ServiceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureDoctorCommand, "read the quota of the project, and how much of it is used"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureDoctorCommand, "read the quota of the project and its usage"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/routers", FeatureDoctorCommand, "find the router between VIPs and the external network"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/network-ip-availabilities", FeatureDoctorCommand, "count free addresses"},
 
@@ -182,22 +182,22 @@ var calls = []Call{
 // All returns all calls except the request for a token.
 func All() []Call { return slices.Clone(calls) }
 
-// optional are the features that are used only if cloud.conf or a Service requests them, and then those of additional.
+// optional are the features that are used only if cloud.conf or a Service requests them, including those of
+// additional.
 var optional = []Feature{FeatureCertificates, FeatureSecurityGroups, FeatureNodes, FeatureRoutes}
 
 // additional are the features that are used only with --controllers.
 var additional = []Feature{FeatureNodes, FeatureRoutes}
 
-// Additional returns the optional features for which an application credential gets no access rules unless it is said that
-// something uses them.
+// Additional returns the optional features for which an application credential gets access rules only on request.
 func Additional() []Feature { return slices.Clone(additional) }
 
-// OnRequest returns the features that only some Services need, and that application credentials of older versions lack. The access
-// rules of a new one allow them. An older one lacks nothing until a Service requests such a feature.
+// OnRequest returns the features that only some Services need, and that application credentials of older versions lack.
+// The access rules of a new one allow them. An older one is sufficient until a Service requests such a feature.
 func OnRequest() []Feature { return []Feature{FeatureCertificateGrants, FeatureVIPGroups} }
 
 // Optional returns the names, as in flags, of the features for which an application credential needs no access rules if
-// nothing uses them.
+// they are not used.
 func Optional() []string {
 	var names []string
 	for _, f := range optional {
@@ -209,7 +209,7 @@ func Optional() []string {
 // Name returns the feature as a word for flags: "security-groups".
 func (f Feature) Name() string { return strings.ReplaceAll(string(f), " ", "-") }
 
-// FindOptional returns the optional feature of that name.
+// FindOptional returns the optional feature with the name.
 func FindOptional(name string) (Feature, bool) {
 	i := slices.IndexFunc(optional, func(f Feature) bool { return f.Name() == name })
 	if i < 0 {
@@ -218,7 +218,8 @@ func FindOptional(name string) (Feature, bool) {
 	return optional[i], true
 }
 
-// FindAddress returns the kind of a request from the path of its whole address, which may begin with that of the service.
+// FindAddress returns the kind of a request from the path of its complete URL, which may begin with the path of the
+// service.
 func FindAddress(method, path string) (Call, bool) {
 	for _, c := range calls {
 		for rest := path; c.Method == method && c.Path != "/" && rest != ""; {
@@ -237,7 +238,8 @@ func FindAddress(method, path string) (Call, bool) {
 // String returns the call as "GET /v2.0/ports of network".
 func (c Call) String() string { return c.Method + " " + c.Path + " of " + c.Service }
 
-// Find returns the kind of a request. path is the one that the service sees. False means that it is not listed.
+// Find returns the kind of a request. path is the one that the service sees. It returns false if the call is
+// not listed.
 func Find(service, method, path string) (Call, bool) {
 	for _, c := range calls {
 		if c.Service == service && c.Method == method && c.matches(path) {

@@ -22,8 +22,8 @@ const (
 	ServiceOther        = "other"
 )
 
-// Routes maps URLs to services and routes, which contain no ids. Their number is limited by the words below,
-// whatever the number of objects.
+// Routes maps URLs to services and routes, which contain no ids. The words below limit the number of routes,
+// regardless of the number of objects.
 type Routes struct {
 	mu    sync.RWMutex
 	bases []base // the longest first
@@ -35,7 +35,7 @@ type base struct{ service, host, path string }
 func (r *Routes) Add(service, endpoint string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return // an endpoint that cannot be parsed cannot be called either
+		return // an unparsable endpoint cannot be called either
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func template(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// words are the fixed parts of the routes in use.
+// words has the fixed parts of the routes.
 var words = sets.New(strings.Fields(`
 	v2 v2.0 v2.1 v3 auth tokens users application_credentials access_rules OS-TRUST trusts
 	lbaas octavia loadbalancers listeners pools members healthmonitors l7policies rules status stats failover quotas defaults

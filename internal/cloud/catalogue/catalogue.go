@@ -17,11 +17,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
-// Lack is the error of a service of which the catalogue has no endpoint that can be used.
+// Lack is the error for a service without a usable endpoint in the catalogue.
 type Lack struct {
 	// Fact says what the catalogue lacks.
 	Fact string
-	// Advice says what to change; "" if that depends on what needs the service.
+	// Advice says what to change. It is "" if that depends on the use of the service.
 	Advice string
 }
 
@@ -33,10 +33,10 @@ func (l *Lack) Error() string {
 	return l.Fact + ": " + l.Advice
 }
 
-// checkProject is the advice for a service that every cloud has.
+// checkProject is the advice about a service that every cloud has.
 const checkProject = "check that the project may use it, with \"openstack catalog list\""
 
-// missing holds the error for a service that the catalogue lacks.
+// missing has the errors for services that the catalogue lacks.
 var missing = map[string]*Lack{
 	calls.ServiceNetwork: {"the service catalogue has no network service (Neutron)", checkProject},
 	calls.ServiceLoadBalancer: {"the service catalogue has no load-balancer service (Octavia)", "install Octavia in the cloud (Neutron's own " +
@@ -86,7 +86,7 @@ type Services struct {
 	KeyManager *gophercloud.ServiceClient
 
 	compute   *gophercloud.ServiceClient
-	noCompute error // why it is nil
+	noCompute error // why compute is nil
 }
 
 // Compute returns a client of Nova that requests the microversion, or an error that says what to check.
@@ -105,8 +105,8 @@ type Wanted struct {
 	Region, Type string
 	// ProjectID is the project of the token.
 	ProjectID string
-	// Overrides are endpoints to use instead of those in the catalogue, by service. %(project_id)s in them stands for the id of
-	// the project. Empty ones do not count.
+	// Overrides are endpoints to use instead of those in the catalogue, by service. %(project_id)s in them stands for
+	// the id of the project. Empty ones are ignored.
 	Overrides map[string]string
 }
 
@@ -143,7 +143,7 @@ func (w Wanted) endpoint(entries []tokens.CatalogEntry, service, region string) 
 	switch regions := w.regionsOf(entries, service); {
 	case w.Region != "":
 	case len(regions) == 1:
-		region = "" // the service has one region, which may be another one than that of others
+		region = "" // the service has only one region, which may differ from that of others
 	case len(regions) > 1 && region == "":
 		return "", &RegionError{Regions: regions}
 	}

@@ -61,7 +61,7 @@ func TestARootIsItsOwnRootWhateverIsBehindIt(t *testing.T) {
 	})
 }
 
-// entry is a service with one endpoint in each region, at https://SERVICE.REGION.
+// entry returns a service with one endpoint in each region, at https://SERVICE.REGION.
 func entry(service string, regions ...string) tokens.CatalogEntry {
 	e := tokens.CatalogEntry{Type: service}
 	for _, r := range regions {

@@ -14,8 +14,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
-// RegionError means that services have endpoints in several regions, and none is wanted. The order in the catalogue may change
-// from token to token, so the first one is no choice: load balancers would be made again in another region.
+// RegionError means that services have endpoints in several regions, and none is configured. The order in the catalogue
+// may change from token to token, so the first region is not a safe choice: load balancers would be created again in
+// another region.
 type RegionError struct {
 	// Regions are sorted.
 	Regions []string
@@ -38,7 +39,7 @@ func (w Wanted) region(entries []tokens.CatalogEntry) (string, error) {
 	for _, service := range []string{calls.ServiceNetwork, calls.ServiceLoadBalancer} {
 		regions := w.regionsOf(entries, service)
 		if w.Overrides[service] != "" || len(regions) == 0 {
-			continue // there is no choice, or Find says that the service is missing
+			continue // there is no choice, or Find reports that the service is missing
 		}
 		several = several || len(regions) > 1
 		all = append(all, regions...)

@@ -10,18 +10,17 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
-// These match the version of an API at the end of an endpoint. Octavia's paths continue with lbaas.
+// These match the version of an API at the end of an endpoint. In Octavia's paths lbaas follows.
 var (
 	version        = regexp.MustCompile(`/+v\d+(\.\d+)?$`)
 	octaviaVersion = regexp.MustCompile(`/+v\d+(\.\d+)?(/+lbaas)?$`)
 )
 
-// projectTail matches an id of a project at the end of an address: those of Keystone, and those of other directories behind
-// AUTH_.
+// projectTail matches a project id at the end of an address: an id of Keystone, or any id after AUTH_.
 var projectTail = regexp.MustCompile(`/+([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|AUTH_[^/]+)$`)
 
-// rootOf returns the address of a service above its versions, with a slash at its end. Some catalogues have the version of the
-// API in the endpoint, the id of the project behind it, or a part of the paths of Octavia; some have slashes at the end.
+// rootOf returns the address of a service without the version, with a trailing slash. In some catalogues the endpoint
+// has the version of the API, the id of the project after it, a part of Octavia's paths, or trailing slashes.
 func rootOf(service, endpoint, projectID string) string {
 	address := strings.TrimRight(strings.TrimSpace(endpoint), "/")
 	for _, candidate := range []string{withoutProject(address, projectID), address} {

@@ -23,12 +23,13 @@ const (
 	// changes.
 	firstRejected = 4 * time.Second
 	lastRejected  = 5 * time.Minute
-	// expiryNotice is how long before their expiry credentials are logged, and noticeInterval how often.
+	// expiryNotice is how long before the expiry of credentials a notice is logged, and noticeInterval
+	// how often.
 	expiryNotice   = 7 * 24 * time.Hour
 	noticeInterval = 12 * time.Hour
 )
 
-// Keeper keeps the credentials of a session those of cloud.conf.
+// Keeper keeps the credentials of a session in sync with cloud.conf.
 type Keeper struct {
 	path     string
 	interval time.Duration
@@ -36,11 +37,11 @@ type Keeper struct {
 	session  *openstack.Session
 	log      logr.Logger
 
-	// What was logged last, so that it is logged once: an unreadable file, keys that need a restart, features and calls
-	// that are not allowed, and why the expiry of the credentials is unknown.
+	// What was last logged, so that it is logged only once: an unreadable file, keys that need a restart, features and
+	// calls that are not allowed, and why the expiry of the credentials is unknown.
 	unreadable, restart, without, missing, unknown string
-	// rejected are the last credentials that did not work, and why. They are tried again at retryAt, and then after
-	// twice as long.
+	// rejected are the last credentials that did not work, with the reason. They are tried again at retryAt, and
+	// then after twice as long.
 	rejected config.Global
 	why      string
 	retryAt  time.Time
@@ -58,12 +59,13 @@ type expiry struct {
 	noticeAt time.Time
 }
 
-// New returns a Keeper for the file that the session was started with, which it reads at the interval.
+// New returns a Keeper for the file with which the session was started. It reads the file at the
+// interval.
 func New(path string, interval time.Duration, started config.Config, session *openstack.Session, log logr.Logger) *Keeper {
 	return &Keeper{path: path, interval: interval, started: started, session: session, log: log.WithName("credentials")}
 }
 
-// Run watches the credentials until the context ends.
+// Run watches cloud.conf until the context ends.
 func (k *Keeper) Run(ctx context.Context) {
 	look, proof := time.NewTicker(k.interval), time.NewTicker(proofInterval)
 	defer look.Stop()
@@ -113,7 +115,7 @@ func (k *Keeper) look(ctx context.Context) {
 	}
 }
 
-// logUnreadable logs once what is wrong with the file.
+// logUnreadable logs once why the file cannot be read.
 func (k *Keeper) logUnreadable(message string, err error) {
 	if err.Error() != k.unreadable {
 		k.unreadable = err.Error()
@@ -137,7 +139,7 @@ func (k *Keeper) logRestart(newer config.Config) (elsewhere bool) {
 	return elsewhere
 }
 
-// reject delays the next attempt with credentials that do not work. It logs that if the credentials or the reason
+// reject delays the next attempt with credentials that do not work. It logs this if the credentials or the reason
 // are new.
 func (k *Keeper) reject(g config.Global, err error) {
 	why := openstack.Reason(err)
@@ -169,8 +171,8 @@ func (k *Keeper) logRefusal() {
 	k.refused = refusal != nil
 }
 
-// readExpiry reads when the credentials expire and whether they allow all calls. It is called again and again, and
-// logs only what is new.
+// readExpiry reads when the credentials expire and whether they allow all calls. It is called repeatedly, and logs
+// only what is new.
 func (k *Keeper) readExpiry(ctx context.Context) {
 	k.logMissing()
 	expires, kind, err := k.session.Expiry(ctx)

@@ -25,8 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// kept is a keeper of credentials at a simulated cloud, and what it reads and
-// logs.
+// kept is a Keeper at a simulated cloud, with its file and its log.
 type kept struct {
 	*Keeper
 	t     *testing.T
@@ -68,7 +67,7 @@ func newKept(t *testing.T) *kept {
 	return k
 }
 
-// says looks at a file with this text and returns what is logged thereupon.
+// says makes the Keeper read a file with this text, and returns what it logs.
 func (k *kept) says(conf string) string {
 	k.t.Helper()
 	if err := os.WriteFile(k.path, []byte(conf), 0o600); err != nil {
@@ -84,7 +83,7 @@ func (k *kept) says(conf string) string {
 	return news
 }
 
-// credential makes an application credential that allows all calls.
+// credential creates an application credential that allows all calls.
 func (k *kept) credential() openstack.ApplicationCredential {
 	k.t.Helper()
 	made, err := k.session.CreateApplicationCredential(k.t.Context(), openstack.ApplicationCredential{Name: "today's"})
@@ -94,7 +93,7 @@ func (k *kept) credential() openstack.ApplicationCredential {
 	return made
 }
 
-// olderCredential makes one that allows a single call.
+// olderCredential creates one that allows a single call.
 func (k *kept) olderCredential() openstack.ApplicationCredential {
 	k.t.Helper()
 	c := k.cloud.Credentials()
@@ -117,7 +116,7 @@ func (k *kept) olderCredential() openstack.ApplicationCredential {
 	return openstack.ApplicationCredential{ID: made.ID, Secret: config.Secret(made.Secret)}
 }
 
-// reload lets the session have an application credential.
+// reload makes the session use an application credential.
 func (k *kept) reload(c openstack.ApplicationCredential) {
 	k.t.Helper()
 	if _, err := k.session.Reload(k.t.Context(), k.started.Global.WithApplicationCredential(c.ID, c.Secret)); err != nil {
@@ -284,7 +283,7 @@ func TestAnUnknownExpiryIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// book collects what is logged.
+// book collects the log.
 type book struct {
 	mu   sync.Mutex
 	text strings.Builder

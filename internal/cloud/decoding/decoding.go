@@ -1,14 +1,13 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decoding decodes answers of OpenStack, whose releases write the same objects differently. A decoder takes
+// Package decoding decodes answers of OpenStack, whose releases write the same objects differently. A decoder
+// accepts - unknown keys,
+// - null for any value, like a missing key,
+// - a string for a number or a boolean, and vice versa.
 //
-// - keys that it does not know,
-// - null for any value, as if the key were missing,
-// - a text for a number or a truth value, and the other way round.
-//
-// A value that still cannot be understood, such as an object in the place of a number, is an error and not the zero value:
-// what is unknown is not empty.
+// A value that still cannot be decoded, such as an object instead of a number, is an error and not the zero value: an
+// unknown value is not empty.
 package decoding
 
 import (
@@ -23,7 +22,7 @@ import (
 	"strings"
 )
 
-// Target is where gophercloud puts an answer: it decodes as Unmarshal does.
+// Target is the target into which gophercloud decodes an answer. It decodes like Unmarshal.
 type Target struct{ into any }
 
 // Into returns the Target that decodes into the value that a pointer points to.
@@ -32,7 +31,8 @@ func Into(pointer any) *Target { return &Target{into: pointer} }
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Target) UnmarshalJSON(text []byte) error { return Unmarshal(text, t.into) }
 
-// Unmarshal decodes JSON into the value that a pointer points to. Whatever was there before is gone, also after an error.
+// Unmarshal decodes JSON into the value that a pointer points to. The previous value is overwritten, even after an
+// error.
 func Unmarshal(text []byte, pointer any) error {
 	target := reflect.ValueOf(pointer).Elem()
 	target.SetZero()
@@ -40,7 +40,7 @@ func Unmarshal(text []byte, pointer any) error {
 	if first == nil || !json.Valid(text) {
 		return first
 	}
-	// Few answers come to this, so the others are decoded once.
+	// Few answers need this, so the others are decoded only once.
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var value any
@@ -55,7 +55,7 @@ func Unmarshal(text []byte, pointer any) error {
 	return explain(json.Unmarshal(fitted, pointer))
 }
 
-// explain says in plain words which value has an unexpected kind.
+// explain returns an error that says which value has an unexpected type.
 func explain(err error) error {
 	var odd *json.UnmarshalTypeError
 	switch {
@@ -67,8 +67,8 @@ func explain(err error) error {
 	return fmt.Errorf("unexpected %s as %s", odd.Value, odd.Field)
 }
 
-// fit returns a value of JSON with its texts, numbers and truth values in the form that a type wants. What has no such form stays
-// as it is.
+// fit returns a JSON value with its strings, numbers and booleans converted to what a type requires. Values that cannot
+// be converted are unchanged.
 func fit(value any, t reflect.Type) any {
 	if decodesItself(t) {
 		return value
@@ -119,14 +119,13 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// decodesItself reports whether a type has a decoder of its own.
+// decodesItself reports whether a type has its own decoder.
 func decodesItself(t reflect.Type) bool {
 	pointer := reflect.PointerTo(t)
 	return pointer.Implements(jsonUnmarshaler) || pointer.Implements(textUnmarshaler)
 }
 
-// fieldType returns the type of the field of a struct to which a key leads, as encoding/json finds it: it does not distinguish
-// upper and lower case.
+// fieldType returns the type of the struct field for a key, as encoding/json finds it: case-insensitively.
 func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -176,7 +175,7 @@ func asNumber(value any) any {
 	return number
 }
 
-// mostExact is the largest integer up to which a float64 holds every integer.
+// mostExact is the largest integer up to which a float64 can represent every integer.
 const mostExact = 1 << 53
 
 func asInteger(value any) any {
@@ -199,8 +198,8 @@ func asInteger(value any) any {
 	return int64(number)
 }
 
-// Entries is an object whose keys depend on the release, such as a quota. What has not the form of the others is something else,
-// and is left out. So is null.
+// Entries is an object whose keys depend on the release, such as a quota. Values of another form, and null, are
+// ignored.
 type Entries[T any] map[string]T
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -23,7 +23,7 @@ type head struct {
 	Up bool   `json:"up"`
 }
 
-// document has a field of each form that answers of OpenStack have.
+// document has a field of each form that occurs in answers of OpenStack.
 type document struct {
 	head
 	Port    int                       `json:"port"`
@@ -145,7 +145,7 @@ func TestUnknownKeysChangeNothingAndNullIsAsNoKey(t *testing.T) {
 	})
 }
 
-// FuzzUnmarshal looks whether Unmarshal understands at least what encoding/json does.
+// FuzzUnmarshal checks that Unmarshal decodes at least what encoding/json does.
 func FuzzUnmarshal(f *testing.F) {
 	for _, text := range []string{`{"port": "80", "members": [null, {"id": 1}]}`, `{"quota": {"a": 1, "b": null}}`, `{"source": 5, "tags": "x"}`, `[1]`, `null`, `{"port": 1e400}`, ``} {
 		f.Add([]byte(text))

@@ -18,13 +18,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/paging"
 )
 
-// Explain returns the error of a call about the object with the id, nil for nil. A service that does not expect that an object is gone
-// answers 500 instead of 404, as Neutron 26 and 29 do to calls about tags. So after a 500 the list of the collection is read once: if
-// it lacks the object, the error is of class Gone. The list and not the object, because the access rules of application credentials
-// allow the lists.
+// Explain returns the error of a call about the object with the id, or nil for nil. Some services answer with 500
+// instead of 404 if the object does not exist, as Neutron 26 and 29 do for calls about tags. So after a 500 the list of
+// the collection is read once: if it lacks the object, the error is of class Gone. The list is read instead of the
+// object, because the access rules of application credentials allow lists.
 func Explain(ctx context.Context, service *gophercloud.ServiceClient, err error, collection, id string) error {
 	return ExplainBy(err, func() (bool, error) {
-		if !openstack.IsID(id) { // it would not filter
+		if !openstack.IsID(id) { // an empty filter would select everything
 			return true, nil
 		}
 		type object struct {
@@ -36,7 +36,7 @@ func Explain(ctx context.Context, service *gophercloud.ServiceClient, err error,
 	})
 }
 
-// ExplainBy is Explain with another way to look. If looking fails, the error stays as it is.
+// ExplainBy is Explain with another check of existence. If the check fails, the error is unchanged.
 func ExplainBy(err error, exists func() (bool, error)) error {
 	var failed *openstack.Error
 	if !errors.As(err, &failed) || failed.Status != http.StatusInternalServerError || failed.Class != openstack.Transient {
@@ -47,6 +47,6 @@ func ExplainBy(err error, exists func() (bool, error)) error {
 	}
 	gone := *failed
 	gone.Class, gone.Unanswered = openstack.Gone, false
-	gone.Message = "it does not exist, which the service does not expect: " + strings.TrimSuffix(failed.Message, ".")
+	gone.Message = "it does not exist, which the service reports as an internal error: " + strings.TrimSuffix(failed.Message, ".")
 	return &gone
 }

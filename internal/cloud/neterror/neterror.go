@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package neterror finds out why a call over HTTP got no usable answer, so that callers can say what to change. It
-// reads and writes nothing.
+// Package neterror finds out why an HTTP call got no usable answer, so that callers can advise what to change. It
+// is pure.
 package neterror
 
 import (
@@ -19,7 +19,7 @@ import (
 	"syscall"
 )
 
-// Cause is why a call got no usable answer.
+// Cause is the reason why a call got no usable answer.
 type Cause string
 
 // The causes.
@@ -36,9 +36,9 @@ const (
 	Timeout Cause = "timeout"
 	// Proxy: the proxy of the environment cannot be used.
 	Proxy Cause = "proxy"
-	// SpeaksHTTP: the address begins with https, and the server speaks HTTP without TLS.
+	// SpeaksHTTP: the address begins with https, but the server uses HTTP without TLS.
 	SpeaksHTTP Cause = "server without TLS"
-	// SpeaksTLS: the address begins with http, and the server expects TLS.
+	// SpeaksTLS: the address begins with http, but the server expects TLS.
 	SpeaksTLS Cause = "server with TLS"
 	// UnknownAuthority: no trusted CA signed the server's certificate.
 	UnknownAuthority Cause = "unknown authority"
@@ -48,7 +48,7 @@ const (
 	Expired Cause = "expired certificate"
 )
 
-// ErrNeedsTLS is the error of a request without TLS to a server that expects TLS, and says so in its answer; see
+// ErrNeedsTLS is the error of a request without TLS to a server whose answer says that it expects TLS; see
 // NeedsTLS.
 var ErrNeedsTLS = errors.New("the server expects https")
 
@@ -63,7 +63,7 @@ func CauseOf(err error) Cause {
 	}
 	var name *net.DNSError
 	var timeout net.Error
-	var record tls.RecordHeaderError // http.Client makes ErrSchemeMismatch of it, unless a transport has wrapped it
+	var record tls.RecordHeaderError // http.Client turns it into ErrSchemeMismatch, unless a transport has wrapped it
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
 		return SpeaksHTTP
@@ -81,7 +81,7 @@ func CauseOf(err error) Cause {
 	return Other
 }
 
-// tlsAlert is how net/http quotes the TLS alert with which a server answers a request without TLS.
+// tlsAlert is net/http's text for the TLS alert with which a server answers a request without TLS.
 const tlsAlert = `malformed HTTP response "\x15\x03`
 
 // certificateCause returns why the certificate of the server was rejected, or Other.
@@ -110,8 +110,8 @@ func Text(err error) string {
 	return err.Error()
 }
 
-// NeedsTLS reports whether an answer to a request without TLS says that the server expects TLS, as the servers that
-// Octavia, Keystone and Kubernetes run behind do: Go, Apache httpd, nginx.
+// NeedsTLS reports whether an answer to a request without TLS says that the server expects TLS. It recognizes the
+// usual servers of OpenStack and Kubernetes: Go, Apache httpd and nginx.
 func NeedsTLS(status int, body []byte) bool {
 	if status != http.StatusBadRequest {
 		return false

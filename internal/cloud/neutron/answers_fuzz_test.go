@@ -39,8 +39,8 @@ func through(transport http.RoundTripper) *neutron.Client {
 	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/v2.0/", Type: "network"}, "own")
 }
 
-// FuzzAnswers mutates real responses. Whatever is read from them, the plan only writes to floating IPs that are
-// detached or on the VIP port.
+// FuzzAnswers mutates real responses. Regardless of what is read from them, the plan writes only to floating
+// IPs that are detached or on the VIP port.
 func FuzzAnswers(f *testing.F) {
 	document := mutate.Parse(answers)
 	f.Add([]byte{}, byte(0))
@@ -101,7 +101,7 @@ func lookUp(t *testing.T, client *neutron.Client) {
 	classified(t, err)
 }
 
-// classified checks that an error tells a caller what it needs, and reports whether there is one.
+// classified checks that an error has what callers need, and reports whether there is one.
 func classified(t *testing.T, err error) bool {
 	t.Helper()
 	if err == nil {
@@ -113,7 +113,7 @@ func classified(t *testing.T, err error) bool {
 	return true
 }
 
-// carryOut carries out the plans for any floating IP, a certain one, and none.
+// carryOut carries out the plans for any floating IP, a specific one, and none.
 func carryOut(t *testing.T, client *neutron.Client, cloud *mutate.Cloud, port string, found []lb.FloatingIP, want byte) {
 	t.Helper()
 	l := lb.LoadBalancer{ID: "lb1", Tags: web.Tags(), ProvisioningStatus: lb.Active, VIP: lb.VIP{PortID: port, Address: "10.0.0.9"}}
@@ -154,7 +154,7 @@ func allowed(r mutate.Request, port string, found []lb.FloatingIP) bool {
 	})
 }
 
-// FuzzBytes gives all calls the same bytes as response, headers included.
+// FuzzBytes returns the same bytes as the response to all calls, including headers.
 func FuzzBytes(f *testing.F) {
 	for _, answer := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"floatingips\": [{\"id\": \"f1\", \"port_id\": \"p1\"}], \"floatingips_links\": [{\"rel\": \"next\"}]}",

@@ -30,7 +30,7 @@ type cloud struct {
 	service *gophercloud.ServiceClient
 }
 
-// newCloud starts a cloud. The Client's user has these roles in the project, or else role member.
+// newCloud starts a cloud. The Client's user has these roles in the project, by default member.
 func newCloud(t *testing.T, o simulator.Options, roles ...string) *cloud {
 	t.Helper()
 	return newCloudOf(t, cloudsim.Options{Neutron: o}, roles...)
@@ -66,7 +66,7 @@ func newCloudOf(t *testing.T, o cloudsim.Options, roles ...string) *cloud {
 	return &cloud{Cloud: sim, Client: neutron.New(service, session.ProjectID()), t: t, service: service}
 }
 
-// port creates a port on the private network, named as that of a VIP, and returns its id.
+// port creates a port on the private network, with a name like that of a VIP, and returns its id.
 func (c *cloud) port(addresses ...string) string {
 	c.t.Helper()
 	return c.portOn(c.IDs().PrivateNetwork, c.IDs().PrivateSubnet, addresses...)
@@ -99,7 +99,7 @@ func (c *cloud) make(op diff.CreateFloatingIP) diff.Created {
 	return made
 }
 
-// only checks the number of calls to the route, and that there were no others, since the last check.
+// only checks the number of calls to the route since the last check, and that there were no others.
 func (c *cloud) only(n int, method, route string) {
 	c.t.Helper()
 	counts := c.Recorder().Counts()
@@ -125,7 +125,7 @@ func (c *cloud) queries(route string) []url.Values {
 	return all
 }
 
-// broken are ways in which reads can fail, by the response.
+// broken returns ways in which reads can fail.
 func broken() map[string]wire.Fault {
 	answer := func(text string) wire.Fault {
 		return wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Body: text, Header: map[string]string{"Content-Type": "application/json"}}

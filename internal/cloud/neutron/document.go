@@ -3,8 +3,8 @@
 
 package neutron
 
-// The documents of Neutron's API v2, with the fields that are used: what is not used cannot be misunderstood. gophercloud's types
-// have more, and expect certain forms of all of them.
+// The documents of Neutron's API v2, with only the fields that are used, so that other fields cannot cause errors.
+// gophercloud's types have more fields, and expect a certain form of each.
 
 type floatingIPDocument struct {
 	ID          string   `json:"id"`

@@ -56,7 +56,7 @@ func TestAWriteThatFailsWith500IsTransientOnlyWhileItsObjectExists(t *testing.T)
 	}
 	for name, write := range map[string]struct {
 		there, gone func() error
-		// missing is that of what is gone: nil where that is no error.
+		// missing is the class for an object that does not exist: empty if that is not an error.
 		missing openstack.Class
 	}{
 		"attach": {func() error { return apply(diff.AssociateFloatingIP{ID: floatingIP, PortID: port}) }, func() error { return apply(diff.AssociateFloatingIP{ID: absentID, PortID: port}) }, openstack.Gone},

@@ -16,13 +16,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// nameExternalNetwork says how to choose the external network of a Service.
+// nameExternalNetwork is the advice how to choose the external network of a Service.
 const nameExternalNetwork = "name the external network by annotation loadbalancer.openstack.org/floating-network-id, or by [LoadBalancer] floating-network-id in cloud.conf"
 
 // ExternalNetwork returns the id of the external network for the floating IP of a load balancer with the VIPs, if none
-// is configured. A network counts if it has an IPv4 subnet, or if the project cannot see its subnets. If there are
-// several, it is the one that the router of the VIP's subnet leads to: Neutron attaches floating IPs of no other. Without a
-// router that the project sees, it is the first one by name.
+// is configured. Candidates are networks that have an IPv4 subnet, or whose subnets the project cannot see. If there
+// are several, it is the one that the router of the VIP's subnet leads to: Neutron attaches only its floating IPs. If
+// the project sees no such router, it is the first one by name.
 func (c *Client) ExternalNetwork(ctx context.Context, vips ...lb.VIP) (string, error) {
 	all, err := c.lookups.get(ctx, "external networks", c.findExternalNetworks)
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *Client) findExternalNetworks(ctx context.Context) (string, error) {
 	return strings.Join(ids, " "), nil
 }
 
-// placeOf returns the filter for ports in the subnets of the VIPs or, if these are not known, in their network. Where
-// says it in words.
+// placeOf returns the filter for ports in the subnets of the VIPs or, if these are unknown, in their network. where
+// describes it.
 func placeOf(vips []lb.VIP) (place url.Values, where string) {
 	place = url.Values{}
 	for _, vip := range vips {
@@ -81,7 +81,8 @@ func placeOf(vips []lb.VIP) (place url.Values, where string) {
 	return place, where
 }
 
-// findExternalNetwork chooses among the external networks, with two calls, and a third one if routers lead to several.
+// findExternalNetwork chooses one of the external networks, with two calls, and a third one if routers lead to
+// several.
 func (c *Client) findExternalNetwork(ctx context.Context, candidates []string, place url.Values, where string) (string, error) {
 	interfaces, err := c.routerInterfaces(ctx, place, where)
 	if err != nil {
@@ -100,8 +101,8 @@ func (c *Client) findExternalNetwork(ctx context.Context, candidates []string, p
 	return chooseExternalNetwork(candidates, reached, interfaces, gateways, where)
 }
 
-// chooseExternalNetwork returns the one external network that the routers lead to. If there is a router that the project
-// does not see, or none that it sees, it may be any: then it is the first one.
+// chooseExternalNetwork returns the only external network that the routers lead to. If the project does not see all
+// routers, or sees none, it may be any of them: then it returns the first one.
 func chooseExternalNetwork(candidates, reached []string, interfaces []routerInterface, gateways map[string]string, where string) (string, error) {
 	unseen := slices.ContainsFunc(interfaces, func(i routerInterface) bool {
 		_, seen := gateways[i.routerID]
@@ -133,7 +134,7 @@ var interfaceOwners = []string{"network:router_interface", "network:router_inter
 
 // routerInterfaces returns the IPv4 addresses of routers in a place.
 func (c *Client) routerInterfaces(ctx context.Context, place url.Values, where string) ([]routerInterface, error) {
-	if len(place) == 0 { // it would not filter
+	if len(place) == 0 { // an empty filter would select everything
 		return nil, nil
 	}
 	query := url.Values{"device_owner": interfaceOwners}
@@ -147,7 +148,7 @@ func (c *Client) routerInterfaces(ctx context.Context, place url.Values, where s
 	var found []routerInterface
 	for _, p := range all {
 		if !slices.Contains(interfaceOwners, p.DeviceOwner) || !openstack.IsID(p.DeviceID) {
-			continue // a service that does not know a filter returns everything
+			continue // a service that does not support a filter returns everything
 		}
 		for _, ip := range p.FixedIPs {
 			inPlace := slices.Contains(place["fixed_ips"], "subnet_id="+ip.SubnetID) || slices.Contains(place["network_id"], p.NetworkID)
@@ -190,8 +191,8 @@ func reachable(candidates []string, interfaces []routerInterface, gateways map[s
 	})
 }
 
-// behindGateway returns the one of the external networks to which the gateway of the VIP's subnet leads, or "": answers to
-// clients leave the subnet through its gateway, and Neutron prefers this router too.
+// behindGateway returns the external network to which the gateway of the VIP's subnet leads, or "": answers to clients
+// leave the subnet through its gateway, and Neutron prefers this router, too.
 func (c *Client) behindGateway(ctx context.Context, reached []string, interfaces []routerInterface, gateways map[string]string) (string, error) {
 	for _, i := range interfaces {
 		subnet, err := c.SubnetPlan(ctx, i.subnetID, lookupLife)

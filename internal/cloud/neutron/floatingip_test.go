@@ -137,8 +137,8 @@ func TestFloatingIPsOfOtherProjectsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestAnAdministratorDoesNotUseFloatingIPsOfOtherProjects lets the Client's user see everything, and attaches
-// one of another project to a port of his.
+// TestAnAdministratorDoesNotUseFloatingIPsOfOtherProjects uses a Client whose user sees everything, and
+// attaches a floating IP of another project to one of its ports.
 func TestAnAdministratorDoesNotUseFloatingIPsOfOtherProjects(t *testing.T) {
 	c := newCloud(t, simulator.Options{}, "admin")
 	port := c.port()
@@ -196,8 +196,8 @@ func TestFloatingIPsOfOtherProjectsAreLeftOutWhateverTheFilterDoes(t *testing.T)
 	}
 }
 
-// TestAddressesThatAreRequestedDuringACallTakeOneCall has a call that hangs, so that the others, which wait for it,
-// are certainly together.
+// TestAddressesThatAreRequestedDuringACallTakeOneCall uses a call that hangs, so that the others, which wait for
+// it, are made together.
 func TestAddressesThatAreRequestedDuringACallTakeOneCall(t *testing.T) {
 	s := newCloud(t, simulator.Options{})
 	addresses := []string{"192.0.2.99"} // that no floating IP has

@@ -32,13 +32,13 @@ type lookups struct {
 	known map[string]answer
 }
 
-// answer is valid until a time, or for ever if that is zero.
+// answer is valid until a time, or forever if that is zero.
 type answer struct {
 	text  string
 	until time.Time
 }
 
-// age returns how old the answer is, if it is not valid for ever.
+// age returns the age of the answer, if it is not valid forever.
 func (a answer) age() time.Duration { return time.Since(a.until.Add(-lookupLife)) }
 
 func newLookups() lookups {
@@ -51,7 +51,7 @@ func (l lookups) get(ctx context.Context, key string, ask func(context.Context) 
 		return text, nil
 	}
 	text, err, _ := l.group.Do(key, func() (any, error) {
-		// The answer may have arrived since.
+		// The answer may have arrived meanwhile.
 		if text, there := l.recall(key); there {
 			return text, nil
 		}
@@ -67,7 +67,8 @@ func (l lookups) get(ctx context.Context, key string, ask func(context.Context) 
 	return found, err
 }
 
-// renew looks an answer up again if it is older than maxAge. If that fails, the old answer counts.
+// renew looks an answer up again if it is older than maxAge. If that fails, it returns the old
+// answer.
 func (l lookups) renew(ctx context.Context, key string, maxAge time.Duration, ask func(context.Context) (string, error)) (string, error) {
 	l.mu.Lock()
 	old, there := l.known[key]
@@ -92,7 +93,7 @@ func (l lookups) recall(key string) (string, bool) {
 	return a.text, there && (a.until.IsZero() || time.Now().Before(a.until))
 }
 
-// keep makes a cached answer valid for ever.
+// keep makes a cached answer valid forever.
 func (l lookups) keep(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +124,9 @@ func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, er
 	})
 }
 
-// SecurityGroup returns the id of the security group with the id, which may be another project's that is shared with this one, or
-// of the one of the project with the name. If there is none, or several have the name, the error is of class Invalid.
+// SecurityGroup returns the id of the security group with the id, which may belong to another project and be shared
+// with this one, or of the project's security group with the name. If there is none, or if several have the name, the
+// error is of class Invalid.
 func (c *Client) SecurityGroup(ctx context.Context, named string) (string, error) {
 	return c.lookups.get(ctx, "security group "+named, func(ctx context.Context) (string, error) {
 		op, query := "look for security group "+named, url.Values{"fields": {"id", "name"}}
@@ -237,10 +239,10 @@ var probeOwners = []string{"network:distributed", "ovn-lb-hm:distributed"}
 // see that of a network that another project shares.
 func (c *Client) HasProbePort(ctx context.Context, subnetID string) (bool, error) {
 	id, err := c.lookups.get(ctx, "probe port in "+subnetID, func(ctx context.Context) (string, error) {
-		all, err := list[portDocument](ctx, c, "look for the port that OVN checks members from in subnet "+subnetID, "ports",
+		all, err := list[portDocument](ctx, c, "look for the port from which OVN checks members in subnet "+subnetID, "ports",
 			url.Values{"device_owner": probeOwners, "fixed_ips": {"subnet_id=" + subnetID}})
 		for _, p := range all {
-			// A service that does not know a filter returns everything.
+			// A service that does not support a filter returns everything.
 			inSubnet := slices.ContainsFunc(p.FixedIPs, func(ip fixedIPDocument) bool { return ip.SubnetID == subnetID })
 			if slices.Contains(probeOwners, p.DeviceOwner) && inSubnet {
 				return p.ID, nil
@@ -283,8 +285,8 @@ func (c *Client) CIDR(ctx context.Context, subnetID string) (netip.Prefix, error
 	return netip.ParsePrefix(text)
 }
 
-// SubnetPlan returns which addresses of the subnet are for what. If the project does not see the subnet, the error is of
-// class Gone. An answer that was read before is not older than maxAge, unless reading again fails.
+// SubnetPlan returns the addresses, the pools and the gateway of the subnet. If the project does not see the subnet,
+// the error is of class Gone. A cached answer is not older than maxAge, unless reading it again fails.
 func (c *Client) SubnetPlan(ctx context.Context, subnetID string, maxAge time.Duration) (plan lb.SubnetPlan, _ error) {
 	op := "look at subnet " + subnetID
 	text, err := c.lookups.renew(ctx, "plan of subnet "+subnetID, maxAge, func(ctx context.Context) (string, error) {
@@ -309,7 +311,7 @@ func (c *Client) SubnetPlan(ctx context.Context, subnetID string, maxAge time.Du
 	return plan, err
 }
 
-// planOf reads the answer of Neutron.
+// planOf converts the answer of Neutron.
 func planOf(s subnetDocument) (plan lb.SubnetPlan, err error) {
 	plan.ID, plan.DHCP = s.ID, s.EnableDHCP
 	if plan.CIDR, err = netip.ParsePrefix(s.CIDR); err != nil {
@@ -335,9 +337,9 @@ func planOf(s subnetDocument) (plan lb.SubnetPlan, err error) {
 	return plan, nil
 }
 
-// SubnetOfAddress returns the id of the subnet in which a port has the first of the addresses that the project sees
-// in exactly one subnet. If an administrator sees an address in several, the own project's counts. It takes one
-// call for the first address and, if that finds no subnet, one for the others.
+// SubnetOfAddress returns the id of the subnet in which a port has one of the addresses: the first address that the
+// project sees in exactly one subnet. If an administrator sees an address in several, that of the own project
+// counts. It takes one call for the first address and, if that finds no subnet, one for the others.
 func (c *Client) SubnetOfAddress(ctx context.Context, addresses ...string) (string, error) {
 	return c.lookups.get(ctx, "subnet of "+addresses[0], func(ctx context.Context) (string, error) {
 		id, first := c.findSubnet(ctx, addresses[:1])
@@ -353,7 +355,8 @@ func (c *Client) SubnetOfAddress(ctx context.Context, addresses ...string) (stri
 	})
 }
 
-// addressesPerCall is how many addresses one call looks up; each takes some 80 bytes of the URL.
+// addressesPerCall is the number of addresses that one call looks up; each takes about 80 bytes of
+// the URL.
 const addressesPerCall = 50
 
 func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, error) {
@@ -395,7 +398,7 @@ func subnetsWith(all []portDocument, address string) []string {
 }
 
 // SubnetsOf returns the subnets of a network that the project sees, sorted by id; if there are none, the error is of
-// class Invalid. An answer that was read before is not older than maxAge, unless reading again fails.
+// class Invalid. A cached answer is not older than maxAge, unless reading it again fails.
 func (c *Client) SubnetsOf(ctx context.Context, networkID string, maxAge time.Duration) (all []lb.Subnet, _ error) {
 	text, err := c.lookups.renew(ctx, "all subnets of "+networkID, maxAge, func(ctx context.Context) (string, error) {
 		op := "look for the subnets of network " + networkID

@@ -28,7 +28,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// idsPerCall is how many ids a URL contains at most: servers limit URLs to some 8 KiB.
+// idsPerCall is the maximum number of ids in a URL: servers limit URLs to about 8 KiB.
 const idsPerCall = 100
 
 // pageSize is the limit parameter of lists that may be long.
@@ -60,18 +60,18 @@ func list[T any](ctx context.Context, c *Client, op, collection string, query ur
 
 // FloatingIPsOn returns the floating IPs of the project that are attached to the port, in one call.
 func (c *Client) FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error) {
-	if portID == "" { // it would not filter
+	if portID == "" { // an empty filter would select everything
 		return nil, nil
 	}
 	return c.listFloatingIPs(ctx, "look for the floating IPs of port "+portID, url.Values{"port_id": {portID}, "project_id": {c.projectID}},
 		func(f lb.FloatingIP) bool { return f.PortID == portID })
 }
 
-// FloatingIPsWithAddress returns the floating IP of the project with the address, wherever it is attached, in one
-// call, which several callers at a time share. It returns none for another project's: a role that can list those gives
-// no right to them.
+// FloatingIPsWithAddress returns the floating IP of the project with the address, whatever it is attached to. It takes
+// one call, which concurrent callers share. It returns none for a floating IP of another project: a role that can list
+// it gives no right to use it.
 func (c *Client) FloatingIPsWithAddress(ctx context.Context, address string) ([]lb.FloatingIP, error) {
-	if address == "" { // it would not filter
+	if address == "" { // an empty filter would select everything
 		return nil, nil
 	}
 	return c.addresses.Get(ctx, address)
@@ -101,8 +101,8 @@ func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 	}, func(lb.FloatingIP) bool { return true })
 }
 
-// listFloatingIPs returns those that the query and the filter select: a service that does not know a filter of the
-// query returns everything.
+// listFloatingIPs returns the floating IPs that both the query and the filter select: a service that does not
+// support a filter of the query returns everything.
 func (c *Client) listFloatingIPs(ctx context.Context, op string, query url.Values, filter func(lb.FloatingIP) bool) ([]lb.FloatingIP, error) {
 	documents, err := list[floatingIPDocument](ctx, c, op, "floatingips", query)
 	var failed *openstack.Error
@@ -129,8 +129,8 @@ func (c *Client) listFloatingIPs(ctx context.Context, op string, query url.Value
 	return found, nil
 }
 
-// owns reports whether an object belongs to the project. Only administrators see objects of others; an object without a
-// project id counts as the project's own.
+// owns reports whether an object belongs to the project. Only administrators see objects of other projects; an object
+// without a project id counts as the project's own.
 func (c *Client) owns(projectID string) bool { return projectID == "" || projectID == c.projectID }
 
 // Apply carries out one floating IP op with one call. Detaching or deleting what does not exist is not an error;
@@ -206,9 +206,9 @@ func (c *Client) attach(ctx context.Context, what, id, portID, description strin
 }
 
 // ExistingPorts returns those of the VIP ports that exist, with one call per hundred. The value reports whether Octavia
-// created the port: one that a person created for a VIP outlives its load balancer.
+// created the port: a port that a user created for a VIP remains when its load balancer is deleted.
 func (c *Client) ExistingPorts(ctx context.Context, ids []string) (map[string]bool, error) {
-	const op = "look whether VIP ports are gone"
+	const op = "check whether VIP ports are deleted"
 	existing := map[string]bool{}
 	for some := range slices.Chunk(ids, idsPerCall) {
 		all, err := list[portDocument](ctx, c, op, "ports", url.Values{"id": some, "fields": {"id", "name", "device_owner"}})
@@ -222,7 +222,8 @@ func (c *Client) ExistingPorts(ctx context.Context, ids []string) (map[string]bo
 	return existing, nil
 }
 
-// DeletePort deletes a port that Octavia left behind. It is no error if it does not exist.
+// DeletePort deletes a port that Octavia left behind. It returns no error if the port does not
+// exist.
 func (c *Client) DeletePort(ctx context.Context, id string) error {
 	_, err := c.remove(ctx, "delete port "+id, "ports", id)
 	return err
@@ -253,8 +254,8 @@ func (c *Client) VIPPorts(ctx context.Context) ([]VIPPort, error) {
 	return found, nil
 }
 
-// LoadBalancerOf returns the id of the load balancer that a port of a VIP names, or "" for every other port. It looks at
-// name, device and owner of the device.
+// LoadBalancerOf returns the id of the load balancer that a VIP port names, or "" for any other port. It uses the name,
+// the device and the device owner.
 func LoadBalancerOf(name, deviceID, deviceOwner string) string {
 	p := portDocument{Name: name, DeviceID: deviceID, DeviceOwner: deviceOwner}
 	if !madeByOctavia(p) {
@@ -263,7 +264,8 @@ func LoadBalancerOf(name, deviceID, deviceOwner string) string {
 	return balancerOf(p)
 }
 
-// additionalVIP is how provider ovn 8 names the ports of additional VIPs, which have no device.
+// additionalVIP matches the names that provider ovn 8 gives to the ports of additional VIPs, which
+// have no device.
 var additionalVIP = regexp.MustCompile(`^ovn-lb-vip-additional-\d+-`)
 
 // balancerOf reads the load balancer's id from the device of the port, or from the name that Octavia or provider

@@ -59,7 +59,7 @@ func TestOwnSubnetIsOneOfAnOwnNetwork(t *testing.T) {
 		}
 	}
 	cloud.only(3, "GET", "/v2.0/networks")
-	// A service that does not know the filter also returns ports of others.
+	// A service that does not support the filter also returns other ports.
 	cloud.listed("networks", `{"id": "n", "project_id": "another", "subnets": ["shared"]}`)
 	if own, err := cloud.OwnsSubnet(t.Context(), "shared"); err != nil || own {
 		t.Errorf("another project's subnet is own: %v, %v", own, err)

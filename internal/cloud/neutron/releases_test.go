@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/mutate"
 )
 
-// readAll is all that is read of the answers.
+// readAll is everything that is read from the answers.
 type readAll struct {
 	FloatingIPs []lb.FloatingIP
 	VIPPorts    map[string]bool

@@ -92,7 +92,7 @@ func (c *Client) PortsWithGroups(ctx context.Context, groupIDs ...string) (all [
 			return nil, err
 		}
 		for _, p := range found {
-			// A service that does not know the filter returns everything.
+			// A service that does not support the filter returns everything.
 			hasGroup := slices.ContainsFunc(p.Groups, func(id string) bool { return slices.Contains(some, id) })
 			if hasGroup && !seen[p.ID] {
 				seen[p.ID] = true
@@ -129,7 +129,8 @@ func (c *Client) portsOf(ctx context.Context, op string, query url.Values) ([]se
 	return found, err
 }
 
-// Subnet returns what rules need of a subnet. If the project does not see it, the error is of class Gone.
+// Subnet returns the properties of a subnet that rules need. If the project does not see it, the error is
+// of class Gone.
 func (c *Client) Subnet(ctx context.Context, id string) (securitygroup.Subnet, error) {
 	op := "look at subnet " + id
 	all, err := list[subnetDocument](ctx, c, op, "subnets", url.Values{"id": {id}})
@@ -208,7 +209,7 @@ func (c *Client) addRules(ctx context.Context, what string, op securitygroup.Add
 }
 
 // setGroups makes the change conditional on the revision that was read, so that a group that another client has
-// added since is not lost.
+// added meanwhile is not lost.
 func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.SetGroups) (securitygroup.Made, error) {
 	groups := append([]string{}, op.Groups...) // never null
 	var answer struct {
@@ -225,7 +226,7 @@ func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.Se
 	return securitygroup.Made{Port: answer.Port.port()}, nil
 }
 
-// removeRule looks for a rule in its group: no access rule allows to list rules.
+// removeRule finds a rule in its group, because no access rule allows listing rules.
 func (c *Client) removeRule(ctx context.Context, what string, op securitygroup.RemoveRule) error {
 	_, err := c.service.Delete(ctx, c.service.ServiceURL("security-group-rules", url.PathEscape(op.Rule.ID)), nil)
 	_, err = openstack.UnlessGone(existence.ExplainBy(openstack.Wrap(what, err), func() (bool, error) {
@@ -237,7 +238,7 @@ func (c *Client) removeRule(ctx context.Context, what string, op securitygroup.R
 	return err
 }
 
-// remove deletes an object. If it does not exist, the result says so, and there is no error.
+// remove deletes an object. If it does not exist, missing is true, and there is no error.
 func (c *Client) remove(ctx context.Context, what, collection, id string) (missing bool, _ error) {
 	_, err := c.service.Delete(ctx, c.service.ServiceURL(collection, url.PathEscape(id)), nil)
 	return openstack.UnlessGone(existence.Explain(ctx, c.service, openstack.Wrap(what, err), collection, id))
@@ -258,7 +259,8 @@ func (g groupAnswer) group() securitygroup.Group {
 	return group
 }
 
-// rule parses a rule. It is Foreign if it does not have the form of our rules: one protocol, one port and one source.
+// rule converts a rule. It is Foreign if it does not have the form of our rules: one protocol, one port and one
+// source.
 func (r ruleAnswer) rule() securitygroup.FoundRule {
 	odd := securitygroup.FoundRule{ID: r.ID, Foreign: true}
 	if r.Direction != "ingress" || r.RemoteGroupID != nil || r.RemoteAddressGroupID != nil || r.Protocol == nil ||

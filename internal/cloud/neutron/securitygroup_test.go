@@ -26,7 +26,7 @@ func ruleFor(transport lb.Transport, port int, source string) securitygroup.Rule
 	return securitygroup.Rule{PortKey: securitygroup.PortKey{Transport: transport, Port: port}, Source: netip.MustParsePrefix(source)}
 }
 
-// plainRules are the rules of our form.
+// plainRules returns the rules of our form.
 func plainRules(g securitygroup.Group) []securitygroup.Rule {
 	var all []securitygroup.Rule
 	for _, r := range g.Rules {

@@ -29,7 +29,8 @@ var answers []byte
 
 var words = strings.Fields("v2.0 lbaas loadbalancers listeners pools members healthmonitors status")
 
-// mostCalls limits the calls of one read: the responses contain some ten objects, and no list with several pages.
+// mostCalls limits the calls of one read: the responses contain about ten objects, and no list with several
+// pages.
 const mostCalls = 200
 
 func through(transport http.RoundTripper) *octavia.Client {
@@ -37,7 +38,8 @@ func through(transport http.RoundTripper) *octavia.Client {
 	return octavia.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://octavia.test/v2.0/", Type: "load-balancer"}, "", amphora)
 }
 
-// FuzzAnswers mutates real responses. Whatever is read from them, the plan only writes to objects of ours.
+// FuzzAnswers mutates real responses. Regardless of what is read from them, the plan writes only to our
+// own objects.
 func FuzzAnswers(f *testing.F) {
 	document := mutate.Parse(answers)
 	f.Add([]byte{}, byte(0))
@@ -75,7 +77,7 @@ func heads(t *testing.T, client *octavia.Client) []lb.LoadBalancer {
 	return found
 }
 
-// classified checks that an error tells a caller what it needs, and reports whether there is one.
+// classified checks that an error has what callers need, and reports whether there is one.
 func classified(t *testing.T, err error) bool {
 	t.Helper()
 	if err == nil {
@@ -134,7 +136,8 @@ func lacksID(op diff.Op) bool {
 	return false
 }
 
-// own lists the ids that may be written. What the owner's listener uses is the owner's, whatever its tags.
+// own returns the ids that may be written. A pool of the owner's listener belongs to the owner, regardless
+// of its tags.
 func own(l lb.LoadBalancer) []string {
 	ids := []string{l.ID}
 	add := func(p lb.Pool) {
@@ -159,7 +162,7 @@ func own(l lb.LoadBalancer) []string {
 	return ids
 }
 
-// write is the path of every write.
+// write matches the path of every write.
 var write = regexp.MustCompile(`^/v2\.0/lbaas/(?:loadbalancers|listeners|pools|healthmonitors)(?:/([0-9A-Za-z_-]+)(?:/members)?)?$`)
 
 func allowedWrite(r mutate.Request, ids []string) bool {
@@ -173,7 +176,7 @@ func allowedWrite(r mutate.Request, ids []string) bool {
 	return slices.Contains(ids, parts[1])
 }
 
-// FuzzBytes gives all calls the same bytes as response, headers included.
+// FuzzBytes returns the same bytes as the response to all calls, including headers.
 func FuzzBytes(f *testing.F) {
 	for _, answer := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"loadbalancers\": [{\"id\": \"lb1\", \"name\": \"kube_service_kubernetes_shop_web\"}], \"loadbalancers_links\": [{\"rel\": \"next\"}]}",

@@ -32,7 +32,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		setAdminState(set, op.AdminDown)
 		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID, fields{"loadbalancer": set})
 	case diff.SetVIPSecurityGroups:
-		set := fields{"tags": append([]string{}, op.Tags...), "vip_sg_ids": nil} // null ends them
+		set := fields{"tags": append([]string{}, op.Tags...), "vip_sg_ids": nil} // null removes them
 		if len(op.Groups) > 0 {
 			set["vip_sg_ids"] = op.Groups
 		}
@@ -70,8 +70,9 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	return c.applyPool(ctx, what, op)
 }
 
-// createListener creates a listener with its pool. Octavia 16 (2025.1) mostly answers 500 if a listener of another transport has the
-// same port number and the new one has a pool; Octavia 11 and 19 do not. Then it is created without the pool, which a later plan sets.
+// createListener creates a listener with its pool. Octavia 16 (2025.1) usually answers with 500 if a listener of
+// another transport protocol has the same port number and the new one has a pool; Octavia 11 and 19 do not. Then the
+// listener is created without the pool, which a later plan sets.
 func (c *Client) createListener(ctx context.Context, what string, op diff.CreateListener) (diff.Created, error) {
 	listener := c.listener(op.Listener)
 	listener["loadbalancer_id"] = op.LoadBalancerID
@@ -86,9 +87,9 @@ func (c *Client) createListener(ctx context.Context, what string, op diff.Create
 	return made, err
 }
 
-// CheckListener finds out whether Octavia accepts a listener for a port that another one has: it checks the certificates of the
-// request before the port, so it answers 409 if all else is right. The error is nil then. If the port is free by now, the
-// listener is created, and the error is of class Conflict.
+// CheckListener finds out whether Octavia accepts a listener, by requesting it for a port that another listener has:
+// Octavia checks the certificates of the request before the port, so it answers with 409 if everything else is valid.
+// Then the error is nil. If the port is free by now, the listener is created, and the error is of class Conflict.
 func (c *Client) CheckListener(ctx context.Context, op diff.CreateListener) error {
 	_, err := c.Apply(ctx, op)
 	switch {
@@ -120,7 +121,7 @@ func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.C
 		return c.create(ctx, what, "healthmonitors", "healthmonitor", monitor)
 	case diff.UpdateMonitor:
 		monitor := c.monitor(op.Monitor)
-		// These are set at the creation only.
+		// These can be set only at creation.
 		for _, field := range []string{"name", "tags", "type"} {
 			delete(monitor, field)
 		}
@@ -156,10 +157,10 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	setText(object, "vip_subnet_id", l.VIP.SubnetID)
 	setText(object, "vip_network_id", l.VIP.NetworkID)
 	setText(object, "vip_port_id", l.VIP.PortID)
-	if len(l.AdditionalVIPs) > 0 { // some clouds do not know the field
+	if len(l.AdditionalVIPs) > 0 { // some clouds do not have the field
 		object["additional_vips"] = additionalVIPs(l.AdditionalVIPs)
 	}
-	if len(l.VIPSecurityGroups) > 0 { // some clouds do not know the field
+	if len(l.VIPSecurityGroups) > 0 { // some clouds do not have the field
 		object["vip_sg_ids"] = l.VIPSecurityGroups
 	}
 	listeners := []fields{}
@@ -210,7 +211,7 @@ func (c *Client) listener(l lb.Listener) fields {
 		"connection_limit": l.ConnectionLimit, "admin_state_up": !l.AdminDown,
 	}
 	c.setTags(object, l.Tags)
-	if len(l.AllowedCIDRs) > 0 { // some clouds do not know the field
+	if len(l.AllowedCIDRs) > 0 { // some clouds do not have the field
 		object["allowed_cidrs"] = l.AllowedCIDRs
 	}
 	setTimeouts(object, l.Timeouts)
@@ -223,13 +224,13 @@ func (c *Client) listener(l lb.Listener) fields {
 			object["sni_container_refs"] = l.TLS.SNI
 		}
 	}
-	if l.HSTS.Enabled { // some clouds do not know the fields
+	if l.HSTS.Enabled { // some clouds do not have the fields
 		setHSTS(object, &l.HSTS)
 	}
 	return object
 }
 
-// headers switches on these headers, and all others off.
+// headers enables these headers, and disables all others.
 func headers(names []string) map[string]string {
 	on := map[string]string{}
 	for _, name := range names {
@@ -238,7 +239,7 @@ func headers(names []string) map[string]string {
 	return on
 }
 
-// setHSTS sets all fields together: Octavia refuses the others without an age.
+// setHSTS sets all fields together, because Octavia refuses the others without an age.
 func setHSTS(object fields, h *lb.HSTS) {
 	if h == nil {
 		return
@@ -250,7 +251,7 @@ func setHSTS(object fields, h *lb.HSTS) {
 }
 
 func setTimeouts(object fields, t *lb.Timeouts) {
-	if t == nil { // some clouds do not know the field
+	if t == nil { // some clouds do not have the field
 		return
 	}
 	object["timeout_client_data"], object["timeout_member_connect"] = t.ClientData, t.MemberConnect
@@ -278,8 +279,8 @@ func (c *Client) monitor(m lb.HealthMonitor) fields {
 	return object
 }
 
-// members returns the whole set, never null: an empty set empties the pool. A field that is left out of a member is
-// reset to its default.
+// members returns all members, never null: an empty list removes all members of the pool. A field that is omitted
+// is reset to its default.
 func members(all []lb.Member) []fields {
 	objects := make([]fields, 0, len(all))
 	for _, m := range all {

@@ -333,7 +333,7 @@ func TestAnErrorSaysWhatWasTriedAndHasItsClass(t *testing.T) {
 	}
 }
 
-// The port is in use, so that nothing is created: the answer says whether all else is right.
+// The port is in use, so nothing is created: the answer shows whether everything else is valid.
 func TestAListenerForAPortInUseIsCheckedByAskingForIt(t *testing.T) {
 	create := diff.CreateListener{LoadBalancerID: "lb1", Listener: lb.Listener{Protocol: lb.ListenerTerminatedHTTPS, Port: 443, TLS: &lb.TLS{Certificate: "ref"}}}
 	for name, c := range map[string]struct {

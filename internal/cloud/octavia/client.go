@@ -36,7 +36,7 @@ type Client struct {
 	// projectID is the session's project.
 	projectID string
 	names     *batch.Reader[[]lb.LoadBalancer]
-	// size is how many load balancers the project had when they were last listed.
+	// size is the number of load balancers of the project when they were last listed.
 	size atomic.Int64
 }
 
@@ -63,7 +63,7 @@ func (c *Client) explain(ctx context.Context, err error, path string) error {
 		return err
 	}
 	id, _, _ := strings.Cut(rest, "/")
-	if collection == "loadbalancers" { // too much depends on it to trust in a list
+	if collection == "loadbalancers" { // too important to rely on a list
 		return existence.ExplainBy(err, func() (bool, error) { return c.exists(ctx, id) })
 	}
 	return existence.Explain(ctx, c.service, err, "lbaas/"+collection, id)
@@ -75,7 +75,7 @@ func (c *Client) exists(ctx context.Context, id string) (bool, error) {
 		LoadBalancer document `json:"loadbalancer"`
 	}
 	_, err := c.service.Get(ctx, c.service.ServiceURL("lbaas", "loadbalancers", id), decoding.Into(&answer), nil)
-	gone, err := openstack.UnlessGone(openstack.Wrap("look whether load balancer "+id+" exists", err))
+	gone, err := openstack.UnlessGone(openstack.Wrap("check whether load balancer "+id+" exists", err))
 	return !gone && answer.LoadBalancer.ProvisioningStatus != lb.Deleted, err
 }
 
@@ -100,7 +100,7 @@ func (c *Client) put(ctx context.Context, op, path string, body any) error {
 	return c.explain(ctx, openstack.Wrap(op, err), path)
 }
 
-// remove deletes an object. If it does not exist, the result says so, and there is no error.
+// remove deletes an object. If it does not exist, the result reports this, and there is no error.
 func (c *Client) remove(ctx context.Context, op, path string) (diff.Created, error) {
 	_, err := c.service.Delete(ctx, c.service.ServiceURL("lbaas", path), nil)
 	missing, err := openstack.UnlessGone(c.explain(ctx, openstack.Wrap(op, err), path))

@@ -46,7 +46,7 @@ func newListener(i, port int, pool *lb.Pool) lb.Listener {
 	}
 }
 
-// wanted is a load balancer with one listener of each kind.
+// wanted returns a load balancer with one listener of each kind.
 func wanted(subnet string) lb.LoadBalancer {
 	web, tls := newPool(0, addresses(30080, "10.0.0.1", "10.0.0.2")), newPool(1, addresses(30443, "10.0.0.1", "10.0.0.2"))
 	web.Monitor = &lb.HealthMonitor{
@@ -71,7 +71,7 @@ func wanted(subnet string) lb.LoadBalancer {
 	}
 }
 
-// alike compares load balancers without what cannot be predicted.
+// alike ignores what cannot be predicted.
 var alike = gocmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.SortSlices(func(a, b string) bool { return a < b }),
@@ -84,8 +84,8 @@ var alike = gocmp.Options{
 	cmpopts.IgnoreFields(lb.HealthMonitor{}, "ID", "ProvisioningStatus"),
 }
 
-// course applies ops to a load balancer of a simulated cloud, and checks after each that what is read was
-// predicted.
+// course applies ops to a load balancer of a simulated cloud, and checks after each that the observed
+// state was predicted.
 type course struct {
 	simulated
 	t  *testing.T
@@ -232,7 +232,7 @@ func TestWhatIsReadAfterPortsWereOpenedAndClosedIsWhatWasPredicted(t *testing.T)
 	c.apply(diff.DeletePool{ID: next.ID})
 }
 
-// bare is the pool that CreatePool creates.
+// bare returns the pool that CreatePool creates.
 func bare(p lb.Pool) lb.Pool {
 	p.Members, p.Monitor = nil, nil
 	return p

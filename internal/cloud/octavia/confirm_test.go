@@ -27,7 +27,7 @@ func status(id, name string, s lb.ProvisioningStatus) node {
 	return node{"id": id, "name": name, "provisioning_status": string(s), "operating_status": "ONLINE"}
 }
 
-// shown is Octavia's status tree of the load balancer.
+// shown returns Octavia's status tree of the load balancer.
 func shown(l lb.LoadBalancer) node {
 	n := status(l.ID, l.Name, l.ProvisioningStatus)
 	n["operating_status"] = l.OperatingStatus
@@ -72,7 +72,7 @@ func treeOf(t interface{ Fatal(...any) }, n node) octavia.Tree {
 	return tree
 }
 
-// small is an observed load balancer with two ports and one detached pool.
+// small returns an observed load balancer with two ports and one detached pool.
 func small() lb.LoadBalancer {
 	pool := func(i int) *lb.Pool {
 		p := newPool(i, []lb.Member{
@@ -210,7 +210,7 @@ func TestWhatOurOwnWritesHaveRemovedIsNoDifferenceAndIsNamedWhileItIsThere(t *te
 			if err != nil {
 				t.Fatal(err)
 			}
-			// A removed listener takes its pool along.
+			// When a listener is removed, so is its pool.
 			if len(removed) > 0 && len(left) == 0 || slices.ContainsFunc(left, func(name string) bool { return !slices.Contains(removed, name) }) {
 				t.Errorf("%v are left of %v", left, removed)
 			}
@@ -365,10 +365,10 @@ func TestEveryAddedRemovedOrReplacedPartIsADifference(t *testing.T) {
 	})
 }
 
-// lists are the keys of children in a tree.
+// lists has the keys of children in a tree.
 var lists = []string{"listeners", "pools", "members"}
 
-// ids are those of all parts.
+// ids returns the ids of all parts.
 func ids(n node) []string {
 	all := []string{n["id"].(string)}
 	if m, ok := n["health_monitor"].(node); ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// withoutDeleted returns the tree without the parts that Octavia is deleting, and without those that our own writes have removed,
-// besides those that are predicted. Left are the names of the latter that the tree still shows.
+// withoutDeleted returns the tree without the parts that Octavia is deleting, and without those that our own writes
+// have removed, unless they are predicted. left are the names of the latter that the tree still shows.
 func (t Tree) withoutDeleted(predicted lb.LoadBalancer, removed []string) (_ Tree, left []string) {
 	known := predicted.PartNames()
 	leaves := func(p part, name string) bool {
@@ -39,7 +39,7 @@ func (t Tree) withoutDeleted(predicted lb.LoadBalancer, removed []string) (_ Tre
 	return t, left
 }
 
-// without returns a copy of the slice without some elements.
+// without returns a copy of the slice without the elements for which leaves returns true.
 func without[T any](all []T, leaves func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), leaves)
 }

@@ -53,7 +53,7 @@ func TestAbsenceFromAListProvesNothingWhileThePortExists(t *testing.T) {
 		s.wantCalls(1, 0, 1)
 		s.advance(time.Minute)
 		s.wantChanged()
-		// It was there all the time, and its deletion failed.
+		// It existed all the time, and its deletion failed.
 		delete(s.unlisted, "a")
 		s.set(lb.Error, "a")
 		s.advance(6 * time.Second)
@@ -105,7 +105,7 @@ func TestALoadBalancerWithoutAStatusStaysWatched(t *testing.T) {
 			Get:     func(_ context.Context, id string) (octavia.Head, error) { return octavia.Head{ID: id}, nil },
 			Changed: func(id string, h octavia.Head) { t.Errorf("told of %s: %+v", id, h) },
 		})
-		time.AfterFunc(30*time.Second, func() { // in the test's own time
+		time.AfterFunc(30*time.Second, func() { // in fake time
 			w.Watch("b", polling.Operation{})
 			w.Watch("c", polling.Operation{})
 		})

@@ -11,14 +11,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// The documents of Octavia's API v2, with the fields that are used. Pointers are fields that are left out of a request,
-// or null in a response.
+// The documents of Octavia's API v2, with the fields that are used. Pointers are fields that may be omitted in a
+// request or null in a response.
 
 type reference struct {
 	ID string `json:"id"`
 }
 
-// document holds the fields that all objects have.
+// document has the fields of all objects.
 type document struct {
 	ID                 string                `json:"id"`
 	Name               string                `json:"name"`
@@ -27,7 +27,7 @@ type document struct {
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
 }
 
-// healthDocument is what a list of health shows of an object.
+// healthDocument has the fields of an object that are read for its health.
 type healthDocument struct {
 	ID              string `json:"id"`
 	OperatingStatus string `json:"operating_status"`
@@ -105,7 +105,7 @@ func (d listenerDocument) model() lb.Listener {
 	}
 }
 
-// headers returns the headers that are switched on. The values are the strings "true" and "false", in any case.
+// headers returns the enabled headers. The values are the strings "true" and "false", in upper or lower case.
 func (d listenerDocument) headers() []string {
 	var on []string
 	for name, value := range d.InsertHeaders {

@@ -19,7 +19,8 @@ import (
 
 func TestACallThatFailsWith500IsTransientOnlyWhileItsObjectExists(t *testing.T) {
 	const there, gone, deleted = "there", "gone", "deleted"
-	// Octavia answers 500 to everything but to looks: lists by an id, and a load balancer.
+	// Octavia answers with 500 to everything except checks of existence: lists by id, and a load
+	// balancer.
 	serve := func(looks *[]string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			path, id := strings.TrimPrefix(r.URL.Path, "/v2.0/lbaas/"), r.URL.Query().Get("id")
@@ -52,7 +53,7 @@ func TestACallThatFailsWith500IsTransientOnlyWhileItsObjectExists(t *testing.T) 
 		return func(c *octavia.Client, id string) error {
 			made, err := c.Apply(t.Context(), op(id))
 			if err == nil && made.Missing {
-				return &openstack.Error{Class: openstack.Gone} // to be seen as such below
+				return &openstack.Error{Class: openstack.Gone} // checked below
 			}
 			return err
 		}

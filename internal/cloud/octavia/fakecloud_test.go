@@ -23,7 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// firstPoll is when an idle Watcher polls first.
+// firstPoll is the time of the first poll of an idle Watcher.
 const firstPoll = 250 * time.Millisecond
 
 // fakeCloud is the cloud of a Watcher, and the Watcher itself, in a synctest bubble.
@@ -37,7 +37,7 @@ type fakeCloud struct {
 	status   map[string]lb.ProvisioningStatus // "" or absent: it does not exist
 	unlisted map[string]bool
 	ports    []string
-	persons  []string // ports that a person created
+	persons  []string // ports that a user created
 	takes    time.Duration
 	failing  []string // "list", "ports", or ids of load balancers
 	held     chan struct{}
@@ -92,22 +92,22 @@ func (s *fakeCloud) WatchDeletion(id, portID string) {
 	s.Watcher.WatchDeletion(id, portID, polling.Operation{})
 }
 
-// update begins a change of the load balancers that takes so long.
+// update begins a change of the load balancers with this duration.
 func (s *fakeCloud) update(takes time.Duration, ids ...string) {
 	s.set(lb.PendingUpdate, ids...)
 	for _, id := range ids {
 		s.Watcher.Watch(id, polling.Operation{Provider: "amphora", Name: "SetMembers"})
 	}
-	time.AfterFunc(takes, func() { s.set(lb.Active, ids...) }) // in the test's own time
+	time.AfterFunc(takes, func() { s.set(lb.Active, ids...) }) // in fake time
 }
 
-// advance lets time pass.
+// advance advances the fake time.
 func (s *fakeCloud) advance(d time.Duration) {
 	time.Sleep(d) // no time passes outside the bubble
 	synctest.Wait()
 }
 
-// nextPoll lets time pass until the Watcher has polled, and forgets earlier calls.
+// nextPoll advances the fake time until the Watcher has polled, and clears earlier calls.
 func (s *fakeCloud) nextPoll() {
 	s.t.Helper()
 	s.forgetCalls()
@@ -134,14 +134,14 @@ func (s *fakeCloud) setPorts(ids ...string) {
 	s.ports = ids
 }
 
-// fail makes these calls fail, and no others.
+// fail makes only these calls fail.
 func (s *fakeCloud) fail(what ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failing = what
 }
 
-// hold delays answers, which are already decided, until release is called.
+// hold delays answers, which are already determined, until release is called.
 func (s *fakeCloud) hold() (release func()) {
 	held := make(chan struct{})
 	s.mu.Lock()
@@ -170,7 +170,7 @@ func (s *fakeCloud) wait(ctx context.Context) error {
 	s.mu.Lock()
 	held := s.held
 	s.mu.Unlock()
-	time.Sleep(s.takes) // in the test's own time
+	time.Sleep(s.takes) // in fake time
 	if held == nil {
 		return nil
 	}
@@ -253,7 +253,7 @@ func (s *fakeCloud) logged() []string {
 	return slices.Clone(s.lines)
 }
 
-// count returns the number of calls of the kind; "" is any.
+// count returns the number of calls of the kind; "" means any.
 func (s *fakeCloud) count(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +266,7 @@ func (s *fakeCloud) count(kind string) int {
 	return n
 }
 
-// wantCalls checks and forgets the calls.
+// wantCalls checks and clears the calls.
 func (s *fakeCloud) wantCalls(lists, gets, ports int) {
 	s.t.Helper()
 	want := map[string]int{"list": lists, "get": gets, "ports": ports}
@@ -286,7 +286,7 @@ func (s *fakeCloud) forgetCalls() {
 	s.calls = nil
 }
 
-// wantInterval checks the time between polls, of which there must be many.
+// wantInterval checks the intervals of polls, of which there must be many.
 func (s *fakeCloud) wantInterval(least, most time.Duration) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -301,7 +301,7 @@ func (s *fakeCloud) wantInterval(least, most time.Duration) {
 	}
 }
 
-// wantChanged checks and forgets the calls of Changed, in any order.
+// wantChanged checks and clears the calls of Changed, in any order.
 func (s *fakeCloud) wantChanged(want ...octavia.Head) {
 	s.t.Helper()
 	s.mu.Lock()

@@ -36,7 +36,7 @@ func faults() map[string]wire.Fault {
 func TestAReadWithABrokenResponseFailsAndReturnsNothing(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	head := s.create(t, wanted(s.IDs().PrivateSubnet))
-	untagged := head // whose monitors are asked for one by one
+	untagged := head // whose monitors are read individually
 	untagged.Tags = nil
 	ctx := t.Context()
 	observe := func(l lb.LoadBalancer) func() (bool, error) {

@@ -9,18 +9,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Listed is a load balancer with its listeners, pools and health monitors, as lists of the whole project show it. No
-// list shows members, so it is not an observed load balancer: WithMembers makes one of it.
+// Listed is a load balancer with its listeners, pools and health monitors, as in lists of the whole project. No list
+// shows members, so it is not an observed load balancer: WithMembers turns it into one.
 type Listed struct {
-	// Bare is the load balancer without members: it does not show which its pools have.
+	// Bare is the load balancer without the members of its pools.
 	Bare lb.LoadBalancer
-	// Complete is whether all its children are in the lists.
+	// Complete is true if all its children are in the lists.
 	Complete bool
 	// Members is the number of members of each pool, by the pool's id.
 	Members map[string]int
 }
 
-// listedDocument has the ids of the children, by which a list shows whether it is complete.
+// listedDocument also has the ids of the children, which show whether the lists are complete.
 type listedDocument struct {
 	loadBalancerDocument
 	Listeners []reference `json:"listeners"`
@@ -30,7 +30,7 @@ type listedDocument struct {
 // Listed lists all load balancers of the project, with their children except members, with four calls per thousand
 // objects.
 func (c *Client) Listed(ctx context.Context) ([]Listed, error) {
-	// The load balancers come first: what changes after that shows in updated_at.
+	// The load balancers are read first: later changes show in updated_at.
 	balancers, err := list[listedDocument](ctx, c, "loadbalancers", c.ofProject())
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ type children struct {
 	pools     []poolDocument
 }
 
-// join puts together what belongs together. It leaves out load balancers that are deleted.
+// join combines load balancers and children. It omits deleted load balancers.
 func join(balancers []listedDocument, listeners []listenerDocument, pools []poolDocument, monitors []monitorDocument) []Listed {
 	parents, of := map[string]string{}, map[string]*children{}
 	for _, d := range balancers {
@@ -109,8 +109,8 @@ func joinOne(d listedDocument, c children, monitors map[string]lb.HealthMonitor)
 	return l
 }
 
-// WithMembers returns the load balancer with the members that are returned for each of its pools. Listener is the one
-// whose default pool it is, or nil.
+// WithMembers returns the load balancer with the members that the function returns for each of its pools. listener is
+// the one whose default pool it is, or nil.
 func (l Listed) WithMembers(members func(pool lb.Pool, listener *lb.Listener) ([]lb.Member, error)) (lb.LoadBalancer, error) {
 	full, err := l.Bare, error(nil)
 	full.Listeners = append([]lb.Listener(nil), full.Listeners...)
@@ -149,7 +149,8 @@ func (c *Client) ReadMembers(ctx context.Context, l Listed) (lb.LoadBalancer, er
 	})
 }
 
-// Members returns the members of a pool, without settings. False means that the tree does not show the pool.
+// Members returns the members of a pool, without settings. It returns false if the tree does not show the
+// pool.
 func (t Tree) Members(poolID string) ([]lb.Member, bool) {
 	for _, listener := range t.Listeners {
 		for _, pool := range listener.Pools {

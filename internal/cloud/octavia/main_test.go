@@ -76,7 +76,7 @@ func simulate(t *testing.T, o cloudsim.Options) simulated {
 	return simulated{Cloud: cloud, Client: octavia.New(session.LoadBalancer(), session.ProjectID(), can), can: can}
 }
 
-// settled waits until Octavia has ended its work on the load balancer.
+// settled waits until the load balancer is no longer PENDING.
 func (s simulated) settled(t *testing.T, id string) lb.LoadBalancer {
 	t.Helper()
 	var l lb.LoadBalancer

@@ -19,14 +19,16 @@ import (
 )
 
 const (
-	// fewSingles is up to how many watched load balancers are polled one by one; more are polled with one list.
+	// fewSingles is the number of watched load balancers up to which they are polled individually; more are
+	// polled with one list.
 	fewSingles = 2
-	// singlesAtOnce is how many are polled one by one concurrently, so that many do not delay the others.
+	// singlesAtOnce is the number of individual polls that run concurrently, so that many do not delay
+	// the others.
 	singlesAtOnce = 8
 )
 
-// poll looks at what is due, and at everything else that the same calls show. A failed call leaves its load balancers
-// watched.
+// poll reads the load balancers that are due, and uses everything else that the same calls show. After a failed call
+// its load balancers stay watched.
 func (w *Watcher) poll(ctx context.Context, began time.Time) error {
 	watched, due := w.overdue(began)
 	existing, waiting := split(watched, slices.Sorted(maps.Keys(watched)))
@@ -58,7 +60,7 @@ func (w *Watcher) poll(ctx context.Context, began time.Time) error {
 	return err
 }
 
-// overdue returns what is watched, and the ids of what is due.
+// overdue returns the watched load balancers, and the ids of those that are due.
 func (w *Watcher) overdue(now time.Time) (watched map[string]watch, due []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +73,7 @@ func (w *Watcher) overdue(now time.Time) (watched map[string]watch, due []string
 	return maps.Clone(w.watched), due
 }
 
-// split returns which of the load balancers may still exist, and which ones only wait for their port to be deleted.
+// split returns the load balancers that may still exist, and those that only wait for the deletion of their port.
 func split(watched map[string]watch, ids []string) (existing, deleted []string) {
 	for _, id := range ids {
 		if watched[id].gone {
@@ -83,9 +85,9 @@ func split(watched map[string]watch, ids []string) (existing, deleted []string) 
 	return existing, deleted
 }
 
-// list reads load balancers with one list of the whole project. It returns those that could be read. Absent are those
-// being deleted that are not in it: they do not exist if their VIP ports do not either, which a second service knows.
-// Any other that is not in the list is read by its id.
+// list reads load balancers with one list of the whole project. It returns those that could be read. absent are those
+// being deleted that are not in the list: they do not exist if their VIP ports do not exist either, which Neutron
+// shows. Any other that is not in the list is read by its id.
 func (w *Watcher) list(ctx context.Context, watched map[string]watch, ids []string) (found map[string]Head, absent []string, err error) {
 	all, err := w.o.List(ctx)
 	if err != nil {
@@ -100,7 +102,7 @@ func (w *Watcher) list(ctx context.Context, watched map[string]watch, ids []stri
 	var missing []string
 	for _, id := range ids {
 		switch head, ok := listed[id]; {
-		// Deleted load balancers may be listed for a while, and one without a status tells nothing.
+		// Deleted load balancers may be listed for a while, and one without a status is ignored.
 		case ok && head.ProvisioningStatus != "" && head.ProvisioningStatus != lb.Deleted:
 			found[id] = head
 		case !ok && watched[id].portID != "":
@@ -114,13 +116,13 @@ func (w *Watcher) list(ctx context.Context, watched map[string]watch, ids []stri
 	return found, absent, err
 }
 
-// getAll reads load balancers one by one. It returns those that could be read.
+// getAll reads load balancers individually. It returns those that could be read.
 func (w *Watcher) getAll(ctx context.Context, ids []string) (map[string]Head, error) {
 	return eachHead(ctx, ids, w.o.Get)
 }
 
-// eachHead reads load balancers one by one, a few concurrently. It returns those that could be read; one that does not
-// exist is Gone.
+// eachHead reads load balancers individually, a few concurrently. It returns those that could be read; one that does
+// not exist is Gone.
 func eachHead(ctx context.Context, ids []string, read func(context.Context, string) (Head, error)) (map[string]Head, error) {
 	answers, failures := make([]Head, len(ids)), make([]error, len(ids))
 	var calls errgroup.Group
@@ -131,7 +133,7 @@ func eachHead(ctx context.Context, ids []string, read func(context.Context, stri
 			return nil
 		})
 	}
-	_ = calls.Wait() // all errors are in failures
+	_ = calls.Wait() // failures has all errors
 	found := map[string]Head{}
 	for i, id := range ids {
 		if failures[i] == nil {
@@ -152,8 +154,8 @@ func headOrGone(ctx context.Context, id string, read func(context.Context, strin
 	return head, err
 }
 
-// withoutPorts looks, with one call for all, whether the VIP ports of load balancers still exist: of deleted ones, and
-// of ones that are absent from a list. It returns those that could be read.
+// withoutPorts checks, with one call, whether the VIP ports of deleted load balancers and of those that are absent
+// from a list still exist. It returns those that could be read.
 func (w *Watcher) withoutPorts(ctx context.Context, watched map[string]watch, deleted, absent []string) (map[string]Head, error) {
 	all := slices.Concat(deleted, absent)
 	var ports []string
@@ -172,7 +174,7 @@ func (w *Watcher) withoutPorts(ctx context.Context, watched map[string]watch, de
 		case exists && byOctavia:
 			found[id] = Head{ID: id, ProvisioningStatus: lb.PendingDelete}
 		case exists && slices.Contains(absent, id):
-			// A person created the port, so it stays, and only the list says that the load balancer is deleted.
+			// A user created the port, so it stays, and only the list shows that the load balancer is deleted.
 			unsure = append(unsure, id)
 		default:
 			found[id] = Head{ID: id, Gone: true}
@@ -183,7 +185,8 @@ func (w *Watcher) withoutPorts(ctx context.Context, watched map[string]watch, de
 	return found, err
 }
 
-// note stores what a poll found of those that it asked for, and ends the watch of those that are not PENDING.
+// note records the result of a poll for the load balancers that it read, and ends the watch of those that are
+// not PENDING.
 func (w *Watcher) note(watched map[string]watch, asked []string, found map[string]Head, began time.Time) {
 	for _, id := range asked {
 		head, ok := found[id]

@@ -15,11 +15,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// listedPerName is how many load balancers Octavia can list in the time of a search for one name.
+// listedPerName is the number of load balancers that Octavia can list in the time of a search for
+// one name.
 const listedPerName = 50
 
-// FindByName returns the load balancers of the name, without children and without deleted ones. One search takes one
-// call; what is searched while it is in progress is then found with one list of the project, if that is not too long.
+// FindByName returns the load balancers with the name, without children and without deleted ones. One search takes
+// one call; names that are requested while it is in progress are then found with one list of the project, if that is
+// not too long.
 func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error) {
 	return c.names.Get(ctx, name)
 }
@@ -42,7 +44,7 @@ func (c *Client) withNames(ctx context.Context, names []string) (map[string][]lb
 	return found, nil
 }
 
-// eachName searches the names one by one, a few concurrently.
+// eachName searches the names individually, a few concurrently.
 func (c *Client) eachName(ctx context.Context, names []string) (map[string][]lb.LoadBalancer, error) {
 	answers := make([][]lb.LoadBalancer, len(names))
 	calls, ctx := errgroup.WithContext(ctx)
@@ -72,18 +74,18 @@ func (c *Client) ofProject() url.Values {
 }
 
 // ProjectHeads lists all load balancers of the project, with one call per thousand. Their tags are nil. Octavia accepts
-// one provisioning_status as a filter, and fails on several: with one, each load balancer that is not PENDING any more
-// would take another call.
+// only one provisioning_status as a filter, and fails if there are several: with one, each load balancer that is not
+// PENDING any more would take another call.
 func (c *Client) ProjectHeads(ctx context.Context) ([]Head, error) {
 	query := c.ofProject()
 	query["fields"] = []string{"id", "provisioning_status", "updated_at"}
 	return c.heads(ctx, query)
 }
 
-// HeadsOf reads the load balancers with the ids, whatever their tags: a few one by one, more with one list of the
-// project, unless that has more pages than there are ids. One that is not in the list is read by its id; if it does not
-// exist, its head is Gone. It returns those that could be read, in the order of the ids, also if others could not. Tags
-// are not always read.
+// HeadsOf reads the load balancers with the ids, regardless of their tags: a few individually, more with one list of
+// the project, unless that has more pages than there are ids. One that is not in the list is read by its id; if it does
+// not exist, its head is Gone. It returns those that could be read, in the order of the ids, even if others could not.
+// Tags are not always read.
 func (c *Client) HeadsOf(ctx context.Context, ids []string) ([]Head, error) {
 	found, missing := map[string]Head{}, ids
 	if len(ids) > fewSingles && len(ids)*paging.Size >= int(c.size.Load()) {

@@ -20,8 +20,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// TestNamesThatAreSearchedDuringASearchTakeOneList has a search that hangs, so that the others, which wait for it,
-// are certainly together.
+// TestNamesThatAreSearchedDuringASearchTakeOneList uses a search that hangs, so that the others, which wait for
+// it, are made together.
 func TestNamesThatAreSearchedDuringASearchTakeOneList(t *testing.T) {
 	var mu sync.Mutex
 	var queries []string

@@ -9,10 +9,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/decoding"
 )
 
-// unlimited is a quota that limits nothing.
+// unlimited means no limit.
 const unlimited = -1
 
-// quotaNames are the names of each kind in answers. Octavia shows the older ones, the newer ones, or both.
+// quotaNames has the names of each kind in answers. Octavia shows the older ones, the newer ones, or both.
 var quotaNames = map[string][]string{
 	"load_balancer": {"load_balancer", "loadbalancer"}, "listener": {"listener"}, "pool": {"pool"}, "member": {"member"},
 	"health_monitor": {"health_monitor", "healthmonitor"},
@@ -39,7 +39,7 @@ func (c *Client) Quota(ctx context.Context) (Quota, error) {
 	return quota, nil
 }
 
-// LimitsChildren reports whether it may refuse what is below a load balancer.
+// LimitsChildren reports whether it limits any children of load balancers.
 func (q Quota) LimitsChildren() bool {
 	for _, kind := range []string{"listener", "pool", "member", "health_monitor"} {
 		if limit, known := q[kind]; !known || limit != unlimited {

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Head holds the fields of a load balancer that change while Octavia works on it.
+// Head has the fields of a load balancer that change during an operation of Octavia.
 type Head struct {
 	ID                 string
 	ProvisioningStatus lb.ProvisioningStatus
@@ -26,7 +26,7 @@ type Head struct {
 	VIPPortID string
 	// Tags are nil if the cloud has no tags.
 	Tags []string
-	// Gone is whether the load balancer was read by its id and does not exist.
+	// Gone means that the load balancer was read by its id and does not exist.
 	Gone bool
 }
 
@@ -39,7 +39,7 @@ func (c *Client) FindByVIPPort(ctx context.Context, portID string) ([]lb.LoadBal
 // FindByTag returns the load balancers with the tag, without children and without deleted ones, in one call.
 func (c *Client) FindByTag(ctx context.Context, tag string) ([]lb.LoadBalancer, error) {
 	query := c.ofProject()
-	if !strings.Contains(tag, ",") { // which separates tags; then the whole project is listed
+	if !strings.Contains(tag, ",") { // a comma separates tags, so the whole project is listed
 		query.Set("tags", tag)
 	}
 	return c.find(ctx, query, func(d loadBalancerDocument) bool { return slices.Contains(d.Tags, tag) })
@@ -52,7 +52,7 @@ func (c *Client) find(ctx context.Context, query url.Values, is func(loadBalance
 	}
 	var found []lb.LoadBalancer
 	for _, d := range documents {
-		// A service that does not know the filter returns everything.
+		// A service that does not support the filter returns everything.
 		if d.ProvisioningStatus != lb.Deleted && is(d) {
 			found = append(found, d.model())
 		}
@@ -150,9 +150,8 @@ func (c *Client) PoolHealth(ctx context.Context) (map[string]string, error) {
 
 // Observe returns the load balancer with its children. It takes one call for the listeners, one for the pools, one
 // for each pool with members, and one for all health monitors if they have the tag of the load balancer's Service,
-// else one each: Octavia filters monitors neither by load balancer nor by several ids.
-//
-// Listeners and pools are in Octavia's order, that of their creation; members are sorted by address and port.
+// otherwise one each: Octavia filters monitors neither by load balancer nor by several ids. Listeners and pools
+// are in the order of their creation; members are sorted by address and port.
 func (c *Client) Observe(ctx context.Context, head lb.LoadBalancer) (lb.LoadBalancer, error) {
 	listeners, err := list[listenerDocument](ctx, c, "listeners", url.Values{"loadbalancer_id": {head.ID}})
 	if err != nil {
@@ -198,7 +197,8 @@ func (c *Client) TLSListeners(ctx context.Context) ([]lb.Listener, error) {
 	return found, nil
 }
 
-// attachPools sets the pools of the listeners, and as DetachedPools those that no listener uses.
+// attachPools sets the pools of the listeners, and puts those that no listener uses into
+// DetachedPools.
 func attachPools(l *lb.LoadBalancer, listeners []listenerDocument, order []poolDocument, pools map[string]*lb.Pool) {
 	l.Listeners, l.DetachedPools = nil, nil
 	used := map[string]bool{}
@@ -217,7 +217,7 @@ func attachPools(l *lb.LoadBalancer, listeners []listenerDocument, order []poolD
 	}
 }
 
-// members reads the members of a pool, without a call for a pool that is listed without members.
+// members reads the members of a pool, without a call if the list of pools shows no members.
 func (c *Client) members(ctx context.Context, pool poolDocument) ([]lb.Member, error) {
 	if len(pool.Members) == 0 {
 		return nil, nil

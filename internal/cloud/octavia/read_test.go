@@ -24,7 +24,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// create makes the load balancer and waits until it is ACTIVE.
+// create creates the load balancer and waits until it is ACTIVE.
 func (s simulated) create(t *testing.T, l lb.LoadBalancer) lb.LoadBalancer {
 	t.Helper()
 	made, err := s.Apply(t.Context(), diff.CreateLoadBalancer{LoadBalancer: l})
@@ -167,7 +167,7 @@ func TestADeletedLoadBalancerIsGoneEvenIfItsRowIsStillShown(t *testing.T) {
 	}
 }
 
-// pages serves a list of n load balancers in pages, as Octavia does: the links lose everything but the limit.
+// pages serves a list of n load balancers in pages, as Octavia does: the links contain only the limit.
 func pages(n, most int, queries *[]url.Values) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()

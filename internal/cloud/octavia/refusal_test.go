@@ -148,7 +148,7 @@ func TestARefusalOfNeutronIsOneOfTheAddressOnlyIfOneIsRequested(t *testing.T) {
 		advice string
 	}{
 		"":           {openstack.Transient, "which does not say why"},
-		"10.99.0.99": {openstack.Invalid, "spec.loadBalancerIP has to be in the subnet"},
+		"10.99.0.99": {openstack.Invalid, "spec.loadBalancerIP must be in the subnet"},
 	} {
 		l := wanted(s.IDs().PrivateSubnet)
 		l.VIP.Address = address

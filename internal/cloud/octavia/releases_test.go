@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/mutate"
 )
 
-// readAll is all that is read of the answers.
+// readAll is everything that is read from the answers.
 type readAll struct {
 	Heads    []octavia.Head
 	Balancer lb.LoadBalancer

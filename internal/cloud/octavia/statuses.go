@@ -8,7 +8,7 @@ import "github.com/kube-octavia/kube-octavia/internal/model/lb"
 // Status is the state of one object of a load balancer.
 type Status struct {
 	Provisioning lb.ProvisioningStatus
-	// Operating is Octavia's operating_status: whether it serves.
+	// Operating is Octavia's operating_status, which shows whether it serves.
 	Operating string
 }
 

@@ -106,17 +106,18 @@ func (t Tree) badID() (id string, bad bool) {
 // Confirm compares a load balancer, as predicted from our own writes, with its status tree: both must have the same
 // listeners, pools, members and monitors, with the same names. Pools of L7 policies may be predicted as detached.
 // It returns the prediction with all ids and statuses. If they differ, the error says how, and the load balancer
-// must be read in full. What the tree does not show, such as weights, source ranges and detached pools, is assumed
-// to be as written. A member that was created again has another id. What Octavia is still deleting, and was not predicted, is no
-// difference: provider ovn of 2025.1 and later shows it for seconds after the load balancer is ACTIVE. Neither are the parts with
-// the names of removed, which our own writes have removed; left are those of them that the tree still shows.
+// must be read in full. Settings that the tree does not show, such as weights, source ranges and detached pools, are
+// assumed to be as written. A member that was created again has another id. Parts that Octavia is still deleting, and
+// that are not predicted, are no difference: provider ovn of 2025.1 and later shows them for seconds after the load
+// balancer is ACTIVE. Neither are the parts with the names in removed, which our own writes have removed; left are
+// those of them that the tree still shows.
 func Confirm(predicted lb.LoadBalancer, removed []string, t Tree) (_ lb.LoadBalancer, left []string, _ error) {
 	t, left = t.withoutDeleted(predicted, removed)
 	confirmed, err := confirm(predicted, t)
 	return confirmed, left, err
 }
 
-// confirm is Confirm for a tree without what is being deleted.
+// confirm is Confirm for a tree without parts that are being deleted.
 func confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	l := predicted
 	l.ProvisioningStatus, l.OperatingStatus = t.ProvisioningStatus, t.OperatingStatus
@@ -163,7 +164,8 @@ func matchAll(listeners []lb.Listener, t Tree) ([]int, error) {
 	return order, nil
 }
 
-// confirmDefaultPool checks the pools of a listener. The tree does not say which of them is the default pool.
+// confirmDefaultPool checks the pools of a listener. The tree does not show which of them is the default
+// pool.
 func confirmDefaultPool(predicted *lb.Pool, shown []treePool, detached []lb.Pool) (*lb.Pool, error) {
 	if predicted != nil {
 		pool, err := confirmPool(*predicted, shown)
@@ -226,7 +228,7 @@ func confirmMembers(p lb.Pool, shown treePool) ([]lb.Member, error) {
 	return members, nil
 }
 
-// match finds the part with the id or, if the id is not known, the only one with the name. The name must always
+// match finds the part with the id or, if the id is unknown, the only one with the name. The name must always
 // match.
 func match(id, name, kind string, parts []part) (int, error) {
 	found := -1

@@ -23,15 +23,16 @@ type WatcherOptions struct {
 	Get func(ctx context.Context, id string) (Head, error)
 	// ExistingPorts returns those of the Neutron ports that exist. The value reports whether Octavia created the port.
 	ExistingPorts func(ctx context.Context, ids []string) (map[string]bool, error)
-	// Changed is called once for each load balancer that is no longer PENDING_*. It must not block for long.
+	// Changed is called once for each load balancer that is no longer PENDING_*. It must not block for a
+	// long time.
 	Changed func(id string, head Head)
 	Logger  logr.Logger
-	// Clock is for tests; nil is the real clock.
+	// Clock is for tests; nil means the real clock.
 	Clock clock.Clock
 }
 
-// Watcher polls all load balancers that Octavia is working on, in one loop. It never gives up: a load balancer that
-// stays PENDING_* stays watched. Package polling says when it polls.
+// Watcher polls all PENDING load balancers, in one loop. It never gives up: a load balancer that stays PENDING_*
+// stays watched. Package polling determines when it polls.
 type Watcher struct {
 	o WatcherOptions
 	// added wakes the loop.
@@ -41,22 +42,23 @@ type Watcher struct {
 	watched map[string]watch
 	// calls counts the calls of Watch.
 	calls uint64
-	// estimates is how long operations take in this cloud.
+	// estimates has the durations of operations in this cloud.
 	estimates map[polling.Operation]polling.Estimate
-	// pages is how many calls the last list took. Only Run uses it.
+	// pages is the number of calls of the last list. Only Run uses it.
 	pages int
-	// rest is the shortest interval between two polls, because of how long the last answer took.
+	// rest is the minimum interval between two polls, which depends on the duration of the last
+	// answer.
 	rest time.Duration
 }
 
 // watch is one load balancer that is PENDING.
 type watch struct {
-	// operation is what Octavia is doing since then.
+	// operation is what Octavia has been doing since then.
 	operation polling.Operation
 	since     time.Time
-	// looked is when the last poll began that saw it PENDING, or zero.
+	// looked is the beginning of the last poll that saw it PENDING, or zero.
 	looked time.Time
-	// failures counts the polls in a row that failed, the last of which began at tried.
+	// failures counts the consecutive failed polls; the last of them began at tried.
 	failures int
 	tried    time.Time
 	// call is the number of the last call of Watch for it. A poll that began before that call may show the state
@@ -78,8 +80,8 @@ func NewWatcher(o WatcherOptions) *Watcher {
 
 // Watch follows the load balancer until it is no longer PENDING_*. Call it after Octavia has accepted a change, with
 // the operation: that set the load balancer to PENDING_* in the same transaction, so once it is ACTIVE the change is
-// complete. The zero operation is one that was not begun now; for a load balancer that is watched it changes nothing.
-// Polls that began before the call are ignored.
+// complete. The zero operation means one that did not begin now; for a load balancer that is already watched it
+// changes nothing. Polls that began before the call are ignored.
 func (w *Watcher) Watch(id string, began polling.Operation) { w.watch(id, "", began) }
 
 // WatchDeletion follows the load balancer until it and its VIP port no longer exist; portID may be empty. Only a
@@ -153,7 +155,8 @@ func (w *Watcher) setRest(answer time.Duration) time.Duration {
 	return w.rest
 }
 
-// await waits until a load balancer is due, and the time of rest is over. It returns false if the context has ended.
+// await waits until a load balancer is due and the minimum interval has passed. It returns false if the context has
+// ended.
 func (w *Watcher) await(ctx context.Context, rested time.Time) bool {
 	for {
 		var timeout <-chan time.Time
@@ -180,7 +183,7 @@ func (w *Watcher) await(ctx context.Context, rested time.Time) bool {
 	}
 }
 
-// next returns when the first load balancer is due, or false if none is watched.
+// next returns when the next load balancer is due, or false if none is watched.
 func (w *Watcher) next() (next time.Time, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +196,7 @@ func (w *Watcher) next() (next time.Time, found bool) {
 	return next, found
 }
 
-// due returns when to look at the load balancer. The lock is held.
+// due returns when to poll the load balancer. The lock must be held.
 func (w *Watcher) due(one watch, now time.Time) time.Time {
 	var looked time.Duration
 	if !one.looked.IsZero() {
@@ -206,8 +209,8 @@ func (w *Watcher) due(one watch, now time.Time) time.Time {
 	return at
 }
 
-// end stops the watch and calls Changed, unless the watch was ended or renewed meanwhile. Began is when the poll began
-// that saw the head.
+// end stops the watch and calls Changed, unless the watch was ended or renewed meanwhile. began is the beginning of
+// the poll that returned the head.
 func (w *Watcher) end(id string, head Head, call uint64, began time.Time) {
 	w.mu.Lock()
 	one, watched := w.watched[id]

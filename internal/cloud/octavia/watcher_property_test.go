@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// event is something that happens to a load balancer, or to what is asked.
+// event is something that happens to a load balancer or to calls.
 type event struct {
 	What  string
 	ID    string
@@ -33,7 +33,7 @@ var events = rapid.Custom(func(t *rapid.T) event {
 	}
 })
 
-// happen lets the event happen.
+// happen makes the event happen.
 func (s *fakeCloud) happen(e event) {
 	switch e.What {
 	case "watch":
@@ -56,7 +56,7 @@ func (s *fakeCloud) happen(e event) {
 		delete(s.unlisted, e.ID)
 		s.mu.Unlock()
 	case "unlisted":
-		// A list that lacks one that exists is tried as long as the other service shows its port.
+		// A list may lack an existing load balancer only as long as Neutron shows its port.
 		s.mu.Lock()
 		s.unlisted[e.ID] = slices.Contains(s.ports, "port-"+e.ID)
 		s.mu.Unlock()
@@ -71,8 +71,7 @@ func (s *fakeCloud) happen(e event) {
 	}
 }
 
-// become sets the status unless the load balancer has vanished: an id does not
-// come back.
+// become sets the status, unless the load balancer is gone: an id is never reused.
 func (s *fakeCloud) become(status lb.ProvisioningStatus, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +80,8 @@ func (s *fakeCloud) become(status lb.ProvisioningStatus, id string) {
 	}
 }
 
-// TestEachWatchEndsOnceWithTheRightStatus holds the watcher to its
-// promises on random courses of events.
+// TestEachWatchEndsOnceWithTheRightStatus checks the guarantees of the Watcher with random
+// sequences of events.
 func TestEachWatchEndsOnceWithTheRightStatus(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		course := rapid.SliceOfN(events, 1, 40).Draw(rt, "events")
@@ -94,8 +93,8 @@ func TestEachWatchEndsOnceWithTheRightStatus(t *testing.T) {
 	})
 }
 
-// follow lets the course of events happen, and the cloud come to rest. It returns
-// what the watcher did wrong.
+// follow makes the events happen, waits until nothing is PENDING, and returns what the Watcher did
+// wrong.
 func follow(s *fakeCloud, course []event) (wrong []string) {
 	all := []string{"a", "b", "c", "d", "e"}
 	watching, port := map[string]bool{}, map[string]bool{}

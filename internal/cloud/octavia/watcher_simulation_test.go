@@ -13,15 +13,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 )
 
-// TestManyLoadBalancersAreNoticedSoonWithFewLists changes fifty load balancers within ten seconds, five times in a
-// row, on simulated clouds.
+// TestManyLoadBalancersAreNoticedSoonWithFewLists changes fifty load balancers within ten seconds, in five rounds,
+// on simulated clouds.
 func TestManyLoadBalancersAreNoticedSoonWithFewLists(t *testing.T) {
 	const n, rounds = 50, 5
 	for _, c := range []struct {
 		name  string
 		takes func(*rand.Rand) time.Duration
 		stuck bool
-		// first is the allowed number of lists in the first round, when nothing is known, and later in each of the others.
+		// first is the allowed number of lists in the first round, when durations are unknown, and later that in each
+		// of the others.
 		first, later int
 	}{
 		{"constant", func(*rand.Rand) time.Duration { return 30 * time.Second }, false, 80, 15},
@@ -37,7 +38,7 @@ func TestManyLoadBalancersAreNoticedSoonWithFewLists(t *testing.T) {
 				s.changed = func(h octavia.Head) {
 					took := takes[h.ID]
 					late := time.Since(began[h.ID]) - took
-					// If all others take longer, it is noticed when it has taken twice its time.
+					// If all others take longer, it is noticed after twice its duration.
 					if most := max(took/10, 250*time.Millisecond) + 50*time.Millisecond; c.name != "heavy tail" && late > most || late > took {
 						t.Errorf("%s took %v and was noticed %v late", h.ID, took, late)
 					}

@@ -74,7 +74,7 @@ func TestAStuckLoadBalancerDoesNotChangeHowOthersAreWatched(t *testing.T) {
 			}
 		})
 	}
-	// A look at the very moment of the end may see it or not, so that the looks after it differ a little.
+	// A poll at the exact end may see it or not, so the number of polls differs slightly.
 	if calls[true] > calls[false]*115/100 {
 		t.Errorf("%d calls beside one that is stuck, %d without", calls[true], calls[false])
 	}
@@ -243,7 +243,7 @@ func TestADeletionEndsWhenThePortIsDeletedToo(t *testing.T) {
 		s.set("", "a")
 		s.nextPoll()
 		s.wantCalls(0, 1, 1)
-		// The load balancer itself is not asked for again.
+		// The load balancer itself is not read again.
 		s.advance(time.Minute)
 		if s.count("get") > 0 || s.count("ports") == 0 {
 			t.Errorf("asked for the load balancer %d times, for ports %d times", s.count("get"), s.count("ports"))
@@ -305,13 +305,13 @@ func TestAForgottenLoadBalancerIsNotReported(t *testing.T) {
 	})
 }
 
-// TestCallsDuringAPoll tries what happens between a question and its answer, which
-// is from before that.
+// TestCallsDuringAPoll calls the Watcher between a request and its answer, which shows the earlier
+// state.
 func TestCallsDuringAPoll(t *testing.T) {
 	for name, c := range map[string]struct {
 		status    lb.ProvisioningStatus
 		meanwhile func(*fakeCloud)
-		// later is what is told by later looks.
+		// later has the heads that later polls report.
 		later []octavia.Head
 	}{
 		"is not told of one that is forgotten": {
@@ -421,7 +421,7 @@ func TestConcurrentWatchesAreReportedOnceEach(t *testing.T) {
 			s.set(lb.PendingCreate, id)
 			go func() {
 				s.Watch(id)
-				time.Sleep(time.Duration(i) * 50 * time.Millisecond) // in the test's own time
+				time.Sleep(time.Duration(i) * 50 * time.Millisecond) // in fake time
 				s.Watch(id)
 				s.set(lb.Active, id)
 				_ = s.Pending()
@@ -444,7 +444,7 @@ func TestAWatcherNeedsNoClockOrLogger(t *testing.T) {
 			Changed: func(id string, _ octavia.Head) { got = append(got, id) },
 		})
 		go func() {
-			time.Sleep(time.Minute) // in the test's own time
+			time.Sleep(time.Minute) // in fake time
 			stop()
 		}()
 		w.Watch("a", polling.Operation{})
@@ -454,7 +454,7 @@ func TestAWatcherNeedsNoClockOrLogger(t *testing.T) {
 	})
 }
 
-// active are load balancers that are ACTIVE.
+// active returns ACTIVE load balancers.
 func active(ids ...string) []octavia.Head {
 	var heads []octavia.Head
 	for _, id := range ids {

@@ -5,8 +5,8 @@ package openstack
 
 import "github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 
-// Advice says what to do about the error of a call: its own advice or, if it has none, what follows from its class. It is ""
-// if neither is known.
+// Advice returns what to do about the error of a call: its own advice or, if it has none, the advice for its class, or
+// "".
 func Advice(err error) string {
 	if err == nil {
 		return ""
@@ -21,18 +21,18 @@ func Advice(err error) string {
 	case Transient:
 		return transientAdvice(e)
 	case Gone:
-		return "the service does not have what was asked for: compare its endpoint with `openstack catalog list`, or ask the operator of the cloud which extensions it has"
+		return "the service does not have what was requested: compare its endpoint with `openstack catalog list`, or ask the operator of the cloud which extensions it has"
 	}
 	return ""
 }
 
-// transientAdvice says what to do about a failure that may pass.
+// transientAdvice returns what to do about a failure that may be temporary.
 func transientAdvice(e Error) string {
 	switch {
 	case isWebPage(&e):
-		return "another program answers instead of the service, such as a proxy or a login page: look at the endpoint with `openstack catalog list`, and at HTTPS_PROXY and NO_PROXY"
+		return "another program answers instead of the service, such as a proxy or a login page: check the endpoint with `openstack catalog list`, and HTTPS_PROXY and NO_PROXY"
 	case e.Status == 0 && e.Unanswered:
-		return "the service was reached and did not answer as it should: try again later. If that does not help, ask the operator of the cloud, who finds the call in the logs by its request id"
+		return "the service was reached, but did not answer correctly: try again later. If that does not help, ask the operator of the cloud, who finds the call in the logs by its request id"
 	case e.Status >= 500:
 		return "the service fails: try again later. If that does not help, ask the operator of the cloud, who finds the call in the logs by its request id"
 	}

@@ -26,7 +26,7 @@ import (
 //go:embed testdata/answers.json
 var realAnswers []byte
 
-// connectOver is Connect over connections that are not to the network.
+// connectOver is Connect without the network.
 func connectOver(transport http.RoundTripper, g config.Global) (*Session, error) {
 	first, err := newLogin(g, nil)
 	if err != nil {
@@ -58,8 +58,7 @@ func connectOver(transport http.RoundTripper, g config.Global) (*Session, error)
 	return s, nil
 }
 
-// FuzzConnect changes a real token, its catalogue and a list of versions here and
-// there.
+// FuzzConnect mutates a real token, its catalogue and a list of versions.
 func FuzzConnect(f *testing.F) {
 	document := mutate.Parse(realAnswers)
 	g := config.Global{AuthURL: "http://keystone.test/v3", Username: "k8s", Password: password, TenantName: "k8s", DomainName: "Default", EndpointType: "public"}
@@ -86,8 +85,7 @@ func FuzzConnect(f *testing.F) {
 	})
 }
 
-// failed looks whether an error says what a caller needs, and reports whether there
-// is one.
+// failed checks that an error has what callers need, and reports whether there is one.
 func failed(t *testing.T, err error) bool {
 	t.Helper()
 	if err == nil {
@@ -103,7 +101,7 @@ func failed(t *testing.T, err error) bool {
 	return true
 }
 
-// FuzzFault reads failures in whatever form.
+// FuzzFault parses failures of arbitrary form.
 func FuzzFault(f *testing.F) {
 	for _, body := range []string{
 		`{"faultcode": "Client", "faultstring": "Load Balancer x is immutable and cannot be updated.", "debuginfo": null}`,

@@ -22,7 +22,7 @@ import (
 type ApplicationCredential struct {
 	// ID and Name are Keystone's. Names are unique per user.
 	ID, Name string
-	// Description is for people.
+	// Description is a description for users.
 	Description string
 	// Secret is only known right after the creation.
 	Secret config.Secret
@@ -30,9 +30,9 @@ type ApplicationCredential struct {
 	ProjectID string
 	// Roles are names of roles. In a request, none means all roles of the login.
 	Roles []string
-	// Without are the features whose calls it does not allow.
+	// Without has the features whose calls it does not allow.
 	Without []calls.Feature
-	// Expires is when it expires; the zero time means never.
+	// Expires is the time of its expiry; the zero time means never.
 	Expires time.Time
 }
 
@@ -56,8 +56,8 @@ func (d applicationCredentialDocument) model() ApplicationCredential {
 		ProjectID: c.ProjectID, Expires: time.Time(c.ExpiresAt), Roles: roleNames(c.Roles)}
 }
 
-// CreateApplicationCredential creates an application credential of the user who logged in, for the project of the
-// login. It allows the calls of package calls, except those of wanted.Without, and nothing else.
+// CreateApplicationCredential creates an application credential of the login's user, for the project of the
+// login. It allows only the calls of package calls, except those of wanted.Without.
 func (s *Session) CreateApplicationCredential(ctx context.Context, wanted ApplicationCredential) (ApplicationCredential, error) {
 	op := "create application credential " + wanted.Name
 	path, err := s.applicationCredentials()
@@ -87,8 +87,8 @@ func (s *Session) CreateApplicationCredential(ctx context.Context, wanted Applic
 	return made, nil
 }
 
-// perhapsMade adds to an error that leaves open whether the application credential was created how to find out. It
-// is not deleted here: one of that name may have existed before.
+// perhapsMade adds, to an error after which the application credential may exist, how to find out. The credential
+// is not deleted here: one with that name may have existed before.
 func perhapsMade(err error, name string) error {
 	var e *Error
 	if errors.As(err, &e) && e.Unanswered {
@@ -98,8 +98,8 @@ func perhapsMade(err error, name string) error {
 	return err
 }
 
-// ApplicationCredential reads an application credential of the user who logged in. If it does not exist, the error
-// is of class Gone.
+// ApplicationCredential reads an application credential of the login's user. If it does not exist, the error is of
+// class Gone.
 func (s *Session) ApplicationCredential(ctx context.Context, id string) (ApplicationCredential, error) {
 	op := "read application credential " + id
 	path, err := s.applicationCredentials()
@@ -111,7 +111,7 @@ func (s *Session) ApplicationCredential(ctx context.Context, id string) (Applica
 	return answer.model(), onlyPeople(Wrap(op, err))
 }
 
-// DeleteApplicationCredential deletes an application credential of the user who logged in. All its tokens become
+// DeleteApplicationCredential deletes an application credential of the login's user. All its tokens become
 // invalid.
 func (s *Session) DeleteApplicationCredential(ctx context.Context, id string) error {
 	op := "delete application credential " + id
@@ -123,7 +123,7 @@ func (s *Session) DeleteApplicationCredential(ctx context.Context, id string) er
 	return onlyPeople(Wrap(op, err))
 }
 
-// applicationCredentials returns the URL of the application credentials of the user who logged in.
+// applicationCredentials returns the URL of the application credentials of the login's user.
 func (s *Session) applicationCredentials() (string, error) {
 	var t tokenDocument
 	if err := s.readToken(&t); err != nil {
@@ -170,8 +170,9 @@ func (s *Session) roots() map[string]string {
 	return roots
 }
 
-// onlyPeople adds to the refusal of a login that may not manage application credentials what to do instead. Keystone answers 403 or,
-// since 2025.1, 401: it enforces access rules on its own calls, too. Then no application credential that this program creates helps.
+// onlyPeople adds, to the refusal of a login that may not manage application credentials, what to do instead. Keystone
+// answers with 403 or, since 2025.1, with 401, because it enforces access rules on its own calls, too. No application
+// credential that this program creates can do this.
 func onlyPeople(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || !Denied(err) {
@@ -180,7 +181,7 @@ func onlyPeople(err error) error {
 	if e.Rejected {
 		e.Message, e.Advice = "Keystone accepts these credentials, but not for this call.", ""
 	}
-	e.Message += " Log in as a user, with a password: an application credential can make and delete others only if it is unrestricted, " +
+	e.Message += " Log in as a user, with a password: an application credential can create and delete others only if it is unrestricted, " +
 		"and a trust cannot."
 	return err
 }
@@ -199,8 +200,8 @@ func (s *Session) MissingRules() []calls.Call {
 	return t.ApplicationCredential.AccessRules.missing()
 }
 
-// MayCall reports whether the access rules of the application credential in use allow the calls of the program with the path. A
-// call that they do not allow would only renew the token.
+// MayCall reports whether the access rules of the application credential in use allow the calls of the program with the
+// path. A call that they do not allow would only cause a renewal of the token.
 func (s *Session) MayCall(path string) bool {
 	return !slices.ContainsFunc(s.MissingRules(), func(c calls.Call) bool { return c.Path == path })
 }

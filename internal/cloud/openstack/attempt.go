@@ -47,16 +47,17 @@ func (t attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// maxComplaint limits how much is read of the answer of a server that expects TLS.
+// maxComplaint limits how much of the answer of a server that expects TLS is read.
 const maxComplaint = 4096
 
-// needsTLS returns an error if a server that expects TLS has answered a request without it.
+// needsTLS returns an error if the answer to a request without TLS comes from a server that expects
+// TLS.
 func needsTLS(resp *http.Response) error {
 	if resp.TLS != nil || resp.StatusCode != http.StatusBadRequest {
 		return nil
 	}
 	body := bufio.NewReaderSize(resp.Body, maxComplaint)
-	start, _ := body.Peek(maxComplaint) // whoever reads the body gets the error
+	start, _ := body.Peek(maxComplaint) // the reader of the body gets the error
 	if neterror.NeedsTLS(resp.StatusCode, start) {
 		return errors.Join(neterror.ErrNeedsTLS, resp.Body.Close())
 	}
@@ -67,7 +68,7 @@ func needsTLS(resp *http.Response) error {
 	return nil
 }
 
-// boundedBody releases the time limit of a call when its body is closed.
+// boundedBody ends the time limit of a call when its body is closed.
 type boundedBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -99,11 +100,11 @@ func (e *attemptError) Error() string {
 	return "no answer: " + neterror.Text(e.err)
 }
 
-// advice says what to change; "" if that is not known.
+// advice returns what to change, or "".
 func (e *attemptError) advice() string {
 	switch {
 	case e.timeout > 0 && e.sent:
-		return "" // it was reached, and was slow
+		return "" // the service was reached, but was slow
 	case errors.Is(e.err, context.Canceled):
 		return ""
 	}

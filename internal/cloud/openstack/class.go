@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Class says what a failed call means for its caller. Only this file assigns classes.
+// Class describes what a failed call means for its caller. Only this file assigns classes.
 type Class string
 
 // The classes.
@@ -17,10 +17,10 @@ const (
 	// Busy: the object is immutable because the load balancer is PENDING_*; the watcher reports when that ends. Or
 	// Octavia holds the project's quota lock for another call.
 	Busy Class = "Busy"
-	// Conflict: something else is in the way, such as a port in use or an object that already exists. Read again,
-	// then decide.
+	// Conflict: something else prevents the call, such as a port in use or an object that already exists. The
+	// caller must read again, then decide.
 	Conflict Class = "Conflict"
-	// Throttled: the service limits the call rate. The session has slowed down; Error.RetryAfter holds the wait, if
+	// Throttled: the service limits the call rate. The session has slowed down; Error.RetryAfter has the wait, if
 	// known.
 	Throttled Class = "Throttled"
 	// Invalid: the request is wrong or not permitted. Retrying the same request does not help.
@@ -31,9 +31,9 @@ const (
 	Gone Class = "Gone"
 	// Unauthorized: Keystone rejects the credentials, or a given token has expired.
 	Unauthorized Class = "Unauthorized"
-	// Foreign: this cluster does not own the object. Callers decide that, with NewForeign.
+	// Foreign: this cluster does not own the object. Callers determine that, with NewForeign.
 	Foreign Class = "NotOwned"
-	// Transient: a failure of the service, a gateway or the network that may pass.
+	// Transient: a failure of the service, a gateway or the network that may be temporary.
 	Transient Class = "Transient"
 )
 
@@ -52,10 +52,10 @@ func Denied(err error) bool {
 	return errors.As(err, &e) && (e.Rejected || e.Status == http.StatusForbidden && e.Class == Invalid)
 }
 
-// CannotReadCertificate reports whether Octavia refuses a listener or a load balancer because it cannot read a certificate. It
-// checks the quota, and whether the load balancer may be changed, before that. It also says so of a certificate that does not
-// exist. One that it reads and cannot use is refused in other words, or by its driver in the same ones with a single reference in
-// place of the list (Octavia 11 to 19).
+// CannotReadCertificate reports whether Octavia refuses a listener or a load balancer because it cannot read a
+// certificate. Before that, it checks the quota, and whether the load balancer may be changed. Its answer is the same
+// for a certificate that does not exist. A certificate that it can read but not use is refused with another message, or
+// by its driver with the same message and a single reference instead of the list (Octavia 11 to 19).
 func CannotReadCertificate(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Message, "Could not retrieve certificate: [")
@@ -97,9 +97,9 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 	case status == http.StatusInternalServerError && f.isVIPInUse():
 		return Conflict // ... of a VIP address in use, or of one more VIP
 	case status == http.StatusInternalServerError && f.isUnexplainedConflict():
-		return Conflict // ... of either, or because of the quota
+		return Conflict // ... of either, or of an exhausted quota
 	case status == http.StatusInternalServerError && f.isWrongVIP():
-		return Invalid // ... and of a VIP address or subnet that cannot be
+		return Invalid // ... and of an invalid VIP address or subnet
 	case status >= 500:
 		return Transient
 	case status >= 400:
@@ -108,7 +108,8 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 	return Transient // an unexpected success or redirect
 }
 
-// throttles reports whether a response asks to slow down. Nova's 413 does so only with a Retry-After.
+// throttles reports whether a response means that the client should slow down. Nova's 413 does so
+// only with a Retry-After.
 func throttles(status int, retryAfter bool) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

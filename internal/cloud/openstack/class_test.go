@@ -176,7 +176,7 @@ func TestOnlyCallersCreateErrorsOfClassForeign(t *testing.T) {
 	}
 }
 
-// cut ends the connection without an answer.
+// cut closes the connection without an answer.
 func cut(w http.ResponseWriter, _ *http.Request) {
 	connection, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {

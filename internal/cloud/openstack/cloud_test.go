@@ -24,18 +24,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cloud is a Keystone of a few lines, with one handler for all other services.
+// cloud is a minimal Keystone, with one handler for all other services.
 type cloud struct {
 	*httptest.Server
 	t *testing.T
 
 	mu       sync.Mutex
 	tokens   map[string]bool   // valid ones
-	issued   int               // how many there were
+	issued   int               // their number
 	logins   []json.RawMessage // bodies of the requests for tokens
-	requests []*http.Request   // all others, without bodies
+	requests []*http.Request   // all other requests, without bodies
 	refuse   http.HandlerFunc  // if set, answers requests for tokens
-	handle   http.HandlerFunc  // answers all others, if their token is valid
+	handle   http.HandlerFunc  // answers all other requests, if their token is valid
 	catalog  []any
 	project  string
 }
@@ -46,7 +46,7 @@ func newCloud(t *testing.T) *cloud {
 	return newCloudWith(t, (*httptest.Server).Start)
 }
 
-// newCloudWith starts the server in a way of its own.
+// newCloudWith starts the server with a custom function.
 func newCloudWith(t *testing.T, start func(*httptest.Server)) *cloud {
 	c := &cloud{t: t, tokens: map[string]bool{}, project: "p1"}
 	c.Server = httptest.NewUnstartedServer(c)
@@ -129,7 +129,7 @@ func (c *cloud) setRefuse(h http.HandlerFunc) {
 	c.refuse = h
 }
 
-// calls counts the requests besides those for tokens.
+// calls counts the requests except those for tokens.
 func (c *cloud) calls() int { return len(c.seen()) }
 
 func (c *cloud) seen() []*http.Request {
@@ -138,7 +138,7 @@ func (c *cloud) seen() []*http.Request {
 	return slices.Clone(c.requests)
 }
 
-// credentials is a configuration that this Keystone takes.
+// credentials returns a configuration that this Keystone accepts.
 func (c *cloud) credentials() config.Global {
 	return config.Global{
 		AuthURL: c.URL + "/identity/v3", Username: "k8s", Password: password, TenantName: "k8s", DomainName: "Default",
@@ -146,7 +146,7 @@ func (c *cloud) credentials() config.Global {
 	}
 }
 
-// connect opens a session that is closed with the test.
+// connect opens a session that is closed at the end of the test.
 func (c *cloud) connect(change ...func(*Options)) *Session {
 	c.t.Helper()
 	o := Options{Config: c.credentials(), clock: newFakeClock()}
@@ -167,21 +167,21 @@ func answer(w http.ResponseWriter, status int, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// get makes one read at Octavia.
+// get makes one read call to Octavia.
 func get(ctx context.Context, s *Session, path ...string) error {
 	var body map[string]any
 	_, err := s.LoadBalancer().Get(ctx, s.LoadBalancer().ServiceURL(path...), &body, nil)
 	return err
 }
 
-// post makes one write at Octavia.
+// post makes one write call to Octavia.
 func post(ctx context.Context, s *Session) error {
 	var body map[string]any
 	_, err := s.LoadBalancer().Post(ctx, s.LoadBalancer().ServiceURL("lbaas", "loadbalancers"), map[string]any{"x": 1}, &body, nil)
 	return err
 }
 
-// fakeClock passes time only when the tested code sleeps or the test says so.
+// fakeClock advances only when the tested code sleeps or the test advances it.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time

@@ -102,7 +102,7 @@ func authOptions(g config.Global) gophercloud.AuthOptions {
 	return o
 }
 
-// setUser sets the user by id, or else by name and domain.
+// setUser sets the user by id or, without an id, by name and domain.
 func setUser(o *gophercloud.AuthOptions, g config.Global, id string) {
 	if o.UserID = id; id != "" {
 		return
@@ -111,8 +111,8 @@ func setUser(o *gophercloud.AuthOptions, g config.Global, id string) {
 	o.DomainID, o.DomainName = g.UserDomain()
 }
 
-// projectScope returns the project by id, or else by name and domain. With an empty scope Keystone chooses: the
-// user's default project, or the project of the token.
+// projectScope returns the project by id or, without an id, by name and domain. With an empty scope Keystone
+// chooses: the user's default project, or the project of the token.
 func projectScope(g config.Global) *gophercloud.AuthScope {
 	switch {
 	case g.TenantID != "":
@@ -154,7 +154,7 @@ func (s *Session) findServices(g config.Global, got *accepted, known *calls.Rout
 	return nil
 }
 
-// withoutPassword returns an address that can be shown.
+// withoutPassword returns an address without a password, so that it can be shown.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -151,7 +151,7 @@ func TestConnectErrorsSayWhatToCheck(t *testing.T) {
 		},
 		"no certificate in the text": {
 			func(_ *cloud, g *config.Global) { g.CAFileContents = "x" },
-			Invalid, "[Global] cafilecontents holds no certificate in PEM form",
+			Invalid, "[Global] cafilecontents contains no certificate in PEM format",
 		},
 	}
 	for name, test := range tests {

@@ -50,7 +50,8 @@ func (l login) next(g config.Global) (login, error) {
 	return n, err
 }
 
-// same reports whether both logins send the same to Keystone and trust the same certificates.
+// same reports whether both logins send the same request to Keystone and trust the same
+// certificates.
 func (l login) same(other login) bool {
 	return l.global == other.global && l.certificates == other.certificates
 }
@@ -75,8 +76,8 @@ type tokenResult interface {
 	ExtractInto(any) error
 }
 
-// requestToken asks Keystone for a token with a client of its own: nothing of the session changes. The error is of
-// class Unauthorized whenever Keystone rejects the credentials.
+// requestToken requests a token from Keystone with a separate client, so that the session does not change. The
+// error is of class Unauthorized whenever Keystone rejects the credentials.
 func (s *Session) requestToken(ctx context.Context, options gophercloud.AuthOptions) (tokenResult, error) {
 	client, err := gophercloudopenstack.NewClient(options.IdentityEndpoint)
 	if err != nil {
@@ -88,12 +89,12 @@ func (s *Session) requestToken(ctx context.Context, options gophercloud.AuthOpti
 	}
 	result, ok := client.GetAuthResult().(tokenResult)
 	if !ok {
-		return nil, errors.New("keystone's answer holds no catalogue")
+		return nil, errors.New("keystone's answer contains no catalogue")
 	}
 	return result, nil
 }
 
-// authenticate logs in, without a change to the session.
+// authenticate logs in, without changing the session.
 func (s *Session) authenticate(ctx context.Context, l login) (*accepted, error) {
 	result, err := s.requestToken(over(ctx, l.transport), authOptions(l.global))
 	if err != nil {
@@ -115,14 +116,15 @@ func (s *Session) current() login {
 	return s.login
 }
 
-// LoginID returns how the login in use authenticates, and what tells it from others of that kind. Tokens are not told apart.
+// LoginID returns how the login in use authenticates, and what distinguishes it from others of that kind. Tokens are
+// not distinguished.
 func (s *Session) LoginID() (kind config.Authentication, id string) {
 	g := s.global()
 	return g.Authentication(), cmp.Or(g.ApplicationCredentialID, g.ApplicationCredentialName, g.TrustID, g.UserID, g.Username)
 }
 
-// asRefusal gives all rejections of credentials one class. Keystone answers 404 for a deleted application
-// credential or token, and 403 for a trust that may not be used.
+// asRefusal gives all rejections of credentials the same class. Keystone answers with 404 for a deleted
+// application credential or token, and with 403 for a trust that may not be used.
 func asRefusal(err error) error {
 	e := describe(err)
 	gone := e.Status == http.StatusNotFound && (strings.Contains(e.Message, "Application Credential") || strings.Contains(e.Message, "oken"))
@@ -142,7 +144,7 @@ func (s *Session) take(a *accepted) {
 }
 
 // renew gets a new token for all calls that failed with the expired one and now wait for it. It does not end with
-// the call that happened to come first.
+// the context of the first call.
 func (s *Session) renew(ctx context.Context) error {
 	s.mu.Lock()
 	next := s.next
@@ -205,7 +207,7 @@ func (s *Session) readAgain(current login) (login, bool) {
 	return fresh, err == nil && !fresh.same(current)
 }
 
-// try authenticates with a login that is to replace the present one. It must be for the same project, because all
+// try authenticates with a login that will replace the current one. It must be for the same project, because all
 // remembered state belongs to that project.
 func (s *Session) try(ctx context.Context, l login) (*accepted, error) {
 	got, err := s.authenticate(ctx, l)
@@ -214,20 +216,20 @@ func (s *Session) try(ctx context.Context, l login) (*accepted, error) {
 	}
 	if got.projectID() != s.projectID {
 		return nil, &Error{Class: Invalid, Message: fmt.Sprintf("they are for project %q, but the controller uses project %q: restart it "+
-			"if that is what you want", got.projectID(), s.projectID)}
+			"if this is intended", got.projectID(), s.projectID)}
 	}
 	return got, nil
 }
 
-// Refusal returns why Keystone rejected the credentials at the last attempt; nil if it accepted them or did not
-// answer.
+// Refusal returns why Keystone rejected the credentials at the last attempt, or nil if it accepted them or did
+// not answer.
 func (s *Session) Refusal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refusal
 }
 
-// Reload makes the credentials and certificates of g the session's own, if they differ from those in use. They are
+// Reload makes the session use the credentials and certificates of g, if they differ from those in use. They are
 // tried first: if Keystone rejects them, nothing changes and the error says why. Calls in progress end with the old
 // token; if that is rejected, they are repeated with the new one. The address of Keystone, the region and the
 // endpoint type do not change: see config.Global.Reloaded.
@@ -254,14 +256,14 @@ func (s *Session) Reload(ctx context.Context, g config.Global) (changed bool, er
 	return true, nil
 }
 
-// Rejected counts a change of the configuration that cannot be used. Reload calls it by itself.
+// Rejected counts a change of the configuration that cannot be used. Reload calls it itself.
 func (s *Session) Rejected() {
 	s.metrics.reloads.WithLabelValues("rejected").Inc()
 	s.metrics.rejected.Set(1)
 }
 
 // replace tries the login and, if Keystone accepts it, makes the next renewal use it. It loops because a renewal in
-// progress may have looked for the login too early.
+// progress may have checked for a new login too early.
 func (s *Session) replace(ctx context.Context, fresh login) error {
 	got, err := s.try(ctx, fresh)
 	if err != nil {
@@ -278,14 +280,14 @@ func (s *Session) replace(ctx context.Context, fresh login) error {
 	return nil
 }
 
-// waiting reports whether a new login has not been taken over yet.
+// waiting reports whether a new login is not in use yet.
 func (s *Session) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.next != nil
 }
 
-// Renew gets a new token although the present one may be valid, to learn whether Keystone still accepts the
+// Renew gets a new token although the current one may be valid, to check whether Keystone still accepts the
 // credentials. It does nothing for a given token.
 func (s *Session) Renew(ctx context.Context) error {
 	if s.global().Authentication() == config.ByToken {
@@ -295,7 +297,7 @@ func (s *Session) Renew(ctx context.Context) error {
 }
 
 // Expiry returns when the credentials in use expire, and their kind. The time is zero if they do not expire, or
-// Keystone does not say when.
+// if Keystone does not show when.
 func (s *Session) Expiry(ctx context.Context) (expires time.Time, kind config.Authentication, err error) {
 	kind = s.global().Authentication()
 	var t tokenDocument

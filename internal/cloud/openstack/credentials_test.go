@@ -22,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// open connects with g, at the simulator, and closes the session with the test.
+// open connects to the simulator with g, and closes the session at the end of the test.
 func (s *simulator) open(t *testing.T, g config.Global, change ...func(*Options)) *Session {
 	t.Helper()
 	g.AuthURL = s.url
@@ -38,7 +38,7 @@ func (s *simulator) open(t *testing.T, g config.Global, change ...func(*Options)
 	return session
 }
 
-// credential makes an application credential of the user k8s.
+// credential creates an application credential of the user k8s.
 func (s *simulator) credential(t *testing.T, name string) config.Global {
 	t.Helper()
 	made, err := s.open(t, s.byPassword()).CreateApplicationCredential(context.Background(), ApplicationCredential{Name: name})
@@ -56,8 +56,8 @@ func (s *simulator) revoke(t *testing.T, g config.Global) {
 	}
 }
 
-// busy makes calls all the time until the test ends, and fails it if one fails.
-// Settle waits for the calls that are under way.
+// busy makes calls continuously until the test ends, and fails it if a call fails. settle waits for
+// the calls in progress.
 func busy(t *testing.T, s *Session) (settle, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var callers sync.WaitGroup
@@ -94,7 +94,7 @@ func TestNoCallFailsWhenCredentialsAreReplacedAndTheOldOnesRevoked(t *testing.T)
 			t.Fatalf("changed: %t, %v", changed, err)
 		}
 		s.revoke(t, old)
-		// A call whose token is taken away twice does fail.
+		// A call fails if its token becomes invalid twice.
 		settle()
 		s.ExpireTokens()
 		if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil {

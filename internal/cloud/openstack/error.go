@@ -17,20 +17,20 @@ import (
 
 // Error is a failed call. Use errors.As to get it.
 type Error struct {
-	// Op says what was tried on which object: "create load balancer kube_service_x".
+	// Op is what was tried, and the object: "create load balancer kube_service_x".
 	Op string
-	// Class says what the failure means.
+	// Class describes what the failure means.
 	Class Class
 	// Status is the HTTP status; 0 means no answer.
 	Status int
 	// Message is the message of the service, or what happened to the call.
 	Message string
-	// Advice says what to change. It is empty if that is not known, or if the message says it.
+	// Advice is what to change. It is empty if that is unknown, or if the message contains it.
 	Advice string
-	// RequestID finds the call in the logs of the service: its own id of the request, or else the one that was
-	// sent. Empty if the call was not made.
+	// RequestID identifies the call in the logs of the service: the service's id of the request, or else the
+	// one that was sent. It is empty if the call was not made.
 	RequestID string
-	// RetryAfter is the wait that a Throttled response asks for; 0 if it names none.
+	// RetryAfter is the wait that a Throttled response requests, or 0.
 	RetryAfter time.Duration
 	// Unanswered means that the service may have carried out the write although the call failed: there was no
 	// response, a partial one, or one from a gateway. It is meaningless for reads.
@@ -92,7 +92,7 @@ func Reason(err error) string {
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Wrap turns the error of a call into an *Error that says what was tried. It returns nil for nil.
+// Wrap turns the error of a call into an *Error with what was tried. It returns nil for nil.
 func Wrap(op string, err error) error {
 	if err == nil {
 		return nil
@@ -105,13 +105,13 @@ func Wrap(op string, err error) error {
 	return &e
 }
 
-// NewForeign returns an *Error of class Foreign: op was not done because of the owner of the object, as message
-// explains.
+// NewForeign returns an *Error of class Foreign: op was not carried out because of the owner of the object, as
+// message explains.
 func NewForeign(op, message string) *Error {
 	return &Error{Op: op, Class: Foreign, Message: message}
 }
 
-// Unreadable returns the error of a response that contains what, instead of what was asked for. A
+// Unreadable returns the error of a response that contains what instead of what was requested. A
 // write may have been carried out nevertheless.
 func Unreadable(op, what string) *Error {
 	return &Error{Op: op, Class: Transient, Message: "there is " + what + " in the answer", Unanswered: true}
@@ -169,8 +169,8 @@ func describeAnswer(answer gophercloud.ErrUnexpectedResponseCode) Error {
 		e.Unanswered = true
 	case http.StatusServiceUnavailable, http.StatusNotImplemented:
 	default:
-		// A server error in a form that no service writes comes from a gateway. After an unexpected success it is
-		// not known what the call did.
+		// A server error in a form that no service uses comes from a gateway. After an unexpected success the
+		// effect of the call is unknown.
 		e.Unanswered = answer.Actual < 400 || answer.Actual >= 500 && !f.known
 	}
 	return e
@@ -215,5 +215,5 @@ func retryAfter(h http.Header, now time.Time) (patience time.Duration, asked boo
 	return min(max(until.Sub(now), 0), maxPatience), true
 }
 
-// maxPatience limits what a Retry-After can ask for.
+// maxPatience limits the time that a Retry-After can request.
 const maxPatience = 10 * time.Minute

@@ -89,8 +89,8 @@ func (f fault) hasAllApplicationCredentials() bool {
 	return strings.Contains(f.message, "Unable to create additional application credentials")
 }
 
-// namesMissing reports whether Neutron misses an object, or a way to it, that the request names beside the object that it
-// is about. The same request fails again.
+// namesMissing reports whether Neutron does not find another object to which the request refers, or no way to it. The
+// same request would fail again.
 func (f fault) namesMissing() bool {
 	switch f.kind {
 	case noWayToExternal, "ExternalNetworkNotFound", "NetworkNotFound", "SubnetNotFound":
@@ -102,12 +102,14 @@ func (f fault) namesMissing() bool {
 // noWayToExternal is Neutron's error for a floating IP in an external network to which no router of the VIP's subnet leads.
 const noWayToExternal = "ExternalGatewayForFloatingIPNotFound"
 
-// isVIPInUse reports whether Neutron has no address for the VIP of a load balancer: the requested one is in use, or all are.
+// isVIPInUse reports whether Neutron has no address for the VIP of a load balancer: the requested one or all are in
+// use.
 func (f fault) isVIPInUse() bool {
 	return strings.Contains(f.message, "already allocated in subnet") || strings.Contains(f.message, "No more IP addresses available on network")
 }
 
-// isWrongVIP reports whether Neutron refuses the address of a VIP, or Octavia misses the subnet of the second one.
+// isWrongVIP reports whether Neutron refuses the address of a VIP, or Octavia does not find the subnet of the
+// second one.
 func (f fault) isWrongVIP() bool {
 	return f.isAddressOutside() || strings.Contains(f.message, "subnet not found (subnet id:")
 }
@@ -115,14 +117,15 @@ func (f fault) isWrongVIP() bool {
 // isAddressOutside reports whether Neutron refuses an address because it is not in the subnet.
 func (f fault) isAddressOutside() bool { return strings.Contains(f.message, "is not a valid IP") }
 
-// isUnexplained reports whether Octavia passes on only that Neutron answered 400. So does its provider amphora since it calls
-// Neutron by the OpenStack SDK.
+// isUnexplained reports whether Octavia passes on only that Neutron answered with 400, as its provider amphora does
+// since it calls Neutron through the OpenStack SDK.
 func (f fault) isUnexplained() bool {
 	return strings.HasSuffix(f.message, "reports error: BadRequestException: 400")
 }
 
-// isUnexplainedConflict reports whether Octavia 16 (2025.1) passes on only that Neutron answered 409 to the request for the port of
-// a VIP. Its provider amphora takes the name of the SDK's error for the message; Octavia 19 passes on Neutron's words.
+// isUnexplainedConflict reports whether Octavia 16 (2025.1) passes on only that Neutron answered with 409 to the
+// request for the port of a VIP. Its provider amphora uses the name of the SDK's error as the message; Octavia 19
+// passes on Neutron's message.
 func (f fault) isUnexplainedConflict() bool {
 	return strings.HasSuffix(f.message, "reports error: ConflictException: 409")
 }
@@ -135,8 +138,8 @@ func IsSharedPortFault(err error) bool {
 	return errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Message == "'NoneType' object has no attribute 'ip_address'"
 }
 
-// OfRequestedVIP explains why a load balancer with a requested address was not created: if Octavia does not pass on why Neutron
-// refuses the VIP, it is the address.
+// OfRequestedVIP explains why a load balancer with a requested address was not created: if Octavia does not pass on why
+// Neutron refuses the VIP, the address is the cause.
 func OfRequestedVIP(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Status != http.StatusInternalServerError || !(fault{message: e.Message}).isUnexplained() {
@@ -147,7 +150,7 @@ func OfRequestedVIP(err error) error {
 	return &explained
 }
 
-// advice says what to change; "" if the message says it.
+// advice returns what to change, or "" if the message contains it.
 func (f fault) advice(answer gophercloud.ErrUnexpectedResponseCode) string {
 	switch {
 	case f.kind == noWayToExternal:
@@ -169,16 +172,16 @@ func (f fault) advice(answer gophercloud.ErrUnexpectedResponseCode) string {
 const (
 	chooseReachable = "floating IPs are possible only in the external network to which a router of that subnet leads: connect them by a router, or name that network by annotation " +
 		"loadbalancer.openstack.org/floating-network-id, or by [LoadBalancer] floating-network-id in cloud.conf"
-	chooseInSubnet = "the address that an internal Service names in spec.loadBalancerIP has to be in the subnet of its VIP: choose another address, or the subnet of this one by annotation " +
+	chooseInSubnet = "the address that an internal Service names in spec.loadBalancerIP must be in the subnet of its VIP: choose another address, or the subnet of this one by annotation " +
 		"loadbalancer.openstack.org/subnet-id or [LoadBalancer] subnet-id in cloud.conf"
 	findConflict = "Neutron refused the port of the VIP, and Octavia does not say why: its address is in use, its subnet has no address left, or the project has no quota of " +
 		"ports left. See `openstack port list --fixed-ip ip-address=ADDRESS`, `openstack subnet show SUBNET` and `openstack quota show --usage`"
-	deleteUnused = "delete those that are not used any more: `openstack application credential list` shows all that the user has"
+	deleteUnused = "delete those that are not used any more: `openstack application credential list` shows all of the user"
 	askForCause  = "Neutron refused a request of Octavia, which does not say why: the operator of the cloud finds the cause in the logs of Neutron and Octavia"
 )
 
-// policyAdvice says how a call is permitted that the policy of a service refuses. Neutron names the rules of its policy, of
-// which those with a third part are for single fields. Octavia answers the same for an object of another project.
+// policyAdvice returns how to permit a call that the policy of a service refuses. Neutron names the rules of its
+// policy; rules with a third part are for single fields. Octavia's answer is the same for an object of another project.
 func (f fault) policyAdvice(answer gophercloud.ErrUnexpectedResponseCode) string {
 	for _, field := range fieldRules {
 		if strings.Contains(f.message, field.rule) {
@@ -197,7 +200,8 @@ func (f fault) policyAdvice(answer gophercloud.ErrUnexpectedResponseCode) string
 	return "the policy of the service does not permit this to the roles of the login: " + assign
 }
 
-// roleFor names the roles to which the default policy of a service permits what the controller does.
+// roleFor returns the roles to which the default policy of a service permits the calls of the
+// controller.
 func roleFor(service string) string {
 	switch service {
 	case calls.ServiceLoadBalancer:

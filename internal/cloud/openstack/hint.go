@@ -19,7 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// hint says what to change when a call to the service got no answer; "" if that is not known.
+// hint returns what to change if a call to the service got no answer, or "".
 func hint(cause neterror.Cause, service string) string {
 	address, scheme := "auth-url in [Global]", "in auth-url in [Global]"
 	if service != calls.ServiceIdentity {
@@ -37,7 +37,7 @@ func hint(cause neterror.Cause, service string) string {
 	case neterror.WrongName:
 		return "the host must be one of the names in the certificate: check " + address
 	case neterror.Expired:
-		return "the operator of the cloud has to renew the certificate, or the clock of this machine is wrong"
+		return "the operator of the cloud must renew the certificate, or the clock of this machine is wrong"
 	case neterror.UnknownHost:
 		return "check the host in " + address + ", and the DNS of this machine or Pod"
 	case neterror.Refused:
@@ -50,7 +50,8 @@ func hint(cause neterror.Cause, service string) string {
 	return ""
 }
 
-// explainAuthentication adds to a failed login with credentials of the kind what the operator can check.
+// explainAuthentication adds, to a failed login with credentials of the kind, what the operator can
+// check.
 func explainAuthentication(err error, kind config.Authentication) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -67,7 +68,8 @@ func explainAuthentication(err error, kind config.Authentication) error {
 	return e
 }
 
-// WithPlace lets the error of a failed login name the place of the login, if that is not a file with [Global].
+// WithPlace replaces [Global] in the error of a failed login by the place of the login, if that is not a file
+// with [Global].
 func WithPlace(err error, place string) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -78,7 +80,8 @@ func WithPlace(err error, place string) error {
 	return &placed
 }
 
-// WithDoubts adds to a login that Keystone rejects what may be wrong with the values in cloud.conf.
+// WithDoubts adds, to the rejection of a login by Keystone, what may be wrong with the values in
+// cloud.conf.
 func WithDoubts(err error, doubts []config.Notice) error {
 	var e *Error
 	if len(doubts) == 0 || Classify(err) != Unauthorized || !errors.As(err, &e) {
@@ -93,7 +96,8 @@ func WithDoubts(err error, doubts []config.Notice) error {
 	return &explained
 }
 
-// checkCredentials says what to check when Keystone rejects credentials of the kind. Its answer does not say what is wrong.
+// checkCredentials returns what to check if Keystone rejects credentials of the kind. Keystone's answer does not say
+// what is wrong.
 func checkCredentials(kind config.Authentication) string {
 	switch kind {
 	case config.ByApplicationCredential:
@@ -108,16 +112,16 @@ func checkCredentials(kind config.Authentication) string {
 	return "check in [Global] the user with its domain, the password, and the project with its domain. If they are right, the user is disabled or locked, or has no role in the project"
 }
 
-// rightAuthURL says what auth-url has to be.
+// rightAuthURL describes the correct auth-url.
 const rightAuthURL = "is auth-url the address of Keystone? It is the URL of service identity in `openstack catalog list`, such as " +
 	"https://HOST:5000/v3 or https://HOST/identity/v3"
 
-// wrongAuthURL says why the answer to a login shows that auth-url is wrong; "" if it does not.
+// wrongAuthURL returns why the answer to a login shows that auth-url is wrong, or "".
 func wrongAuthURL(e *Error) string {
 	answer := answerOf(e)
 	switch {
 	case e.Status == http.StatusMultipleChoices:
-		return "this is a list of API versions and not a token; " + rightAuthURL
+		return "this is a list of API versions, not a token; " + rightAuthURL
 	case e.Status >= 300 && e.Status < 400:
 		return fmt.Sprintf("the server redirects to %s: write the address that it leads to in auth-url", withoutPassword(answer.ResponseHeader.Get("Location")))
 	case e.Class == Gone:
@@ -128,7 +132,8 @@ func wrongAuthURL(e *Error) string {
 	return ""
 }
 
-// explainEndpoint says of a failed first call to a service that its endpoint may be wrong.
+// explainEndpoint adds, to the failure of the first call to a service, that its endpoint may be
+// wrong.
 func explainEndpoint(err error, service, endpoint string) error {
 	var e *Error
 	if errors.As(err, &e) && (e.Class == Gone || isWebPage(e)) {
@@ -145,7 +150,7 @@ func answerOf(e *Error) gophercloud.ErrUnexpectedResponseCode {
 	return answer
 }
 
-// isWebPage reports whether the answer was a page for browsers or, if it was a success, anything but JSON. Those of
+// isWebPage reports whether the answer is a page for browsers or, if it is a success, anything but JSON. Pages of
 // server errors do not count: gateways send them instead of answers of the right service.
 func isWebPage(e *Error) bool {
 	answer := answerOf(e)
@@ -153,7 +158,7 @@ func isWebPage(e *Error) bool {
 	return notJSON || e.Status < http.StatusInternalServerError && neterror.IsWebPage(answer.ResponseHeader, answer.Body)
 }
 
-// rejectedCall names the call that a service rejected, for the end of a sentence; "" if it is not known.
+// rejectedCall returns the call that a service rejected, for the end of a sentence, or "".
 func rejectedCall(answer gophercloud.ErrUnexpectedResponseCode) string {
 	call, known := callOf(answer)
 	switch {
@@ -167,7 +172,8 @@ func rejectedCall(answer gophercloud.ErrUnexpectedResponseCode) string {
 	return fmt.Sprintf(" %s, which is for %s", call, call.Feature)
 }
 
-// allowCall says how to get an application credential that allows the call that a service rejected.
+// allowCall returns how to get an application credential that allows the call that a service
+// rejected.
 func allowCall(answer gophercloud.ErrUnexpectedResponseCode) string {
 	create := func(flag string) string {
 		return "create another application credential with `kube-octavia credential create" + flag + "`"
@@ -194,8 +200,8 @@ func callOf(answer gophercloud.ErrUnexpectedResponseCode) (calls.Call, bool) {
 	return calls.FindAddress(answer.Method, u.Path)
 }
 
-// keepWrites follows redirects of reads. A redirect that makes a read of a write, as net/http does for 301 and 302, is
-// returned as the answer: the write was not done.
+// keepWrites follows redirects of reads. A redirect that would turn a write into a read, as net/http does for 301 and
+// 302, is returned as the answer: the write was not carried out.
 func keepWrites(req *http.Request, via []*http.Request) error {
 	switch {
 	case req.Method != via[0].Method:

@@ -25,7 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// certificateFor returns a self-signed certificate of a host, which ends when said, with its PEM text.
+// certificateFor returns a self-signed certificate of a host that expires at end, with its PEM text.
 func certificateFor(t *testing.T, host string, end time.Time) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -44,7 +44,7 @@ func certificateFor(t *testing.T, host string, end time.Time) (tls.Certificate, 
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// withCertificate starts a server with the certificate of the host, which ends when said, and returns its CA.
+// withCertificate starts a server with a certificate of the host that expires at end, and returns its CA.
 func withCertificate(t *testing.T, host string, end time.Time) (address, ca string) {
 	t.Helper()
 	certificate, ca := certificateFor(t, host, end)
@@ -82,10 +82,12 @@ func rawServer(t *testing.T, answer string) string {
 
 func replace(address, from, to string) string { return strings.Replace(address, from, to, 1) }
 
-// wrongAddresses are addresses at which a service is not, or not like that. The addresses are made when they are needed.
+// wrongAddresses has addresses at which there is no service, or not with this scheme. They are created when they are
+// needed.
 var wrongAddresses = map[string]struct {
 	address func(*testing.T) (address, ca string)
-	// keystone and service are what an error says if this is Keystone's address, or the one of a service.
+	// keystone and service are parts of the error if this is the address of Keystone or of another
+	// service.
 	keystone, service string
 }{
 	"https to a server without TLS": {
@@ -129,7 +131,7 @@ var wrongAddresses = map[string]struct {
 		func(t *testing.T) (string, string) {
 			return withCertificate(t, "127.0.0.1", time.Now().Add(-time.Hour))
 		},
-		"the operator of the cloud has to renew the certificate", "the operator of the cloud has to renew the certificate",
+		"the operator of the cloud must renew the certificate", "the operator of the cloud must renew the certificate",
 	},
 	"a host without an address": {
 		func(*testing.T) (string, string) { return "http://keystone.invalid", "" },
@@ -187,7 +189,7 @@ func TestAWrongEndpointInTheCatalogueIsExplained(t *testing.T) {
 			c.catalog[1] = map[string]any{"type": "load-balancer", "endpoints": []any{map[string]any{"interface": "public", "region": "RegionOne", "url": address}}}
 			s := c.connect(func(o *Options) { o.Config.CAFileContents = ca })
 			_, _, err := s.OctaviaVersion(context.Background())
-			if err == nil || !strings.Contains(err.Error(), "ask Octavia for its API versions") || !strings.Contains(err.Error(), test.service) {
+			if err == nil || !strings.Contains(err.Error(), "read the API versions of Octavia") || !strings.Contains(err.Error(), test.service) {
 				t.Errorf("got %v, want %q", err, test.service)
 			}
 		})
@@ -200,7 +202,7 @@ func TestAnswersOfKeystoneThatAreNoTokensAreExplained(t *testing.T) {
 		want   string
 		class  Class
 	}{
-		"a list of versions": {func(w http.ResponseWriter, _ *http.Request) { answer(w, 300, `{"versions": {}}`) }, "300: multiple choices; this is a list of API versions and not a token; is auth-url", Transient},
+		"a list of versions": {func(w http.ResponseWriter, _ *http.Request) { answer(w, 300, `{"versions": {}}`) }, "300: multiple choices; this is a list of API versions, not a token; is auth-url", Transient},
 		"a redirect to https": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://cloud.example.com/v3/auth/tokens", http.StatusMovedPermanently)
 		}, "301: moved permanently; the server redirects to https://cloud.example.com/v3/auth/tokens: write the address that it leads to in auth-url", Transient},

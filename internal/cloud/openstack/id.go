@@ -7,8 +7,8 @@ package openstack
 const maxID = 64
 
 // IsID reports whether a text can be the id of an object. Ids become parts of URLs, where an empty id, a dot or a
-// slash would address another object, or all objects of a kind. So nothing is read or written by an id for which
-// IsID is false, whatever its source.
+// slash would address another object, or all objects of a kind. So nothing is read or written with an id for
+// which IsID is false, regardless of its source.
 func IsID(text string) bool {
 	if text == "" || len(text) > maxID {
 		return false

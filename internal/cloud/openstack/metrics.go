@@ -14,8 +14,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
-// metrics are those of the session. Their labels have few values: services, methods and statuses are fixed sets,
-// and routes contain no ids.
+// metrics has the metrics of the session. Their labels have few values: services, methods and statuses are fixed
+// sets, and routes contain no ids.
 type metrics struct {
 	duration  *prometheus.HistogramVec
 	throttled *prometheus.CounterVec

@@ -22,7 +22,7 @@ import (
 
 const objectID = "0b6c8a4e-52a7-4b35-9a3e-0d5b6f2a9c11"
 
-// logBook keeps what is logged at any verbosity.
+// logBook records the log at all verbosities.
 type logBook struct {
 	mu    sync.Mutex
 	lines []string

@@ -19,8 +19,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// explainRefusal finds out whether it is the project of a login by password that Keystone rejects, if the options want
-// that. Keystone answers the same to a wrong password and to a project in which the user has no role.
+// explainRefusal finds out whether Keystone rejects the project of a login by password, if the options request this.
+// Keystone's answer is the same for a wrong password and for a project in which the user has no role.
 func (s *Session) explainRefusal(ctx context.Context, o Options, l login, err error) error {
 	g := o.Config
 	var e *Error
@@ -30,7 +30,7 @@ func (s *Session) explainRefusal(ctx context.Context, o Options, l login, err er
 	has, failure := s.projectsOf(over(ctx, l.transport), g)
 	switch {
 	case failure != nil && Classify(Wrap("", failure)) != Unauthorized:
-		return err // which of the two it rejects is not known
+		return err // it is unknown which of the two it rejects
 	case failure != nil:
 		e.Advice = "check in [Global] the user with its domain, and the password: Keystone rejects them without the project, too. If they are right, the user is disabled or locked"
 		return e
@@ -66,7 +66,7 @@ func (s *Session) projectsOf(ctx context.Context, g config.Global) ([]string, er
 		} `json:"projects"`
 	}
 	if _, err := keystone.Get(ctx, keystone.ServiceURL("auth", "projects"), decoding.Into(&answer), nil); err != nil {
-		return nil, nil // the login was accepted, and that is what counts
+		return nil, nil // the login was accepted, which is what matters
 	}
 	var all []string
 	for _, p := range answer.Projects {
@@ -78,13 +78,13 @@ func (s *Session) projectsOf(ctx context.Context, g config.Global) ([]string, er
 	return all, nil
 }
 
-// fileAdvice says what to do about a file that cloud.conf names and that cannot be used.
+// fileAdvice returns what to do about an unusable file that cloud.conf names.
 func fileAdvice(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "correct the path in [Global]; in a Pod, the file has to be in a volume"
+		return "correct the path in [Global]; in a Pod, the file must be in a volume"
 	case errors.Is(err, fs.ErrPermission):
-		return "let the user of this program read the file"
+		return "allow the user of this program to read the file"
 	}
 	return "correct the file that the message names, or its path in [Global]"
 }

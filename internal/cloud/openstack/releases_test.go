@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/mutate"
 )
 
-// connection is what a session knows of its cloud.
+// connection has what a session knows about its cloud.
 type connection struct {
 	Project, Network, LoadBalancer string
 	Roles                          []string

@@ -17,14 +17,14 @@ const requestIDHeader = "X-Openstack-Request-Id"
 
 type requestIDKey struct{}
 
-// validRequestID is the form that OpenStack services accept; they ignore others.
+// validRequestID matches the form that OpenStack services accept; they ignore others.
 var validRequestID = regexp.MustCompile(`^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // NewRequestID returns a new id: "req-" and a random UUID.
 func NewRequestID() string { return "req-" + uuid.NewString() }
 
 // WithRequestID returns a context whose calls all carry id as their global request id, so that they can be found
-// together in the logs of the cloud. An id of another form than NewRequestID's is ignored: each call then gets its
+// together in the logs of the cloud. An id of another form than NewRequestID's is ignored: then each call gets its
 // own.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
@@ -56,7 +56,7 @@ func (t requestIDs) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// requestIDOf returns the service's id of a request from its response. Nova also uses a header of its own.
+// requestIDOf returns the service's id of a request from its response. Nova also uses its own header.
 func requestIDOf(h http.Header) string {
 	if id := h.Get(requestIDHeader); id != "" {
 		return id

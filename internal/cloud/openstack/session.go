@@ -4,8 +4,8 @@
 // Package openstack is the session with a cloud: it authenticates and renews tokens, finds the services, limits the
 // call rate, gives each call an id, a timeout, a log line and metrics, and classifies failures.
 //
-// Credentials can be replaced at run time: see Session.Reload and Options.Reread. Every call of the program is in
-// package calls, from which the access rules of an application credential follow.
+// Credentials can be replaced at run time: see Session.Reload and Options.Reread. Package calls lists every call
+// of the program. The access rules of an application credential are computed from it.
 //
 // The packages of the APIs (octavia, neutron, barbican) use the service clients of a Session and pass every error
 // through Wrap.
@@ -30,23 +30,24 @@ import (
 type Options struct {
 	// Config holds the address of Keystone and the credentials.
 	Config config.Global
-	// RequestTimeout bounds each call, without its wait for the rate limit; 0 means 60 s.
+	// RequestTimeout is the time limit of each call, without its wait for the rate limit; 0 means
+	// 60 s.
 	RequestTimeout time.Duration
 	// UserAgent names the program to the cloud: "kube-octavia/1.2.3".
 	UserAgent string
-	// Logger logs each call at V(4), unless the context of the call holds a logger.
+	// Logger logs each call at V(4), unless the context of the call has a logger.
 	Logger logr.Logger
 	// Metrics is the registry; nil registers nothing. Sessions may share it.
 	Metrics prometheus.Registerer
 	// Rate limits the calls to each service.
 	Rate Rate
-	// Reread reads the configuration again when a token cannot be renewed: if it holds new credentials by then, no
+	// Reread reads the configuration again when a token cannot be renewed: if it has new credentials by then, no
 	// call fails. It may be nil.
 	Reread func() (config.Global, error)
 	// Dial opens the connections; nil uses the network.
 	Dial Dial
 	// ExamineRefusal finds out with a second login, without a project, whether Keystone rejects the password or the project.
-	// It is not for a program that tries again by itself: users who fail too often may be locked out.
+	// Programs that retry automatically must not set it: users with too many failed logins may be locked out.
 	ExamineRefusal bool
 
 	clock ratelimit.Clock // set by tests
@@ -66,7 +67,7 @@ type Session struct {
 	reloading sync.Mutex // one Reload at a time
 	mu        sync.Mutex // guards the fields below
 	login     login      // the login of the token in use
-	next      *accepted  // the login that the next renewal takes over
+	next      *accepted  // the login that the next renewal uses
 	refusal   error      // why Keystone rejected the last login; nil if it did not
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// simulator is the simulated Keystone, with services behind it that take whom it knows.
+// simulator is the simulated Keystone, with services that accept its tokens.
 type simulator struct {
 	*keystone.Service
 	url                                 string
@@ -53,7 +53,7 @@ func newSimulator(t *testing.T) *simulator {
 	return s
 }
 
-// delegate makes an application credential and a trust.
+// delegate creates an application credential and a trust.
 func (s *simulator) delegate(t *testing.T) {
 	t.Helper()
 	session, err := Connect(context.Background(), Options{Config: s.byPassword()})

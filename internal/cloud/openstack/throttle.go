@@ -16,7 +16,7 @@ import (
 // Rate limits the calls to one service.
 type Rate = ratelimit.Rate
 
-// defaultPause is the pause after a throttled call whose response names no time.
+// defaultPause is the pause after a throttled call whose response contains no time.
 const defaultPause = time.Second
 
 // throttled limits the rate of calls per service.

@@ -17,14 +17,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// idlePerHost is how many idle connections to a service are kept: as many as workers may use at once, so that a
-// burst of work does not open and close connections all the time.
+// idlePerHost is the number of idle connections to a service that are kept: as many as workers may use at once,
+// so that a burst of work does not constantly open and close connections.
 const idlePerHost = 64
 
 // Dial opens a connection, as net.Dialer.DialContext does.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newTransport returns a transport with the TLS settings. A nil dial is that of the network.
+// newTransport returns a transport with the TLS settings. A nil dial means the network.
 func newTransport(settings *tls.Config, dial Dial) *http.Transport {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
@@ -42,7 +42,8 @@ func newTransport(settings *tls.Config, dial Dial) *http.Transport {
 	}
 }
 
-// connections is the transport of all calls. It can be replaced: calls in progress end on the old one.
+// connections is the transport of all calls. It can be replaced; calls in progress continue on the old
+// one.
 type connections struct {
 	current atomic.Pointer[http.Transport]
 }
@@ -69,14 +70,14 @@ func (c *connections) replace(next *http.Transport) {
 
 type transportKey struct{}
 
-// over returns a context whose calls use a transport that is not the session's yet.
+// over returns a context whose calls use another transport than the session's.
 func over(ctx context.Context, t *http.Transport) context.Context {
 	return context.WithValue(ctx, transportKey{}, t)
 }
 
-// certificates are the TLS settings of [Global] and the contents of the files that it names. They are comparable.
+// certificates has the TLS settings of [Global] and the contents of the files that it names. It is comparable.
 type certificates struct {
-	authorities, source string // PEM, and the setting that it comes from; empty means those of the system
+	authorities, source string // PEM, and the setting from which it comes; empty means those of the system
 	own, key            string // PEM
 	insecure            bool
 }
@@ -115,7 +116,7 @@ func (c certificates) settings(g config.Global) (*tls.Config, error) {
 	if c.source != "" {
 		settings.RootCAs = x509.NewCertPool()
 		if !settings.RootCAs.AppendCertsFromPEM([]byte(c.authorities)) {
-			return nil, fmt.Errorf("[Global] %s holds no certificate in PEM form", c.source)
+			return nil, fmt.Errorf("[Global] %s contains no certificate in PEM format", c.source)
 		}
 	}
 	if c.own != "" || c.key != "" {

@@ -36,7 +36,7 @@ func writePEM(t *testing.T, kind string, der []byte) (path, text string) {
 	return path, string(block)
 }
 
-// clientCertificate makes a certificate and its key and returns their files.
+// clientCertificate creates a certificate and its key and returns their files.
 func clientCertificate(t *testing.T) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -104,7 +104,7 @@ func TestCAFileIsReadAgain(t *testing.T) {
 	c := newCloudWith(t, func(s *httptest.Server) {
 		s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return shown.Load(), nil }}
 		s.StartTLS()
-		s.TLS.Certificates = nil // httptest's own comes first otherwise
+		s.TLS.Certificates = nil // otherwise httptest's own takes precedence
 	})
 	s := c.connect(func(o *Options) { o.Config.CAFile, _ = writePEM(t, "CERTIFICATE", before.Certificate[0]) })
 	g := s.login.global
@@ -128,7 +128,7 @@ func TestCAFileIsReadAgain(t *testing.T) {
 	}
 }
 
-// serverCertificate makes a certificate of 127.0.0.1 that signs itself.
+// serverCertificate returns a self-signed certificate of 127.0.0.1.
 func serverCertificate(t *testing.T) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -19,7 +19,7 @@ import (
 // OctaviaVersion returns the highest API version of Octavia, compared as numbers: 2.10 is above 2.9. An unreadable
 // list is an error: it never means an old version.
 func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err error) {
-	const op = "ask Octavia for its API versions"
+	const op = "read the API versions of Octavia"
 	var answer struct {
 		Versions []struct {
 			ID string `json:"id"`
@@ -42,8 +42,8 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 	return major, minor, nil
 }
 
-// Providers returns the names of the providers that Octavia has enabled; none if the access rules of the application
-// credential in use do not allow to ask.
+// Providers returns the names of the enabled providers of Octavia; none if the access rules of the application
+// credential in use do not allow the call.
 func (s *Session) Providers(ctx context.Context) ([]string, error) {
 	if !s.MayCall(calls.ProvidersPath) {
 		return nil, nil

@@ -20,20 +20,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 )
 
-// Size is how many objects to ask for per page: the usual maximum of Octavia and Neutron.
+// Size is the requested page size: the usual maximum of Octavia and Neutron.
 const Size = 1000
 
 // List reads all pages of the collection at path; the last word of the path is its key in the response.
 //
-// Links to further pages are not followed: Octavia's have lost the filters and fields of the query, and may name
-// another host or scheme. A response without its list is an error, not an empty list as for gophercloud's pages. A
-// marker that comes a second time is an error, too: the pages would never end.
+// Links to further pages are not followed: Octavia's lack the filters and fields of the query, and may name
+// another host or scheme. A response without its list is an error, not an empty list as in gophercloud's pages. A
+// repeated marker is an error, too: the pages would never end.
 func List[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path string, query url.Values) ([]T, error) {
 	return ListOf[T](ctx, service, op, path, strings.ReplaceAll(path[strings.LastIndex(path, "/")+1:], "-", "_"), query)
 }
 
-// ListNamed is List for objects whose ids people choose, such as Nova's flavors. These ids may have any character, so they
-// must not become parts of URLs.
+// ListNamed is List for objects whose ids users choose, such as Nova's flavors. These ids may contain any character, so
+// they must not become parts of URLs.
 func ListNamed[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path string, query url.Values) ([]T, error) {
 	return list[T](ctx, service, op, path, path, query, func(id string) bool { return id != "" })
 }

@@ -14,7 +14,8 @@ const second = time.Second
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// follow looks at one operation that takes so long until its end is seen, which it returns with the number of looks.
+// follow polls one operation with this duration until it sees the end. It returns the interval of the end and the
+// number of polls.
 func follow(e Estimate, takes, answer time.Duration) (after, by time.Duration, looks int) {
 	for {
 		next := max(e.Next(after, Rest(answer)), after+Rest(answer))
@@ -66,8 +67,8 @@ func TestCallsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, takes := estimates.Draw(t, "estimate"), durations.Draw(t, "takes")
 		_, _, looks := follow(e, takes, 0)
-		// A look each 250 ms up to 2.5 s, then each at 1.1 times the time of the one before up to 50 s, then each 5 s;
-		// and the early ones.
+		// A poll every 250 ms up to 2.5 s, then each at 1.1 times the time of the previous one up to 50 s, then every
+		// 5 s; and the early ones.
 		most := 10 + 32 + int(max(takes-50*second, 0)/Longest) + 2 + 8
 		if looks > most {
 			t.Fatalf("%d looks at an operation of %v, with %+v; want at most %d", looks, takes, e, most)

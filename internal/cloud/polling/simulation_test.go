@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// TestSimulatedClouds follows operations of clouds one after the other, and learns from each.
+// TestSimulatedClouds polls consecutive operations of simulated clouds, and learns from each.
 func TestSimulatedClouds(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		// takes returns how long the i-th operation takes.
 		takes func(r *rand.Rand, i int) time.Duration
-		// calls is the allowed mean, once the kind is known, and mostCalls the allowed maximum. Operations that are
-		// stuck are allowed one call per 5 s, and do not count.
+		// calls is the allowed mean number of calls once the duration is known, and mostCalls the allowed maximum.
+		// Stuck operations may take one call per 5 s, and do not count.
 		calls     float64
 		mostCalls int
-		// late is the allowed mean lateness, as a part of the operation's time.
+		// late is the allowed mean delay, as a fraction of the operation's duration.
 		late float64
-		// answer is how long an answer takes.
+		// answer is the duration of an answer.
 		answer time.Duration
 	}{
 		{"constant 30 s", func(*rand.Rand, int) time.Duration { return 30 * second }, 5, 6, 0.05, 0},

@@ -17,10 +17,10 @@ import (
 type Rate struct {
 	// PerSecond is the long-term rate; 0 means 20.
 	PerSecond float64
-	// Burst is how many calls may be made at once after a quiet time; 0 means 40.
+	// Burst is the number of calls that may be made at once after a quiet time; 0 means 40.
 	Burst int
-	// MaxWait is how long a call waits for the rate limit. A call that would wait longer is not made, so that it
-	// blocks no worker: Wait returns the time to come back. 0 means 5 s.
+	// MaxWait is the maximum wait of a call for the rate limit. A call that would wait longer is not made, so
+	// that it blocks no worker: Wait returns the time after which to try again. 0 means 5 s.
 	MaxWait time.Duration
 }
 
@@ -33,19 +33,20 @@ func (r Rate) withDefaults() Rate {
 }
 
 const (
-	// recoveryStep is how often the rate grows again, each time by a tenth of the full rate.
+	// recoveryStep is the interval at which the rate grows again, each time by a tenth of the full
+	// rate.
 	recoveryStep = 5 * time.Second
-	// slowest is the part of the full rate below which the rate never falls.
+	// slowest is the fraction of the full rate below which the rate never falls.
 	slowest = 1.0 / 16
 )
 
-// Clock tells the time and sleeps. Tests have their own.
+// Clock returns the time and sleeps. Tests have their own.
 type Clock interface {
 	Now() time.Time
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// RealClock is the clock of the system.
+// RealClock is the system clock.
 type RealClock struct{}
 
 // Now implements Clock.
@@ -82,8 +83,8 @@ func New(r Rate, c Clock) *Limiter {
 	return &Limiter{rate: r, clock: c, limiter: rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)}
 }
 
-// Wait returns when the call may be made. If that would take longer than MaxWait, it returns at once the time that
-// is left and the reason: "rate" or "pause". It fails with the error of the context.
+// Wait returns when the call may be made. If that would take longer than MaxWait, it returns at once, with the
+// remaining time and the reason: "rate" or "pause". It fails with the error of the context.
 func (l *Limiter) Wait(ctx context.Context) (left time.Duration, reason string, err error) {
 	start := l.clock.Now()
 	for {
@@ -111,8 +112,8 @@ func (l *Limiter) Wait(ctx context.Context) (left time.Duration, reason string, 
 	}
 }
 
-// reserve reserves a call. Without a reservation, the delay is the rest of a pause. A delay above patience reserves
-// nothing.
+// reserve reserves a call. Without a reservation, the delay is the rest of a pause. If the delay exceeds patience,
+// nothing is reserved.
 func (l *Limiter) reserve(now time.Time, patience time.Duration) (time.Duration, *rate.Reservation, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +135,8 @@ func (l *Limiter) pausedSince(pauses int) bool {
 	return l.pauses != pauses
 }
 
-// Pause stops all calls to the service for d. It halves the rate, unless that was done after this call began: calls
-// that were in progress at the same time are throttled together and count as one.
+// Pause stops all calls to the service for d. It halves the rate, unless the rate was already halved after this
+// call began: concurrent calls are throttled together and count as one.
 func (l *Limiter) Pause(began time.Time, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +156,7 @@ func (l *Limiter) Pause(began time.Time, d time.Duration) {
 	l.limiter.ReserveN(l.until, int(l.limiter.TokensAt(l.until)))
 }
 
-// grow restores a part of the rate for each recoveryStep without throttling. l.mu is held.
+// grow restores a part of the rate for each recoveryStep without throttling. l.mu must be held.
 func (l *Limiter) grow(now time.Time) {
 	full := rate.Limit(l.rate.PerSecond)
 	if l.limiter.Limit() >= full {

@@ -38,7 +38,7 @@ func TestCallsAboveTheRateFailAtOnceWithTheTimeToComeBack(t *testing.T) {
 				t.Fatalf("call %d: %v %v", i, left, err)
 			}
 		}
-		for range 3 { // a refused call reserves nothing, so the time does not grow
+		for range 3 { // a refused call reserves nothing, so the remaining time does not grow
 			if left, reason, err := l.Wait(t.Context()); left != 100*time.Millisecond || reason != "rate" || err != nil {
 				t.Errorf("got %v %q %v", left, reason, err)
 			}
@@ -72,7 +72,7 @@ func TestTheRateIsHalvedOncePerThrottlingAndRecovers(t *testing.T) {
 		l := New(Rate{PerSecond: 20, Burst: 40, MaxWait: time.Nanosecond}, RealClock{})
 		began := time.Now()
 		time.Sleep(time.Millisecond)
-		for range 5 { // five calls that were under way together
+		for range 5 { // five concurrent calls
 			l.Pause(began, 10*time.Second)
 		}
 		time.Sleep(10 * time.Second)
@@ -116,7 +116,7 @@ func TestNoBurstFollowsAPause(t *testing.T) {
 	})
 }
 
-// bubble hides the deadline of the test, which rapid must not ask for inside a bubble of synctest.
+// bubble hides the deadline of the test, which rapid must not read in a synctest bubble.
 type bubble struct{ *testing.T }
 
 func TestNoCallIsMadeDuringAPauseNorAboveTheRate(t *testing.T) {

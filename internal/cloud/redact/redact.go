@@ -18,14 +18,15 @@ import (
 // hidden replaces a secret that the service repeated.
 const hidden = "[redacted]"
 
-// maxRefusal limits how much of an error response is read, in bytes. No service sends that much.
+// maxRefusal limits how much of an error response is read, in bytes. No service sends more.
 const maxRefusal = 1 << 20
 
-// shortestSecret is the minimum length, in bytes, of a secret to look for: shorter ones would occur in many words.
+// shortestSecret is the minimum length, in bytes, of the secrets that are removed: shorter ones would occur in
+// many words.
 const shortestSecret = 4
 
 // New returns a transport that removes the secrets of requests from their error responses. Messages of services
-// reach logs, events and conditions, and some services and proxies repeat what they were sent.
+// appear in logs, events and conditions, and some services and proxies repeat the request.
 func New(next http.RoundTripper) http.RoundTripper { return redacted{next} }
 
 type redacted struct{ next http.RoundTripper }
@@ -45,7 +46,7 @@ func (t redacted) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// broken is a reader that ends, or fails as the response did.
+// broken is a reader that ends, or fails like the response.
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) {
@@ -90,11 +91,11 @@ func decoded[T any](req *http.Request) (document T) {
 		return document
 	}
 	defer body.Close()
-	_ = json.NewDecoder(body).Decode(&document) // not JSON: no known secret
+	_ = json.NewDecoder(body).Decode(&document) // not JSON: contains no known secret
 	return document
 }
 
-// withoutSecrets hides secrets in a body. In JSON it finds them however they are escaped.
+// withoutSecrets hides secrets in a body. In JSON it finds them regardless of escaping.
 func withoutSecrets(body []byte, secrets []string) []byte {
 	var pairs []string
 	for _, s := range secrets {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answers is a service that answers everything alike.
+// answers is a service that gives the same answer to every request.
 type answers struct {
 	status int
 	body   io.Reader

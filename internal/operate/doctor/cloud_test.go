@@ -235,7 +235,7 @@ func TestFeatures(t *testing.T) {
 		},
 		"an Octavia without a version": {
 			mistake: func(f *diagnosis.Facts) {
-				f.Cloud.APIVersion.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "ask Octavia for its API versions: 404"}
+				f.Cloud.APIVersion.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "read the API versions of Octavia: 404"}
 			},
 			check: diagnosis.Features, status: diagnosis.Error, what: "404", do: "openstack catalog show load-balancer",
 		},

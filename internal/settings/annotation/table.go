@@ -78,7 +78,7 @@ var addressLines = []Annotation{
 		Key:      VIPSecurityGroups,
 		Protects: RestrictsAccess,
 		Default:  "none",
-		Doc: "Security groups of the project that restrict the clients [instead of source ranges](../service-authors.md#security-groups-of-the-vip).  " +
+		Doc: "Security groups of the project that restrict the clients [instead of source ranges](../service-authors.md#security-groups-of-the-vip). " +
 			"Cannot be combined with source ranges. On a live Service ranges can be replaced by groups; replacing groups by ranges needs allow-replacement.",
 		Needs: []lb.Feature{lb.FeatureVIPSecurityGroups},
 	}),
