@@ -50,7 +50,7 @@ func wayToKeystone(name string, arise func(*setup), what, do string) situation {
 var onTheWayToKeystone = []situation{
 	wayToKeystone("The CA is not trusted", behindTLS("127.0.0.1", time.Hour, false), "certificate signed by unknown authority", "Check ca-file in [Global]"),
 	wayToKeystone("The certificate is for another host", behindTLS("cloud.example.com", time.Hour, true), "cannot validate certificate for 127.0.0.1", "The host must be one of the names in the certificate"),
-	wayToKeystone("The certificate has expired", behindTLS("127.0.0.1", -time.Hour, true), "certificate has expired", "has to renew the certificate"),
+	wayToKeystone("The certificate has expired", behindTLS("127.0.0.1", -time.Hour, true), "certificate has expired", "must renew the certificate"),
 	wayToKeystone("The name of the host is unknown", authURL(func(*setup) string { return "http://keystone.invalid:5000/v3" }), "no such host", "the DNS of this machine or Pod"),
 	wayToKeystone("Nothing listens at the port", authURL(func(s *setup) string { return s.closedPort() + "/v3" }), "connection refused", "Nothing listens there"),
 	wayToKeystone("https instead of http", authURL(func(s *setup) string { return strings.Replace(s.cloud.authURL, "http:", "https:", 1) }), "", "https:// must be http://"),
@@ -63,9 +63,9 @@ var onTheWayToKeystone = []situation{
 	wayToKeystone("Keystone does not answer", func(s *setup) {
 		tokenFails(wire.Fault{Kind: wire.FaultHang})(s)
 		s.balancing("[Metadata]", "request-timeout = 300ms")
-	}, "no answer within 300ms", "The service was reached and did not answer"),
+	}, "no answer within 300ms", "The service was reached, but did not answer"),
 	wayToKeystone("Keystone fails", tokenFails(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Body: `{"error": {"message": "An unexpected error prevented the server from fulfilling your request."}}`}), "500", "ask the operator of the cloud"),
 	wayToKeystone("A gateway before Keystone fails", tokenFails(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusBadGateway, Body: "<html>502</html>"}), "502", "The service fails"),
 	wayToKeystone("Keystone limits the calls", tokenFails(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusTooManyRequests}), "429", "The service limits calls"),
-	wayToKeystone("Keystone cuts the connection", tokenFails(wire.Fault{Kind: wire.FaultResetBefore}), "no answer", "The service was reached and did not answer"),
+	wayToKeystone("Keystone cuts the connection", tokenFails(wire.Fault{Kind: wire.FaultResetBefore}), "no answer", "The service was reached, but did not answer"),
 }

@@ -67,7 +67,7 @@ var onTheWayToKubernetes = []situation{
 		s.kubeconfig.Clusters["k"].CertificateAuthorityData = s.newCertificate("127.0.0.1", time.Now().Add(time.Hour)).pem
 	}, "unknown authority", "certificate-authority next to server of cluster", otherProgram),
 	wayToKubernetes("The certificate of the API is for another host", apiBehindTLS("kubernetes.example.com", time.Hour), "cannot validate certificate for 127.0.0.1", "tls-server-name", otherProgram),
-	wayToKubernetes("The certificate of the API has expired", apiBehindTLS("127.0.0.1", -time.Hour), "certificate has expired", "The certificate of the API server has to be renewed", otherProgram),
+	wayToKubernetes("The certificate of the API has expired", apiBehindTLS("127.0.0.1", -time.Hour), "certificate has expired", "The certificate of the API server must be renewed", otherProgram),
 	wayToKubernetes("The name of the host of the API is unknown", server(func(*setup) string { return "https://kubernetes.invalid" }), "no such host", "the DNS of this machine or Pod", otherProgram),
 	wayToKubernetes("No API listens at the port", server(func(s *setup) string { return strings.Replace(s.closedPort(), "http:", "https:", 1) }), "connection refused", "is the API server running", otherProgram),
 	wayToKubernetes("http instead of https, for the API", server(func(s *setup) string { return strings.Replace(s.kubeconfig.Clusters["k"].Server, "https:", "http:", 1) }), "", "must begin with https://", otherProgram),

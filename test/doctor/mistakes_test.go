@@ -92,7 +92,7 @@ var ofMistakes = []situation{
 	{name: "The application credential has expired", arise: credentialThatExpired,
 		check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "the application credential has expired or was deleted"},
 	{name: "A load balancer is PENDING for long", simulator: true, arise: stuck,
-		check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "has been PENDING_UPDATE for 2h", do: "the operator of the cloud has to repair it", lie: "status reset"},
+		check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "has been PENDING_UPDATE for 2h", do: "the operator of the cloud must repair it", lie: "status reset"},
 	{name: "A value of cloud.conf is in single quotes", arise: func(s *setup) { s.written("region", "region = '"+s.cloud.login.Region+"'") },
 		check: diagnosis.Configuration, status: diagnosis.Warning, what: "The value begins and ends with a single quote", do: "Write double quotes instead", lie: "Remove the key", also: []diagnosis.Check{diagnosis.Catalogue}},
 	{name: "The kubeconfig does not have the context of --context", arise: func(s *setup) { s.args = []string{"--context=prod"} },

@@ -55,7 +55,7 @@ var ofNetworks = []situation{
 	{name: "The quota of floating IPs is 0", arise: func(s *setup) { s.limit(cloudsim.Network, "/v2.0/quotas/", map[string]any{"floatingip": 0}) },
 		check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 floating IPs", do: "openstack quota set --floating-ips"},
 	{name: "One NodePort is closed", arise: closeNodes,
-		check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "do not let in NodePort", do: "--protocol tcp --dst-port 3"},
+		check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "do not admit NodePort", do: "--protocol tcp --dst-port 3"},
 	{name: "Twelve NodePorts are closed", arise: func(s *setup) {
 		closeNodes(s)
 		s.change(s.web, func(web *corev1.Service) {
@@ -68,7 +68,7 @@ var ofNetworks = []situation{
 		closeNodes(s)
 		s.must(s.kube.CoreV1().Services(s.web.Namespace).Delete(s.ctx(), s.web.Name, metav1.DeleteOptions{}))
 		s.deleteBalancer(s.balancer)
-	}, check: diagnosis.SecurityGroups, status: diagnosis.Warning, what: "do not let in the NodePorts 30000-32767", do: "--dst-port 30000:32767"},
+	}, check: diagnosis.SecurityGroups, status: diagnosis.Warning, what: "do not admit the NodePorts 30000-32767", do: "--dst-port 30000:32767"},
 	{name: "A node is no server of the project", arise: func(s *setup) {
 		node, err := s.kube.CoreV1().Nodes().Create(s.ctx(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}, metav1.CreateOptions{})
 		s.must(err)

@@ -51,9 +51,9 @@ var ofServicesOfOpenStack = []situation{
 		s.cloud.faults.Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: listBalancers, Kind: wire.FaultStatus, Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}})
 	}, check: diagnosis.LoadBalancers, status: diagnosis.Unknown, what: "429", do: "The service limits calls", also: ofReaders},
 	{name: "Octavia cuts the connection", arise: func(s *setup) { s.breaks(cloudsim.LoadBalancer, listBalancers, wire.FaultResetBefore) },
-		check: diagnosis.LoadBalancers, status: diagnosis.Unknown, what: "no answer", do: "The service was reached and did not answer as it should", also: ofReaders},
+		check: diagnosis.LoadBalancers, status: diagnosis.Unknown, what: "no answer", do: "The service was reached, but did not answer correctly", also: ofReaders},
 	{name: "Octavia answers half", arise: func(s *setup) { s.breaks(cloudsim.LoadBalancer, listBalancers, wire.FaultHalfBody) },
-		check: diagnosis.LoadBalancers, status: diagnosis.Unknown, what: "the answer cannot be read", do: "The service was reached and did not answer as it should", also: ofReaders},
+		check: diagnosis.LoadBalancers, status: diagnosis.Unknown, what: "the answer cannot be read", do: "The service was reached, but did not answer correctly", also: ofReaders},
 	{name: "Octavia answers what is no JSON", arise: func(s *setup) { s.breaks(cloudsim.LoadBalancer, listBalancers, wire.FaultGarbage) },
 		check: diagnosis.LoadBalancers, status: diagnosis.Unknown, what: "the answer cannot be read", do: "Another program answers instead of the service", also: ofReaders},
 	{name: "The policy of Neutron does not let the project list ports", arise: func(s *setup) {

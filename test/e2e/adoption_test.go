@@ -83,7 +83,7 @@ func (o *occmService) untaken() {
 	}
 }
 
-// counts are the writes for each of them by the record of calls, and the others.
+// counts returns the writes for each of them by the record of calls, and the others.
 func (s *stage) counts(all []*occmService) (each map[string]int, others []string) {
 	each = map[string]int{}
 	for _, w := range s.writes() {
@@ -247,7 +247,7 @@ func TestNameCutAt255BytesIsThatOfTheOtherController(t *testing.T) {
 	o.same(true)
 }
 
-// rowsOf are the rows of the corpus with these names.
+// rowsOf returns the rows of the corpus with these names.
 func rowsOf(names ...string) []legacy {
 	var rows []legacy
 	for _, name := range names {
@@ -474,7 +474,7 @@ func (s *stage) parseMigration(out string) (m migration) {
 	return m
 }
 
-// of is the row of the Service.
+// of returns the row of the Service.
 func (m migration) of(name string) (row struct {
 	Namespace, Name, Outcome, LoadBalancerID, Address string
 	Reasons                                           []string

@@ -79,7 +79,7 @@ func (a *amphora) internet() client {
 	return client{namespace: a.namespace, address: "198.51.100.7"}
 }
 
-// server is a node in the namespace.
+// server returns a node in the namespace.
 func (a *amphora) server(name string) (node.Node, error) {
 	nd, err := a.real.server(name)
 	nd.Unserved, nd.Namespace = false, a.namespace
@@ -156,7 +156,7 @@ func (a *amphora) waitForChecks(s *stage, loadBalancerID, result string) {
 	})
 }
 
-// checks are the results of HAProxy's checks, by member.
+// checks returns the results of HAProxy's checks, by member.
 func (a *amphora) checks(loadBalancerID string) (map[string]string, error) {
 	c, err := net.Dial("unix", filepath.Join(a.dir, loadBalancerID+".sock"))
 	if err != nil {
@@ -204,7 +204,7 @@ type written struct {
 	Files         map[string]string
 }
 
-// configuration is what Octavia writes into the amphora.
+// configuration returns what Octavia writes into the amphora.
 func (a *amphora) configuration(loadBalancerID string) (made written) {
 	a.t.Helper()
 	said, err := exec.CommandContext(a.t.Context(), program("haproxy"), "-v").Output()
@@ -238,7 +238,7 @@ func (a *amphora) end() {
 	}
 }
 
-// program is the path of an installed program; Debian has servers in /usr/sbin. It is empty if
+// program returns the path of an installed program; Debian has servers in /usr/sbin. It is empty if
 // the program is not installed.
 func program(name string) string {
 	for _, candidate := range []string{name, "/usr/sbin/" + name} {

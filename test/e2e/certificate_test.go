@@ -47,7 +47,7 @@ func (s *stage) keep(kind string, wish map[string]any) string {
 	return ref
 }
 
-// bundle is a certificate with its key as one secret.
+// bundle returns a certificate with its key as one secret.
 func (s *stage) bundle() string {
 	s.t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "contract", "testdata", "certificate", "bundle.p12"))
@@ -57,14 +57,14 @@ func (s *stage) bundle() string {
 	return s.opaque(content)
 }
 
-// opaque is a secret of which Barbican knows the bytes alone.
+// opaque returns a secret of which Barbican knows the bytes alone.
 func (s *stage) opaque(content []byte) string {
 	s.t.Helper()
 	return s.keep("secrets", map[string]any{"payload": base64.StdEncoding.EncodeToString(content),
 		"payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"})
 }
 
-// container is a certificate with its key as a container of two secrets.
+// container returns a certificate with its key as a container of two secrets.
 func (s *stage) container() string {
 	s.t.Helper()
 	certificate, key := s.pair(time.Hour)
@@ -87,7 +87,7 @@ func ends(key, certificate string, sni ...string) func(tree) error {
 	}
 }
 
-// lookups are the calls to Barbican since forget. With a real cloud they go past the record.
+// lookups returns the calls to Barbican since forget. With a real cloud they go past the record.
 func (s *stage) lookups() []string {
 	var calls []string
 	for _, c := range s.cloud.Recorder().Calls() {

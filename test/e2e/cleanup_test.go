@@ -35,7 +35,7 @@ func (s *stage) leftovers() leftovers {
 	return n
 }
 
-// groupsNamed are the security groups whose names begin so.
+// groupsNamed returns the security groups whose names begin so.
 func (s *stage) groupsNamed(prefixes ...string) (ids []string) {
 	s.t.Helper()
 	var answer struct {

@@ -210,7 +210,7 @@ func (s *stage) hasNewOVN() bool {
 	return c.Provider == "ovn" && slices.Contains(s.octaviaVersions(), "v2.27")
 }
 
-// octaviaVersions are the API versions of the cloud's Octavia, the oldest first.
+// octaviaVersions returns the API versions of the cloud's Octavia, the oldest first.
 func (s *stage) octaviaVersions() []string {
 	s.t.Helper()
 	var answer struct {
@@ -257,7 +257,7 @@ type port struct {
 	DeviceOwner string `json:"device_owner"`
 }
 
-// ports are all Neutron ports of the controller's project, but earlier ones.
+// ports returns all Neutron ports of the controller's project, but earlier ones.
 func (c *cloud) ports() []port {
 	c.t.Helper()
 	var answer struct{ Ports []port }
@@ -274,7 +274,7 @@ type floatingIP struct {
 	Tags        []string
 }
 
-// floatingIPs are all floating IPs of the controller's project, but earlier ones.
+// floatingIPs returns all floating IPs of the controller's project, but earlier ones.
 func (c *cloud) floatingIPs() []floatingIP {
 	c.t.Helper()
 	var answer struct{ FloatingIPs []floatingIP }
@@ -282,7 +282,7 @@ func (c *cloud) floatingIPs() []floatingIP {
 	return slices.DeleteFunc(answer.FloatingIPs, func(f floatingIP) bool { return c.earlier[f.ID] })
 }
 
-// floatingIP is the one with the address; its ID is empty when there is none.
+// floatingIP returns the one with the address; its ID is empty when there is none.
 func (c *cloud) floatingIP(address string) floatingIP {
 	c.t.Helper()
 	for _, f := range c.floatingIPs() {
@@ -327,8 +327,8 @@ func (c *cloud) showPublicSubnets() {
 	}
 }
 
-// count is how many objects of a kind, such as "listeners", the controller's
-// project has in Octavia, not counting earlier ones.
+// count returns how many objects of a kind, such as "listeners", the controller's project has in
+// Octavia, not counting earlier ones.
 func (c *cloud) count(kind string) int {
 	c.t.Helper()
 	return len(c.ids(kind))

@@ -51,7 +51,7 @@ func (s *stage) atClusterIPs(subnetID string, lines ...string) {
 	s.writeFiles()
 }
 
-// clusterIPStage is a stage in cluster-ip mode, for its own Services.
+// clusterIPStage returns a stage in cluster-ip mode, for its own Services.
 func clusterIPStage(t *testing.T, lines ...string) (s *stage, subnetID string) {
 	t.Helper()
 	onSimulatedServiceSubnet(t)
@@ -391,7 +391,7 @@ func TestTheSubnetOfTheSecondClusterIPIsCheckedToo(t *testing.T) {
 	}
 }
 
-// servedAPIService is the Service of the API servers with its load balancer.
+// servedAPIService returns the Service of the API servers with its load balancer.
 func servedAPIService(t *testing.T) (*stage, *service, tree) {
 	t.Helper()
 	onSimulatedServiceSubnet(t)

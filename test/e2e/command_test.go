@@ -30,7 +30,7 @@ type planned struct {
 	Error   string
 }
 
-// kinds are those of the planned ops.
+// kinds returns those of the planned ops.
 func (p planned) kinds() []string {
 	var kinds []string
 	for _, op := range p.Ops {

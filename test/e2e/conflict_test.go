@@ -25,8 +25,8 @@ import (
 // occm is the name under which openstack-cloud-controller-manager writes.
 const occm = "openstack-cloud-controller-manager"
 
-// yielding is a program that waits only a moment when another client writes, too, and
-// resumes its work after the pause.
+// yielding returns a program that waits only a moment when another client writes, too, and resumes
+// its work after the pause.
 func yielding(pause time.Duration) cli.Options {
 	delays := usualDelays()
 	delays.ConflictLimit = 3
@@ -75,8 +75,8 @@ func (v *service) startOtherController(act func(ctx context.Context, now *corev1
 	return r
 }
 
-// publishes is what openstack-cloud-controller-manager writes to a Service: the address
-// and the id of another load balancer.
+// publishes returns what openstack-cloud-controller-manager writes to a Service: the address and
+// the id of another load balancer.
 func (v *service) publishes(address, id string) func(context.Context, *corev1.Service) (bool, error) {
 	services, as := v.client.CoreV1().Services(v.namespace), metav1.UpdateOptions{FieldManager: occm}
 	return func(ctx context.Context, now *corev1.Service) (wrote bool, err error) {
@@ -156,7 +156,7 @@ func (v *service) waitForStoppedEvent() []string {
 	return told
 }
 
-// patches is how often the controller wrote to the Service or its status, or tried to.
+// patches returns how often the controller wrote to the Service or its status, or tried to.
 func (v *service) patches() int {
 	n := 0
 	for _, r := range v.asked()[v.askedBefore:] {

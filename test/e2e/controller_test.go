@@ -44,14 +44,14 @@ func (l *log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is everything that was written so far.
+// String returns everything that was written so far.
 func (l *log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// lines are those that contain the text.
+// lines returns those that contain the text.
 func (l *log) lines(text string) []string {
 	var found []string
 	for line := range strings.Lines(l.String()) {
@@ -81,7 +81,8 @@ func (s *stage) start() {
 // sweep. Another interval may follow it.
 const noSweeps = "--sweep-interval=1h"
 
-// usualDelays are those of the controller, and shorter ones for what a simulator does at once and a real cloud takes minutes for.
+// usualDelays returns those of the controller, and shorter ones for what a simulator does at once and a real cloud
+// takes minutes for.
 func usualDelays() timing.Delays {
 	delays := timing.Default()
 	if *stateDir != "" {
@@ -157,7 +158,7 @@ func (s *stage) stop() {
 	}
 }
 
-// gauge is the sum of all values of one of the controller's own metrics.
+// gauge returns the sum of all values of one of the controller's own metrics.
 func (s *stage) gauge(name string) int {
 	s.t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -187,8 +188,8 @@ func (s *stage) waitForGauge(name string, want int) {
 	})
 }
 
-// passes is how many passes over Services were ended in this process, and how
-// many are under way or due now.
+// passes returns how many passes over Services were ended in this process, and how many are under
+// way or due now.
 func (s *stage) passes() (ended, open int) {
 	s.t.Helper()
 	open = s.gauge("controller_runtime_active_workers") + s.gauge("workqueue_depth") - s.controller.forgotten

@@ -26,7 +26,7 @@ type legacy struct {
 	short bool
 }
 
-// plain is the edits of a Service and nothing else.
+// plain returns the edits of a Service and nothing else.
 func plain(edits ...edit) func(*occmService) {
 	return func(o *occmService) { o.edits = edits }
 }
@@ -231,7 +231,7 @@ var corpus = []legacy{
 	}},
 }
 
-// corpusConf is what cloud.conf has for the corpus.
+// corpusConf returns what cloud.conf has for the corpus.
 func corpusConf(s *stage) []string {
 	return []string{`[LoadBalancerClass "shop"]`, "floating-subnet-id=" + s.cloud.IDs().PublicSubnet}
 }
@@ -269,8 +269,8 @@ func nameOfOld(o *occmService, balancer fields) {
 	}
 }
 
-// serialMembers are those that are made one by one: they say what they are in their names,
-// and name no subnet.
+// serialMembers returns those that are made one by one: they say what they are in their names, and
+// name no subnet.
 func serialMembers(o *occmService) func(fields) {
 	return func(balancer fields) {
 		for i, p := range poolsOf(balancer) {
@@ -283,7 +283,7 @@ func serialMembers(o *occmService) func(fields) {
 	}
 }
 
-// offer is a flavor and an availability zone of the cloud, which are made where there are
+// offer returns a flavor and an availability zone of the cloud, which are made where there are
 // none.
 func (o *occmService) offer() (flavorID, zone string) {
 	o.t.Helper()

@@ -65,8 +65,7 @@ func (s *stage) mounts(text string) *mount {
 	return m
 }
 
-// person is a cloud.conf with the password of the controller's user, and a
-// session with it.
+// person returns a cloud.conf with the password of the controller's user, and a session with it.
 func (s *stage) person() (path string, session *openstack.Session) {
 	s.t.Helper()
 	path = filepath.Join(s.dir, "person.conf")
@@ -155,8 +154,7 @@ func (s *stage) unreadyFor(reason string) error {
 	return s.answers200("/healthz")
 }
 
-// failedOps is how many writes to the cloud were refused or failed in this
-// process.
+// failedOps returns how many writes to the cloud were refused or failed in this process.
 func failedOps(t *testing.T) int {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

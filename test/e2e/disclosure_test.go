@@ -118,7 +118,7 @@ func (s *stage) isRepeated(p *process, web *service, login string, i int) {
 	web.waitUntilProgrammed()
 }
 
-// token is the one that was issued last.
+// token returns the one that was issued last.
 func (s *stage) token() string {
 	s.t.Helper()
 	all := slices.DeleteFunc(s.cloud.Secrets(), func(secret string) bool { return !strings.HasPrefix(secret, "gAAAAA") })

@@ -25,7 +25,8 @@ import (
 // routed are the flags of a controller that runs all controllers.
 var routed = []string{"--controllers=*", "--cluster-cidr=10.244.0.0/16"}
 
-// newPatientWithRoutes is a right setup of all controllers: the Nodes have Pods, and routes to them.
+// newPatientWithRoutes returns a right setup of all controllers: the Nodes have Pods, and routes to
+// them.
 func newPatientWithRoutes(t *testing.T) *patient {
 	t.Helper()
 	simulatorOnly(t, "it changes the router and the Nodes, which other tests of a real cloud use")
@@ -177,7 +178,7 @@ var mistakesOfNodes = []mistake{
 				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.Compute })
 			})
 		}},
-	{name: "access rules without Nodes", check: diagnosis.Credentials, status: diagnosis.Error, what: "leave out nodes", do: "kube-octavia credential rotate --with=nodes",
+	{name: "access rules without Nodes", check: diagnosis.Credentials, status: diagnosis.Error, what: "exclude nodes", do: "kube-octavia credential rotate --with=nodes",
 		unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks, diagnosis.Nodes},
 		make:    func(p *patient) string { return p.expiring("without", time.Time{}, calls.FeatureNodes) }},
 	{name: "access rules that do not allow to list servers", check: diagnosis.Nodes, status: diagnosis.Error, what: "list servers: 401", do: "kube-octavia credential create --with=nodes",
@@ -198,7 +199,7 @@ var mistakesOfRoutes = []mistake{
 		make: func(p *patient) string { return strings.ReplaceAll(p.conf, "router-id", "# router-id") }},
 	{name: "a router that does not exist", check: diagnosis.Routes, status: diagnosis.Error, what: "router-id is " + unusedID, do: "openstack router list",
 		make: func(p *patient) string { return p.withRouter(unusedID) }},
-	{name: "a router without the subnet of the Nodes", check: diagnosis.Routes, status: diagnosis.Error, what: "there can be no route to the Pods of 2 Nodes", do: "openstack router add subnet",
+	{name: "a router without the subnet of the Nodes", check: diagnosis.Routes, status: diagnosis.Error, what: "no route to the Pods of 2 Nodes", do: "openstack router add subnet",
 		make: func(p *patient) string {
 			var made struct{ Router struct{ ID string } }
 			p.cloud.neutron(http.MethodPost, "routers", map[string]any{"router": map[string]any{"name": "apart"}}, &made)
@@ -216,7 +217,7 @@ var mistakesOfRoutes = []mistake{
 			p.t.Cleanup(func() { deleteNode(p.stage, "plain") })
 			return p.conf
 		}},
-	{name: "a route that leads to no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is no Node: route 10.244.9.0/24 via", do: "openstack router remove route",
+	{name: "a route that leads to no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is not a Node: route 10.244.9.0/24 via", do: "openstack router remove route",
 		make: func(p *patient) string {
 			gone := p.addServer("gone")
 			hop := p.serverAddress(gone)
@@ -224,7 +225,7 @@ var mistakesOfRoutes = []mistake{
 			p.misroute("10.244.9.0/24", hop)
 			return p.conf
 		}},
-	{name: "a route to a server that was a Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is no Node: route 10.244.8.0/24 via", do: "A controller that works removes it",
+	{name: "a route to a server that was a Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is not a Node: route 10.244.8.0/24 via", do: "A running controller removes it",
 		make: func(p *patient) string {
 			left := p.addServer("left")
 			uid, err := p.client.CoreV1().Namespaces().Get(p.t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
@@ -235,7 +236,7 @@ var mistakesOfRoutes = []mistake{
 			p.misroute("10.244.8.0/24", p.serverAddress(left))
 			return p.conf
 		}},
-	{name: "a route to a server that is no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "no Node, but a port of the project: route 10.244.7.0/24 via", do: "another Pod network",
+	{name: "a route to a server that is no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "not a Node, but a port of the project: route 10.244.7.0/24 via", do: "another Pod network",
 		make: func(p *patient) string {
 			p.misroute("10.244.7.0/24", p.serverAddress(p.addServer("other")))
 			return p.conf

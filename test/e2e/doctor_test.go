@@ -135,7 +135,7 @@ func (p *patient) applicationCredential(name string, rules []applicationcredenti
 	return p.confOf(made.ID, config.Secret(made.Secret))
 }
 
-// keystone is a client of Keystone for the controller's user, and the id of the user.
+// keystone returns a client of Keystone for the controller's user, and the id of the user.
 func (p *patient) keystone() (client *gophercloud.ServiceClient, userID string) {
 	p.t.Helper()
 	user := p.cloud.Credentials()
@@ -190,7 +190,7 @@ func (p *patient) expiring(name string, expires time.Time, without ...calls.Feat
 	return p.confOf(made.ID, made.Secret)
 }
 
-// confOf is a cloud.conf with the application credential.
+// confOf returns a cloud.conf with the application credential.
 func (p *patient) confOf(id string, secret config.Secret) string {
 	p.t.Helper()
 	text := p.cloud.PasswordConf()
@@ -295,7 +295,7 @@ func TestDoctorFindsNothingWrongInARightSetupAndWritesNothing(t *testing.T) {
 	t.Log(out)
 }
 
-// Cloud is the simulator.
+// Cloud returns the simulator.
 func (c *cloud) Cloud() *cloudsim.Cloud { return c.backend.(simulated).Cloud }
 
 // The Job of deploy/doctor has the arguments, the rights and the credential of the controller in the cluster.
@@ -474,7 +474,7 @@ var mistakesInTheCloud = []mistake{
 		make: func(p *patient) string { return p.limit(cloudsim.LoadBalancer, "load_balancer", 0) }, alone: true},
 	{name: "no quota of floating IPs", check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 floating IPs", do: "openstack quota set --floating-ips",
 		make: func(p *patient) string { return p.limit(cloudsim.Network, "floatingip", 0) }, alone: true},
-	{name: "NodePorts that are closed", check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "do not let in NodePort", do: "openstack security group rule create --ingress --protocol tcp",
+	{name: "NodePorts that are closed", check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "do not admit NodePort", do: "openstack security group rule create --ingress --protocol tcp",
 		make: closedNode},
 	{name: "a load balancer in ERROR", check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is in ERROR", do: "openstack loadbalancer failover",
 		make: func(p *patient) string {

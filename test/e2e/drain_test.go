@@ -27,7 +27,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// drainArgs are the arguments of `cleanup --drain` as the controller's ServiceAccount.
+// drainArgs returns the arguments of `cleanup --drain` as the controller's ServiceAccount.
 func (s *stage) drainArgs(args ...string) []string {
 	return append([]string{"cleanup", "--drain", "--kubeconfig=" + s.kubeconfig(), "--leader-elect-resource-namespace=" + deploy.Namespace}, args...)
 }

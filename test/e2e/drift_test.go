@@ -45,7 +45,7 @@ func (s *stage) waitForNextSecond(t tree) {
 	})
 }
 
-// metricFor is the value of one of the controller's own metrics for a kind of object.
+// metricFor returns the value of one of the controller's own metrics for a kind of object.
 func (s *stage) metricFor(name, kind string) int {
 	s.t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -71,7 +71,7 @@ const (
 	driftReported = "kube_octavia_drift_reported_total"
 )
 
-// eventTexts are the texts of the events about the Service that have the reason.
+// eventTexts returns the texts of the events about the Service that have the reason.
 func (v *service) eventTexts(reason string) []string {
 	v.t.Helper()
 	list, err := v.client.EventsV1().Events(v.namespace).List(v.t.Context(), metav1.ListOptions{})

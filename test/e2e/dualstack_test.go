@@ -47,7 +47,7 @@ func (v *service) waitForAddresses(want func(tree) []string) []string {
 	return have
 }
 
-// floatingIPOf is the address that leads to the load balancer's VIP.
+// floatingIPOf returns the address that leads to the load balancer's VIP.
 func (s *stage) floatingIPOf(t tree) string {
 	for _, f := range s.cloud.floatingIPs() {
 		if f.PortID == t.VIPPort {

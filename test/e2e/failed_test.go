@@ -25,8 +25,7 @@ const (
 	floatingRoute  = "/v2.0/floatingips/{id}"
 )
 
-// impatient is a program that makes the next attempt to replace a load balancer
-// soon.
+// impatient returns a program that makes the next attempt to replace a load balancer soon.
 func impatient() cli.Options {
 	delays := usualDelays()
 	delays.Replacement = timing.Backoff{First: 50 * time.Millisecond, Last: 200 * time.Millisecond}
@@ -46,7 +45,7 @@ func (s *stage) callCount(method, route string) int {
 	return n
 }
 
-// loadBalancerBehind is the load balancer of the name that has the floating IP.
+// loadBalancerBehind returns the load balancer of the name that has the floating IP.
 func (v *service) loadBalancerBehind(address string) string {
 	v.t.Helper()
 	port := v.cloud.floatingIP(address).PortID

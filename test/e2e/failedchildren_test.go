@@ -27,7 +27,7 @@ var (
 	poolCreate     = wire.Operation{Method: http.MethodPost, Route: "/v2.0/lbaas/pools"}
 )
 
-// repeating is a program that soon repeats changes that Octavia did not carry out.
+// repeating returns a program that soon repeats changes that Octavia did not carry out.
 func repeating() cli.Options {
 	delays := usualDelays()
 	delays.Repeat = timing.Backoff{First: 500 * time.Millisecond, Last: time.Second}

@@ -35,16 +35,16 @@ func chooseFreePorts() (err error) {
 	return err
 }
 
-// freePort is the port that a Service or Pod has where the test names this one.
+// freePort returns the port that a Service or Pod has where the test names this one.
 func freePort(number int) int { return number + portOffset }
 
-// testPort is the port that a test names where a Service has this one.
+// testPort returns the port that a test names where a Service has this one.
 func testPort(number int) int { return number - portOffset }
 
-// openPort is how messages name the work of opening a TCP port.
+// openPort returns how messages name the work of opening a TCP port.
 func openPort(number int) string { return fmt.Sprintf("open port TCP/%d", freePort(number)) }
 
-// freeAddress is an address of this machine with a port that no program has.
+// freeAddress returns an address of this machine with a port that no program has.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	address, err := freeport.Address()

@@ -22,8 +22,8 @@ var identity struct {
 	err   error
 }
 
-// controllerToken is a token of the controller's ServiceAccount. The first call
-// installs deploy/ in the cluster.
+// controllerToken returns a token of the controller's ServiceAccount. The first call installs
+// deploy/ in the cluster.
 func controllerToken(t testing.TB) string {
 	t.Helper()
 	cluster := kubetest.Cluster(t)
@@ -39,8 +39,7 @@ func controllerToken(t testing.TB) string {
 	return identity.token
 }
 
-// asked are the requests of the controller to kube-apiserver, of all tests so
-// far.
+// asked returns the requests of the controller to kube-apiserver, of all tests so far.
 func (s *stage) asked() []kube.Request {
 	s.t.Helper()
 	requests, err := kubetest.Cluster(s.t).Requests()

@@ -40,7 +40,7 @@ func TestControllerOfTheImageServesAService(t *testing.T) {
 	p.terminate()
 }
 
-// imageCommand is the controller with the unpacked image as its root directory, as far as this
+// imageCommand returns the controller with the unpacked image as its root directory, as far as this
 // process may do that.
 func (s *stage) imageCommand(root string) *exec.Cmd {
 	s.t.Helper()
@@ -126,7 +126,7 @@ func layersOf(t *testing.T, files map[string][]byte) [][]byte {
 	return layers
 }
 
-// blob is the file of a digest in an OCI layout.
+// blob returns the file of a digest in an OCI layout.
 func blob(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
 // eachFile calls do for each entry of an archive, in order.

@@ -17,8 +17,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// liveValues are what each annotation is changed to, one after the other, that can be
-// changed on a live load balancer; made are ids of what the test made.
+// liveValues returns what each annotation is changed to, one after the other, that can be changed
+// on a live load balancer; made are ids of what the test made.
 func liveValues(s *stage, made map[string]string) map[string][]string {
 	return map[string][]string{
 		internalKey:                                {"true", "false"},

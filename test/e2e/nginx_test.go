@@ -171,8 +171,8 @@ func (w *nginxWalk) serve(result string) {
 	}
 }
 
-// at is where clients connect to: the address of the Service, or the VIP where floating IPs lead
-// nowhere.
+// at returns where clients connect to: the address of the Service, or the VIP where floating IPs
+// lead nowhere.
 func (w *nginxWalk) at() string {
 	w.t.Helper()
 	if _, isAmphora := w.cloud.backend.(*amphora); isAmphora {
@@ -302,7 +302,7 @@ http {
 }
 `
 
-// run is a [node.Program]: it starts nginx with the files of the container's ConfigMap.
+// run returns a [node.Program]: it starts nginx with the files of the container's ConfigMap.
 func (n *nginx) run(c node.Container) (stop func(), err error) {
 	dir := filepath.Join(n.dir, c.Pod.Name)
 	if err := n.writeFiles(dir, c); err != nil {

@@ -121,7 +121,7 @@ func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
 	}
 }
 
-// nodeEvents are the texts of the events on the node with the reason.
+// nodeEvents returns the texts of the events on the node with the reason.
 func (s *stage) nodeEvents(suffix, reason string) (told []string) {
 	s.t.Helper()
 	list, err := s.client.EventsV1().Events(metav1.NamespaceDefault).List(s.t.Context(), metav1.ListOptions{FieldSelector: "regarding.name=" + s.node(suffix)})

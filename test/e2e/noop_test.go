@@ -57,7 +57,7 @@ func (c *cloud) membersBehind(address, key string) ([]string, error) {
 	return usable, nil
 }
 
-// listenerAt is the listener that packets to the address and port would meet.
+// listenerAt returns the listener that packets to the address and port would meet.
 func (c *cloud) listenerAt(address, key string) (listener, error) {
 	id, err := c.balancerAt(address)
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *cloud) listenerAt(address, key string) (listener, error) {
 	return listener{}, fmt.Errorf("%s of load balancer %s %w: it has %+v", key, id, errNowhere, answer.Listeners)
 }
 
-// balancerAt is the id of the load balancer with the address as its VIP, or as
-// the floating IP on its VIP port.
+// balancerAt returns the id of the load balancer with the address as its VIP, or as the floating IP
+// on its VIP port.
 func (c *cloud) balancerAt(address string) (string, error) {
 	query := "vip_address=" + address
 	var floating struct{ FloatingIPs []floatingIP }

@@ -59,17 +59,17 @@ type occmService struct {
 // cut255 is its cut, by bytes.
 func cut255(s string) string { return s[:min(len(s), 255)] }
 
-// balancerName is the name of the load balancer.
+// balancerName returns the name of the load balancer.
 func (o *occmService) balancerName() string {
 	return cut255("kube_service_" + o.cluster + "_" + o.namespace + "_" + o.name)
 }
 
-// legacyName is the name of the load balancer as up to version 1.14.
+// legacyName returns the name of the load balancer as up to version 1.14.
 func (o *occmService) legacyName() string {
 	return ("a" + strings.ReplaceAll(string(o.now().UID), "-", ""))[:32]
 }
 
-// usual is the document of the load balancer of a Service without annotations.
+// usual returns the document of the load balancer of a Service without annotations.
 func (o *occmService) usual() fields {
 	name := o.balancerName()
 	listeners := []fields{}
@@ -127,7 +127,7 @@ func (o *occmService) sets(part func(fields) []fields, set fields) {
 	})
 }
 
-// itself is the load balancer alone.
+// itself returns the load balancer alone.
 func itself(balancer fields) []fields { return []fields{balancer} }
 
 // monitored gives each pool a health monitor.
@@ -203,7 +203,7 @@ func (o *occmService) uses() (address string) {
 	return (&service{stage: o.stage, name: o.host}).address()
 }
 
-// parts are the calls that add listeners, pools, members and monitors.
+// parts returns the calls that add listeners, pools, members and monitors.
 func (o *occmService) parts() (calls []func()) {
 	add := func(path, kind string, document fields) string {
 		var answer map[string]struct{ ID string }
@@ -299,7 +299,7 @@ func (o *occmService) tell(address string) {
 	})
 }
 
-// read is what the cloud has for the Service now.
+// read returns what the cloud has for the Service now.
 func (o *occmService) read() tree {
 	o.t.Helper()
 	var answer struct{ LoadBalancer tree }

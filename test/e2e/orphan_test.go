@@ -40,8 +40,8 @@ func (v *service) deleteWithoutFinalizer() {
 	v.waitUntilGone()
 }
 
-// orphaned is a stage with a load balancer and a floating IP of a Service that does
-// not exist, and with a controller that does not run.
+// orphaned returns a stage with a load balancer and a floating IP of a Service that does not exist,
+// and with a controller that does not run.
 func orphaned(t *testing.T, with settings) (*stage, tree, floatingIP) {
 	t.Helper()
 	s := newStage(t, with)
@@ -55,7 +55,7 @@ func orphaned(t *testing.T, with settings) (*stage, tree, floatingIP) {
 	return s, have, s.cloud.floatingIP(address)
 }
 
-// orphanEvents are the texts of the events about orphans that name the object.
+// orphanEvents returns the texts of the events about orphans that name the object.
 func (s *stage) orphanEvents(reason, name string) []string {
 	s.t.Helper()
 	list, err := s.client.EventsV1().Events(metav1.NamespaceDefault).List(s.t.Context(), metav1.ListOptions{})

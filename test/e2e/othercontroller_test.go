@@ -73,7 +73,8 @@ func (s *stage) renewLease(namespace, name string, labels map[string]string) (en
 	return end
 }
 
-// otherEvents are the texts of the events of the reason about the cluster that mention the text.
+// otherEvents returns the texts of the events of the reason about the cluster that mention the
+// text.
 func (s *stage) otherEvents(reason, text string) (notes []string) {
 	s.t.Helper()
 	list, err := s.client.EventsV1().Events(metav1.NamespaceDefault).List(s.t.Context(), metav1.ListOptions{})
@@ -88,7 +89,7 @@ func (s *stage) otherEvents(reason, text string) (notes []string) {
 	return notes
 }
 
-// others is the value of the metric for a kind of other controllers; -1 if there is none.
+// others returns the value of the metric for a kind of other controllers; -1 if there is none.
 func (s *stage) others(kind othercontroller.Kind) int {
 	s.t.Helper()
 	families, err := metrics.Registry.Gather()

@@ -118,7 +118,7 @@ func (from client) String() string {
 	return where
 }
 
-// sourceAt is the address that the client's packets to the address bear.
+// sourceAt returns the address that the client's packets to the address bear.
 func (from client) sourceAt(t *testing.T, address string) string {
 	t.Helper()
 	c, err := from.dial(t.Context(), "udp", net.JoinHostPort(address, "9"))

@@ -28,7 +28,7 @@ func readPage(t *testing.T, name string) *page {
 	return &page{t: t, name: name, blocks: codeBlocks(string(text)), used: map[int]bool{}}
 }
 
-// codeBlocks are the indented blocks of a text, without their indentation.
+// codeBlocks returns the indented blocks of a text, without their indentation.
 func codeBlocks(text string) []string {
 	var blocks []string
 	var block strings.Builder
@@ -46,7 +46,7 @@ func codeBlocks(text string) []string {
 	return blocks
 }
 
-// block is the only block that has all of these texts.
+// block returns the only block that has all of these texts.
 func (p *page) block(texts ...string) string {
 	p.t.Helper()
 	found := -1

@@ -32,7 +32,7 @@ const targetTypeKey = "kube-octavia.io/target-type"
 // toPods requests Pods as members.
 var toPods = annotated(targetTypeKey, "pod")
 
-// podAddresses are the addresses of the Pods.
+// podAddresses returns the addresses of the Pods.
 func (s *stage) podAddresses(names ...string) []string {
 	s.t.Helper()
 	all := []string{}
@@ -299,7 +299,7 @@ func TestPodsAreMembersInTheirOwnSubnets(t *testing.T) {
 	}
 }
 
-// podSubnetOf is a subnet that contains the address of a Pod.
+// podSubnetOf returns a subnet that contains the address of a Pod.
 func podSubnetOf(t *testing.T, address string) netip.Prefix {
 	t.Helper()
 	return netip.PrefixFrom(parseAddr(t, address), 24).Masked()

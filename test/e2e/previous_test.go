@@ -17,7 +17,8 @@ const (
 	previousFile = "hack/release/previous.txt"
 )
 
-// previousCommit is the commit of the previous release: the only line of the file that is no comment.
+// previousCommit returns the commit of the previous release: the only line of the file that is no
+// comment.
 func previousCommit(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository, previousFile))

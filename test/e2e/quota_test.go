@@ -15,8 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
-// waiting is a program that asks for what the quota does not allow once an hour:
-// what comes sooner was brought by something else.
+// waiting returns a program that asks for what the quota does not allow once an hour: what comes
+// sooner was brought by something else.
 func waiting() cli.Options {
 	timing := usualDelays()
 	timing.SlowRetry, timing.LastQuotaRetry = time.Hour, time.Hour

@@ -29,7 +29,7 @@ var gatesInstalled struct {
 	err  error
 }
 
-// newGatedStage is a stage whose namespace has opted in to readiness gates.
+// newGatedStage returns a stage whose namespace has opted in to readiness gates.
 func newGatedStage(t *testing.T, with settings) *stage {
 	t.Helper()
 	controllerToken(t) // installs the rest of deploy/

@@ -49,19 +49,19 @@ func newReal(t testing.TB) *real {
 	return c
 }
 
-// AuthURL is the proxy's.
+// AuthURL returns the proxy's.
 func (c *real) AuthURL() string { return c.Proxy.AuthURL() }
 
 func (c *real) CloudConf() string { return c.Cloud.CloudConf(c.AuthURL()) }
 
-// PasswordConf is the same: the controller has the user's password.
+// PasswordConf returns the same: the controller has the user's password.
 func (c *real) PasswordConf() string { return c.CloudConf() }
 
 func (c *real) Credentials() cloudsim.Credentials {
 	return cloudsim.Credentials{AuthURL: c.AuthURL(), Region: c.Region, Username: c.User, UserDomainName: "Default", Password: c.Password, ProjectID: c.Project}
 }
 
-// Reader is the user k8s-reader.
+// Reader returns the user k8s-reader.
 func (c *real) Reader() cloudsim.Credentials {
 	return cloudsim.Credentials{Username: "k8s-reader", Password: c.ReaderPassword}
 }
@@ -107,7 +107,7 @@ func (c *real) finishes() bool { return c.Patched || c.Provider != "amphora" }
 // packets flow where OVN carries them.
 func (c *real) packets() bool { return c.DataPlane != nil }
 
-// podNetwork is where any address can be bound.
+// podNetwork returns where any address can be bound.
 func (c *real) podNetwork() string {
 	if c.DataPlane == nil {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// restrictedConf is a cloud.conf with an application credential that may make the
-// calls of the table and no others. So all tests prove that the table is complete.
+// restrictedConf returns a cloud.conf with an application credential that may make the calls of the
+// table and no others. So all tests prove that the table is complete.
 func restrictedConf(t testing.TB, c *cloudsim.Cloud, name string) string {
 	t.Helper()
 	conf, err := config.Parse("cloud.conf", []byte(c.CloudConf()))

@@ -128,7 +128,7 @@ func TestDeploymentRunsTheController(t *testing.T) {
 	p.terminate()
 }
 
-// containerPort is the number of the container's port of the name.
+// containerPort returns the number of the container's port of the name.
 func containerPort(c corev1.Container, name string) int32 {
 	for _, p := range c.Ports {
 		if p.Name == name {

@@ -22,8 +22,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
-// newRouteStage is a stage whose controller also keeps routes to Pods in 10.244.0.0/16. When the test ends, the router has the
-// routes that it had before.
+// newRouteStage returns a stage whose controller also keeps routes to Pods in 10.244.0.0/16. When the test ends, the
+// router has the routes that it had before.
 func newRouteStage(t *testing.T, o cloudsim.Options) *stage {
 	t.Helper()
 	s := newServerStage(t, settings{cloud: o, off: true, flags: []string{

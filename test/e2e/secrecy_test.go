@@ -32,7 +32,7 @@ type output struct {
 // text is an output that does not grow any more.
 type text string
 
-// String is the text.
+// String returns the text.
 func (t text) String() string { return string(t) }
 
 // shows adds to what is searched for secrets when the test ends.
@@ -40,9 +40,8 @@ func (s *stage) shows(name string, what fmt.Stringer) {
 	s.outputs = append(s.outputs, output{name, what})
 }
 
-// visible is all that the controller and other commands have shown so far: what
-// they wrote, what stands in the Services of the stage and in events, and the
-// metrics of this process.
+// visible returns all that the controller and other commands have shown so far: what they wrote,
+// what stands in the Services of the stage and in events, and the metrics of this process.
 func (s *stage) visible() []output {
 	s.t.Helper()
 	ctx := context.Background() // the test may have ended
@@ -67,7 +66,7 @@ func (s *stage) visible() []output {
 	return all
 }
 
-// secrets are all that are in play.
+// secrets returns all that are in play.
 func (s *stage) secrets() []string {
 	return append(append(s.cloud.Secrets(), s.keys...), controllerToken(s.t), kubetest.Cluster(s.t).Config().BearerToken)
 }
@@ -99,7 +98,7 @@ func leaks(outputs []output, secrets []string) []string {
 	return found
 }
 
-// around is the part of a long line that is near the first such text.
+// around returns the part of a long line that is near the first such text.
 func around(line, what string) string {
 	const near = 200
 	at := strings.Index(line, what)
@@ -109,8 +108,8 @@ func around(line, what string) string {
 // telling is how much of the beginning or the end of a secret tells too much.
 const telling = 24
 
-// forms are the texts that show a secret: itself, as it is written elsewhere, and
-// its beginning and end.
+// forms returns the texts that show a secret: itself, as it is written elsewhere, and its beginning
+// and end.
 func forms(secrets []string) []string {
 	var all []string
 	for _, secret := range secrets {

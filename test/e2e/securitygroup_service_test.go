@@ -21,7 +21,7 @@ import (
 // groupPerService is a security group for each Service.
 const groupPerService = "security-group-mode=service"
 
-// groupName is the name of the security group that openstack-cloud-controller-manager makes
+// groupName returns the name of the security group that openstack-cloud-controller-manager makes
 // for the Service.
 func (v *service) groupName() string {
 	return cut255(fmt.Sprintf("lb-sg-%s-%s-%s", v.now().UID, v.namespace, v.name))
@@ -61,7 +61,7 @@ func (o *occmService) makesGroup() group {
 	return o.makeGroup(o.cluster, o.groupName(), o.namespace+"/"+o.name, o.from(source, o.service), "a", "b")
 }
 
-// serviceGroups are all security groups of Services of the stage, by name.
+// serviceGroups returns all security groups of Services of the stage, by name.
 func (s *stage) serviceGroups() map[string]group {
 	s.t.Helper()
 	var answer struct {
@@ -113,7 +113,7 @@ func (s *stage) withoutGroup(name, node string) {
 	})
 }
 
-// groupWrites are the writes about security groups since forget.
+// groupWrites returns the writes about security groups since forget.
 func (s *stage) groupWrites() []string {
 	s.t.Helper()
 	return slices.DeleteFunc(s.groupCalls(), func(c string) bool { return strings.HasPrefix(c, http.MethodGet) })

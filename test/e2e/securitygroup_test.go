@@ -31,7 +31,7 @@ type group struct {
 	} `json:"security_group_rules"`
 }
 
-// groups are the security groups that the controller made for the stage's cluster.
+// groups returns the security groups that the controller made for the stage's cluster.
 func (s *stage) groups() []group {
 	s.t.Helper()
 	system, err := s.client.CoreV1().Namespaces().Get(context.Background(), "kube-system", metav1.GetOptions{})
@@ -113,7 +113,7 @@ func (s *stage) bearsGroup(suffixes ...string) {
 	})
 }
 
-// groupCalls are the calls about security groups since forget.
+// groupCalls returns the calls about security groups since forget.
 func (s *stage) groupCalls() []string {
 	s.t.Helper()
 	var found []string
@@ -136,7 +136,7 @@ func (s *stage) from(source string, services ...*service) (rules []string) {
 	return rules
 }
 
-// nodeSubnet is the CIDR of the subnet of the nodes.
+// nodeSubnet returns the CIDR of the subnet of the nodes.
 func (s *stage) nodeSubnet() string {
 	s.t.Helper()
 	var answer struct {

@@ -147,7 +147,7 @@ func (s *stage) deleteServer(id string) error {
 // flavor is a flavor of Nova.
 type flavor struct{ id, name string }
 
-// flavors are the flavor of new servers, and a larger one.
+// flavors returns the flavor of new servers, and a larger one.
 func (s *stage) flavors() (usual, larger flavor) {
 	if c, is := s.cloud.backend.(*real); is {
 		return flavor{c.Flavor, c.Flavor}, flavor{c.LargerFlavor, c.LargerFlavor} // the bring-up gives them names as ids
@@ -166,7 +166,7 @@ func (s *stage) makeServerFlavor(f flavor) {
 	s.t.Cleanup(func() { s.nova(asAdmin, http.MethodDelete, "flavors/"+f.id, nil, nil) })
 }
 
-// serverAddresses are the addresses of the server's port.
+// serverAddresses returns the addresses of the server's port.
 func (s *stage) serverAddresses(id string) (all []string) {
 	s.t.Helper()
 	var answer struct {
@@ -185,7 +185,7 @@ func (s *stage) serverAddresses(id string) (all []string) {
 	return all
 }
 
-// serverAddress is the IPv4 address of the server.
+// serverAddress returns the IPv4 address of the server.
 func (s *stage) serverAddress(id string) string {
 	s.t.Helper()
 	for _, address := range s.serverAddresses(id) {

@@ -39,7 +39,8 @@ var nodesInstalled struct {
 	err  error
 }
 
-// newServerStage is a stage without nodes, whose controller initializes Nodes and removes those of deleted servers.
+// newServerStage returns a stage without nodes, whose controller initializes Nodes and removes those of deleted
+// servers.
 func newServerStage(t *testing.T, with settings) *stage {
 	t.Helper()
 	nodesInstalled.once.Do(func() {
@@ -176,7 +177,7 @@ func TestANodeIsInitializedFromItsServer(t *testing.T) {
 	}
 }
 
-// nodeAddresses are the addresses of the Node of a server.
+// nodeAddresses returns the addresses of the Node of a server.
 func (s *stage) nodeAddresses(id, name string) (all []corev1.NodeAddress) {
 	s.t.Helper()
 	for _, address := range s.serverAddresses(id) {

@@ -147,7 +147,7 @@ func (v *service) create(edits ...edit) error {
 	return err
 }
 
-// now is the Service as it is.
+// now returns the Service as it is.
 func (v *service) now() *corev1.Service {
 	v.t.Helper()
 	object, err := v.client.CoreV1().Services(v.namespace).Get(v.t.Context(), v.name, metav1.GetOptions{})
@@ -253,7 +253,7 @@ func (v *service) address() string {
 	return address
 }
 
-// keptIPMode is what the API server keeps of the field ipMode.
+// keptIPMode returns what the API server keeps of the field ipMode.
 func (s *stage) keptIPMode(mode corev1.LoadBalancerIPMode) *corev1.LoadBalancerIPMode {
 	s.t.Helper()
 	if !kubetest.KeepsIPMode(s.t) {
@@ -288,8 +288,8 @@ func (v *service) waitForOtherAddress(from string) string {
 	return address
 }
 
-// events are the reasons of the events about the Service, each as often as it
-// was told, in the order of the first time.
+// events returns the reasons of the events about the Service, each as often as it was told, in the
+// order of the first time.
 func (v *service) events() []string {
 	v.t.Helper()
 	list, err := v.client.EventsV1().Events(v.namespace).List(v.t.Context(), metav1.ListOptions{})
@@ -313,7 +313,7 @@ func (v *service) events() []string {
 	return reasons
 }
 
-// lbName is the name of the Service's load balancer.
+// lbName returns the name of the Service's load balancer.
 func (v *service) lbName() string {
 	return "kube_service_" + clusterName + "_" + v.namespace + "_" + v.name
 }
@@ -338,7 +338,7 @@ func (v *service) waitForTree(check func(tree) error) tree {
 	return last
 }
 
-// tree is the Service's one load balancer as it is.
+// tree returns the Service's one load balancer as it is.
 func (v *service) tree() tree {
 	v.t.Helper()
 	trees := v.cloud.trees(v.lbName())

@@ -175,7 +175,8 @@ func TestCommandsSayWhatTheyLackWithoutFlags(t *testing.T) {
 	}
 }
 
-// readerWithoutSecrets is the kubeconfig of a user who may read everything that status reads, but no Secret.
+// readerWithoutSecrets returns the kubeconfig of a user who may read everything that status reads, but no
+// Secret.
 func (s *stage) readerWithoutSecrets() string {
 	s.t.Helper()
 	name := s.namespace + "-reader"

@@ -194,8 +194,8 @@ func (s *suite) showTests(output io.Reader) {
 	}
 }
 
-// testLog is the file in which the process tells the go tool which files and
-// variables it has read.
+// testLog returns the file in which the process tells the go tool which files and variables it has
+// read.
 func (s *suite) testLog(number int) string {
 	return filepath.Join(s.dir, fmt.Sprintf("testlog-%d", number))
 }

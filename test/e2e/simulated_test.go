@@ -46,7 +46,7 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 func (c simulated) CloudConf() string    { return c.conf }
 func (c simulated) PasswordConf() string { return c.Cloud.CloudConf() }
 
-// Reader is a user with the role reader.
+// Reader returns a user with the role reader.
 func (c simulated) Reader() cloudsim.Credentials { return c.CredentialsOf(cloudsim.UserReader) }
 
 func (c simulated) requester(as person) openstack.Requester { return c.people[as] }

@@ -33,10 +33,9 @@ func deadline() time.Duration {
 	return 90 * time.Second // more than the minute for which a create of a killed controller is waited for
 }
 
-// pause is the time from one look at what is waited for, which took a while, to
-// the next. A real Octavia has to do its work and answer on the same processor, so
-// most of the time is left to it; but where that is slow, a look may take so long that
-// the pause would be what is waited for.
+// pause returns the time from one look at what is waited for, which took a while, to the next. A
+// real Octavia has to do its work and answer on the same processor, so most of the time is left to
+// it; but where that is slow, a look may take so long that the pause would be what is waited for.
 func pause(took time.Duration) time.Duration {
 	return min(max(25*time.Millisecond, 5*took), 2*time.Second)
 }
@@ -178,10 +177,10 @@ func (s *stage) addNode(suffix string) {
 	}
 }
 
-// node is the name of the node with the suffix.
+// node returns the name of the node with the suffix.
 func (s *stage) node(suffix string) string { return s.namespace + "-" + suffix }
 
-// address is the InternalIP of the node.
+// address returns the InternalIP of the node.
 func (s *stage) address(suffix string) string {
 	s.t.Helper()
 	n, err := s.client.CoreV1().Nodes().Get(s.t.Context(), s.node(suffix), metav1.GetOptions{})
@@ -191,7 +190,7 @@ func (s *stage) address(suffix string) string {
 	return n.Status.Addresses[0].Address
 }
 
-// addresses are the InternalIPs of the nodes.
+// addresses returns the InternalIPs of the nodes.
 func (s *stage) addresses(suffixes ...string) []string {
 	s.t.Helper()
 	var all []string
@@ -274,7 +273,7 @@ func (s *stage) writeFiles() {
 
 func (s *stage) cloudConf() string { return filepath.Join(s.dir, "cloud.conf") }
 
-// kubeconfig is the controller's, adminKubeconfig that of people.
+// kubeconfig returns the controller's, adminKubeconfig that of people.
 func (s *stage) kubeconfig() string      { return filepath.Join(s.dir, "kubeconfig") }
 func (s *stage) adminKubeconfig() string { return filepath.Join(s.dir, "admin.kubeconfig") }
 

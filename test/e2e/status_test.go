@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
-// surveyed is what `kube-octavia status -o json` prints.
+// surveyed returns what `kube-octavia status -o json` prints.
 func (s *stage) surveyed() report.Survey {
 	s.t.Helper()
 	status, out, errs := s.run("status", "--output=json")

@@ -19,7 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
-// statusOf is what `kube-octavia status -o json` prints with the arguments.
+// statusOf returns what `kube-octavia status -o json` prints with the arguments.
 func (s *stage) statusOf(args ...string) report.Survey {
 	s.t.Helper()
 	status, out, errs := s.run(append([]string{"status", "-o", "json"}, args...)...)

@@ -17,9 +17,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// unfinishing is a cloud that makes a load balancer ACTIVE and leaves all below
-// it in PENDING_CREATE when one call made both, as Octavia 11.0 does. A real one
-// does in the project without the patch that heals it.
+// unfinishing returns a cloud that makes a load balancer ACTIVE and leaves all below it in
+// PENDING_CREATE when one call made both, as Octavia 11.0 does. A real one does in the project
+// without the patch that heals it.
 func unfinishing(t *testing.T) cloudsim.Options {
 	t.Helper()
 	if *stateDir != "" {
@@ -68,8 +68,7 @@ func (s *stage) active(kind, key, id string) error {
 	return nil
 }
 
-// kinds are the writes to Octavia since forget, each as a method and what it is
-// about.
+// kinds returns the writes to Octavia since forget, each as a method and what it is about.
 func (s *stage) kinds() []string {
 	s.t.Helper()
 	var found []string

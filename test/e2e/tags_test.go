@@ -17,7 +17,7 @@ const (
 	floatingTagsKey = "kube-octavia.io/floating-ip-tags"
 )
 
-// plainTags are those without a meaning to controllers, sorted.
+// plainTags returns those without a meaning to controllers, sorted.
 func plainTags(tags []string) []string {
 	return slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(tags), func(t string) bool {
 		return strings.HasPrefix(t, "kube-octavia.") || strings.HasPrefix(t, "kube_service_")

@@ -28,7 +28,7 @@ import (
 // A user who misbehaves in one namespace neither keeps another namespace waiting nor
 // gets access to what belongs to others.
 
-// inOtherNamespace is the stage with another namespace, which is that of another user.
+// inOtherNamespace returns the stage with another namespace, which is that of another user.
 func (s *stage) inOtherNamespace() *stage {
 	s.t.Helper()
 	other := *s
@@ -55,8 +55,8 @@ func each(n int, do func(i int) error) error {
 	return errors.Join(errs[:]...)
 }
 
-// noise is one of many Services that cannot be served and are looked for in the
-// cloud all the same.
+// noise returns one of many Services that cannot be served and are looked for in the cloud all the
+// same.
 func (s *stage) noise(i int) *service { return &service{stage: s, name: fmt.Sprintf("noise-%d", i)} }
 
 // nonsense are annotations of many kinds, now and then of all the bytes that
@@ -71,7 +71,7 @@ func nonsense(i int) edit {
 	return annotated(keys[i/len(values)%len(keys)], value)
 }
 
-// servicesLookedAt is how many of the stage's Services have been looked at.
+// servicesLookedAt returns how many of the stage's Services have been looked at.
 func (s *stage) servicesLookedAt() int {
 	s.t.Helper()
 	list, err := s.client.CoreV1().Services(s.namespace).List(s.t.Context(), metav1.ListOptions{})

@@ -34,14 +34,14 @@ import (
 // secretKey is the annotation that names a Secret.
 const secretKey = prefix + "tls-secret"
 
-// curious is a program that reads Secrets often.
+// curious returns a program that reads Secrets often.
 func curious() cli.Options {
 	timing := usualDelays()
 	timing.SecretInterval = 200 * time.Millisecond
 	return cli.Options{Timing: timing}
 }
 
-// pair is a certificate with its key, as PEM. It ends in the time.
+// pair returns a certificate with its key, as PEM. It ends in the time.
 func (s *stage) pair(left time.Duration) (certificate, key []byte) {
 	s.t.Helper()
 	return s.pairOf(pkix.Name{CommonName: "web.example.test"}, left)
@@ -109,10 +109,10 @@ func (s *stage) mayRead(name string) {
 	s.unreadable = name // until that is in force
 }
 
-// secretID is the id in a reference. Barbican may be known by more than one address.
+// secretID returns the id in a reference. Barbican may be known by more than one address.
 func secretID(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
 
-// stored are the ids of the certificates that the controller has stored.
+// stored returns the ids of the certificates that the controller has stored.
 func (s *stage) stored() []string {
 	s.t.Helper()
 	var answer struct {

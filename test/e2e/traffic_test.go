@@ -78,7 +78,7 @@ func (from client) dialOnce(ctx context.Context, network, to string) (c net.Conn
 	return c, err
 }
 
-// endpoint is where requests to a port go.
+// endpoint returns where requests to a port go.
 func endpoint(address string, port int) string {
 	return net.JoinHostPort(address, strconv.Itoa(freePort(port)))
 }
@@ -150,7 +150,7 @@ func (s *stage) waitForAnswersThrough(address string, port int, nodes ...string)
 	})
 }
 
-// tcpKey is the port as tests write it.
+// tcpKey returns the port as tests write it.
 func tcpKey(port int) string { return fmt.Sprintf("TCP/%d", port) }
 
 // answers waits until requests to the address are answered. The answer has
@@ -199,8 +199,8 @@ func (s *stage) waitUntilSilent(address string, port int) {
 	})
 }
 
-// requests is how many requests to make where n are to show something: none where
-// no packets flow.
+// requests returns how many requests to make where n are to show something: none where no packets
+// flow.
 func (s *stage) requests(n int) int {
 	if !s.cloud.packets() {
 		return 0

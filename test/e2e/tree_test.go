@@ -104,8 +104,8 @@ type monitor struct {
 	Tags     []string
 }
 
-// trees are the load balancers with the name. While one is being deleted parts
-// of it may be missing.
+// trees returns the load balancers with the name. While one is being deleted parts of it may be
+// missing.
 func (c *cloud) trees(name string) []tree {
 	c.t.Helper()
 	balancers := c.balancers(name)
@@ -115,8 +115,8 @@ func (c *cloud) trees(name string) []tree {
 	return balancers
 }
 
-// balancers are the load balancers with the name, without what is below them. The tags of all objects are sorted here: they
-// are a set, which each release of Octavia shows in an order of its own.
+// balancers returns the load balancers with the name, without what is below them. The tags of all objects are sorted
+// here: they are a set, which each release of Octavia shows in an order of its own.
 func (c *cloud) balancers(name string) []tree {
 	c.t.Helper()
 	var answer struct{ LoadBalancers []tree }
@@ -157,7 +157,7 @@ func (c *cloud) fill(t *tree) {
 	})
 }
 
-// members are those of a pool, by address; none when the pool is gone.
+// members returns those of a pool, by address; none when the pool is gone.
 func (c *cloud) members(poolID string) []poolMember {
 	var answer struct{ Members []poolMember }
 	if c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/pools/"+poolID+"/members", nil, &answer) != nil {
@@ -167,7 +167,7 @@ func (c *cloud) members(poolID string) []poolMember {
 	return answer.Members
 }
 
-// monitor is the health monitor with the id; nil when there is none.
+// monitor returns the health monitor with the id; nil when there is none.
 func (c *cloud) monitor(id string) *monitor {
 	var answer struct{ HealthMonitor *monitor }
 	if id == "" || c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/healthmonitors/"+id, nil, &answer) != nil {
@@ -177,7 +177,7 @@ func (c *cloud) monitor(id string) *monitor {
 	return answer.HealthMonitor
 }
 
-// key is the listener's port as tests write it: TCP/8080.
+// key returns the listener's port as tests write it: TCP/8080.
 func (l listener) key() string {
 	transport := "TCP"
 	if l.Protocol == "UDP" || l.Protocol == "SCTP" {
@@ -186,8 +186,7 @@ func (l listener) key() string {
 	return fmt.Sprintf("%s/%d", transport, testPort(l.Port))
 }
 
-// listener is the one with the port, such as TCP/8080; its ID is empty when
-// there is none.
+// listener returns the one with the port, such as TCP/8080; its ID is empty when there is none.
 func (t tree) listener(key string) listener {
 	for _, l := range t.Listeners {
 		if l.key() == key {

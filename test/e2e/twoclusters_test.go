@@ -21,9 +21,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// twin is a stage in the same project of the same cloud, with another Kubernetes
-// cluster, a namespace of the same name, one node, and a controller of its own
-// with the same flags.
+// twin returns a stage in the same project of the same cloud, with another Kubernetes cluster, a
+// namespace of the same name, one node, and a controller of its own with the same flags.
 func (s *stage) twin(suffix string) *stage {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())

@@ -106,7 +106,7 @@ func (p *topologyPage) get(ctx context.Context, path string, edits ...func(*http
 	return answer
 }
 
-// status is the status of the answer, and its body.
+// status returns the status of the answer, and its body.
 func (p *topologyPage) status(path string, edits ...func(*http.Request)) (int, string) {
 	p.t.Helper()
 	answer := p.get(p.t.Context(), path, edits...)
@@ -126,7 +126,7 @@ type change struct {
 	Removed  []string
 }
 
-// topology is what is shown now.
+// topology returns what is shown now.
 func (p *topologyPage) topology() change {
 	p.t.Helper()
 	status, body := p.status("topology")
@@ -137,7 +137,7 @@ func (p *topologyPage) topology() change {
 	return c
 }
 
-// of is how a Service is shown now.
+// of returns how a Service is shown now.
 func (p *topologyPage) of(v *service) (topology.Service, error) {
 	p.t.Helper()
 	shown := p.topology().Services
@@ -319,7 +319,7 @@ func TestTopologyIsReadOnlyWhileAViewerLooksAndOnceForAllViewers(t *testing.T) {
 	}
 }
 
-// countedCalls are the calls to the cloud, by method and path, with * for ids.
+// countedCalls returns the calls to the cloud, by method and path, with * for ids.
 func (s *stage) countedCalls() map[string]int {
 	s.t.Helper()
 	counts := map[string]int{}
@@ -406,7 +406,7 @@ func (s *stage) allowed(account string) error {
 	return err
 }
 
-// pageKubeconfig is the kubeconfig of the ServiceAccount of deploy/ui, with its rights.
+// pageKubeconfig returns the kubeconfig of the ServiceAccount of deploy/ui, with its rights.
 func (s *stage) pageKubeconfig() string {
 	s.t.Helper()
 	controllerToken(s.t) // installs the rest of deploy/

@@ -164,7 +164,7 @@ func (l leading) waitForPasses(n int) {
 	})
 }
 
-// sum is the sum of all values of a metric in the text form of Prometheus.
+// sum returns the sum of all values of a metric in the text form of Prometheus.
 func sum(metrics, name string) int {
 	total := 0.0
 	for line := range strings.Lines(metrics) {
@@ -192,8 +192,8 @@ func (s *stage) waitUntilQuiet() {
 	})
 }
 
-// writtenSince is what controllers wrote to Kubernetes after so many requests, each as "VERB RESOURCE NAMESPACE/NAME", sorted. Not
-// among it are events, the Lease, and the ConfigMap with the settings of the controller.
+// writtenSince returns what controllers wrote to Kubernetes after so many requests, each as "VERB RESOURCE
+// NAMESPACE/NAME", sorted. Not among it are events, the Lease, and the ConfigMap with the settings of the controller.
 func (s *stage) writtenSince(asked int) []string {
 	s.t.Helper()
 	written := []string{}
@@ -211,14 +211,14 @@ func (s *stage) writtenSince(asked int) []string {
 	return written
 }
 
-// published is what the controller says on a Service.
+// published returns what the controller says on a Service.
 type published struct {
 	Annotations map[string]string
 	Finalizers  []string
 	Status      corev1.ServiceStatus
 }
 
-// published is what the controller says on the Services of the stage, by name. The notes of Services that are renoted are left out.
+// published returns what the controller says on the Services of the stage, by name. The notes of Services that are renoted are left out.
 func (s *stage) published() map[string]published {
 	s.t.Helper()
 	list, err := s.client.CoreV1().Services(s.namespace).List(s.t.Context(), metav1.ListOptions{})

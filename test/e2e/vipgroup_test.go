@@ -18,7 +18,7 @@ import (
 
 const groupsKey = ownPrefix + "vip-security-groups"
 
-// groupCloud is a cloud whose Octavia has security groups of VIPs.
+// groupCloud returns a cloud whose Octavia has security groups of VIPs.
 func groupCloud() settings {
 	return settings{cloud: cloudsim.Options{APIVersion: "2.29"}}
 }

@@ -77,7 +77,7 @@ func leave(operations []wire.Operation) error {
 	return errors.Join(json.NewEncoder(file).Encode(operations), file.Close())
 }
 
-// left are the operations in the file of calls; none if this is the only process.
+// left returns the operations in the file of calls; none if this is the only process.
 func left() ([]wire.Operation, error) {
 	if *callsFile == "" {
 		return nil, nil
@@ -99,7 +99,7 @@ func left() ([]wire.Operation, error) {
 	}
 }
 
-// tableOf is the entry of the table that the operation belongs to. It is "token" for
+// tableOf returns the entry of the table that the operation belongs to. It is "token" for
 // operations that are in no table because every user may make them.
 func tableOf(o wire.Operation) string {
 	if o.Service == cloudsim.Identity && strings.HasSuffix(o.Route, "/v3/auth/tokens") && (o.Method == http.MethodPost || o.Method == http.MethodGet) {

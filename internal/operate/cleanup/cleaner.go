@@ -24,37 +24,38 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/node/routes"
 )
 
-// atOnce is how many objects are deleted concurrently.
+// atOnce is the number of objects that are deleted concurrently.
 const atOnce = 8
 
-// Cleaner cleans up after one cluster.
+// Cleaner deletes what one cluster has left.
 type Cleaner struct {
 	Octavia  *octavia.Client
 	Neutron  *neutron.Client
 	Barbican *barbican.Client
-	// Routes are those of the cluster; nil if they are not to be cleaned up.
+	// Routes are the routes of the cluster; nil if they are not cleaned up.
 	Routes  *routes.Routes
 	Options Options
-	// Spare returns Options.Spared, after everything else was read: so that it has all Services whose objects were seen. It is
-	// nil if the cluster is gone.
+	// Spare returns Options.Spared. It is called after everything else was read, so that it knows all Services whose
+	// objects were read. It is nil if the cluster is gone.
 	Spare func(context.Context) (map[string]string, error)
-	// Interval is the time between two looks at the cloud.
+	// Interval is the time between two reads of the cloud.
 	Interval time.Duration
-	// Progress is called after each look, or is nil.
+	// Progress is called after each read. It may be nil.
 	Progress func(Progress)
 }
 
-// Progress is how far a cleanup is.
+// Progress is the progress of a cleanup.
 type Progress struct {
 	// Deleted and Total are numbers of objects. Total grows if objects appear meanwhile.
 	Deleted, Total int
-	// Waiting says for what the next ones wait, sorted.
+	// Waiting has what the next objects wait for, sorted.
 	Waiting []string
 }
 
-// Look reads the cloud and returns the plan. It writes nothing. The error says so if it is not clear which cluster is meant.
+// Look reads the cloud and returns the plan. It writes nothing. It returns an error if it is unclear which cluster is
+// meant.
 func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
-	// Ports come first, so that one that is created meanwhile does not count as left behind.
+	// Ports are read first, so that a port that is created meanwhile does not count as left behind.
 	ports, err := c.Neutron.VIPPorts(ctx)
 	if err != nil {
 		return Plan{}, err
@@ -111,8 +112,8 @@ func (c *Cleaner) readGroups(ctx context.Context, all *Inventory) error {
 	return err
 }
 
-// unlessRefused notes what may not be read with these credentials, or does not exist, such as a router that is already deleted.
-// The rest is cleaned up nevertheless.
+// unlessRefused records what these credentials may not read, or what does not exist, such as a router that is already
+// deleted. The rest is cleaned up nevertheless.
 func unlessRefused(all *Inventory, what string, err error) error {
 	switch openstack.Classify(err) {
 	case openstack.Unauthorized, openstack.Invalid, openstack.Gone:
@@ -122,7 +123,8 @@ func unlessRefused(all *Inventory, what string, err error) error {
 	return err
 }
 
-// key identifies what a write is for: a load balancer that stays may have several Services of the cluster.
+// key identifies the object and the Service of a write: a load balancer that stays may serve several
+// Services of the cluster.
 type key struct {
 	kind    Kind
 	id      string
@@ -131,16 +133,16 @@ type key struct {
 
 func (o Object) key() key { return key{o.Kind, o.ID, o.Service} }
 
-// run is the state of one Run. All of it is for reports: the next step follows from the cloud alone.
+// run is the state of one Run. It is only for reports: the next step depends only on the cloud.
 type run struct {
 	*Cleaner
-	// seen are all objects that were to be deleted, failed is why the last write to one failed.
+	// seen has all objects that were to be deleted, failed the error of the last write to each.
 	seen   map[key]bool
 	failed map[key]error
 }
 
-// Run deletes the objects of the cluster until none is left or the context ends. It returns the last plan: what remains,
-// and what is kept. The error joins why objects could not be deleted.
+// Run deletes the objects of the cluster until none is left or the context ends. It returns the last plan: what
+// remains, and what is kept. The error joins the reasons why objects could not be deleted.
 func (c *Cleaner) Run(ctx context.Context) (Plan, error) {
 	r := run{Cleaner: c, seen: map[key]bool{}, failed: map[key]error{}}
 	if c.Options.Deleted == nil {
@@ -181,11 +183,11 @@ func temporary(err error) bool {
 	return false
 }
 
-// stuck reports whether every write that is left is refused for good.
+// stuck reports whether every remaining write is permanently refused.
 func (r *run) stuck(left []Object) bool {
 	return !slices.ContainsFunc(left, func(o Object) bool {
 		if o.heldBack {
-			return false // by one that is refused
+			return false // an object that is refused blocks it
 		}
 		failure := r.failed[o.key()]
 		return failure == nil || temporary(failure)
@@ -213,7 +215,7 @@ func (r *run) report(left []Object) {
 	r.Progress(p)
 }
 
-// write carries out what is possible now.
+// write carries out the writes that are possible now.
 func (r *run) write(ctx context.Context, left []Object) {
 	failures := make([]error, len(left))
 	var calls errgroup.Group
@@ -228,7 +230,7 @@ func (r *run) write(ctx context.Context, left []Object) {
 			return nil
 		})
 	}
-	_ = calls.Wait() // all errors are in failures
+	_ = calls.Wait() // failures has all errors
 	for i, o := range left {
 		if len(o.steps) == 0 {
 			continue
@@ -262,7 +264,7 @@ func (r *run) apply(ctx context.Context, s step) error {
 	return fmt.Errorf("no write for %T", s)
 }
 
-// IncompleteError says what could not be read.
+// IncompleteError lists what could not be read.
 type IncompleteError struct{ Unread []string }
 
 // Error implements error.
@@ -278,7 +280,7 @@ func (p Plan) Incomplete() error {
 	return &IncompleteError{p.Unread}
 }
 
-// unfinished says what could not be deleted, and why.
+// unfinished returns what could not be deleted, and why.
 func (r *run) unfinished(ctx context.Context, last Plan) error {
 	left := last.Remaining()
 	if len(left) == 0 {

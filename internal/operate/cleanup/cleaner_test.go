@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// leftBehind starts a cloud with a load balancer of the cluster uid-1 and its floating IP, and returns what cleans it up.
+// leftBehind starts a cloud with a load balancer of the cluster uid-1 and its floating IP, and returns its Cleaner.
 func leftBehind(t *testing.T) (*cloudsim.Cloud, *Cleaner) {
 	t.Helper()
 	cloud, err := cloudsim.Start(cloudsim.Options{})
@@ -71,7 +71,7 @@ func leftBehind(t *testing.T) (*cloudsim.Cloud, *Cleaner) {
 	return cloud, c
 }
 
-// refuse lets the cloud answer 403 from now on.
+// refuse makes the cloud answer with 403 from now on.
 func refuse(cloud *cloudsim.Cloud, service, method, route string) {
 	cloud.Faults().Add(wire.Fault{Service: service, Method: method, Route: route, Kind: wire.FaultStatus, Status: http.StatusForbidden, Times: 1 << 20})
 }
@@ -95,7 +95,8 @@ func TestWhatMayNotBeReadIsToldAndTheRestIsDeleted(t *testing.T) {
 	}
 }
 
-// TestACleanupThatCannotGoOnEndsWithTheReason refuses the deletion of the floating IP, for which the load balancer waits.
+// TestACleanupThatCannotGoOnEndsWithTheReason refuses the deletion of the floating IP for which the load balancer
+// waits.
 func TestACleanupThatCannotGoOnEndsWithTheReason(t *testing.T) {
 	cloud, c := leftBehind(t)
 	refuse(cloud, cloudsim.Network, http.MethodDelete, "/v2.0/floatingips/{id}")

@@ -1,14 +1,14 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cleanup deletes what a cluster left in the cloud when the cluster itself is gone, or when its Services were
-// released and will have no load balancers.
+// Package cleanup deletes what a cluster has left in the cloud, when the cluster itself is gone, or when its Services
+// were released and will have no load balancers.
 //
-// NewPlan decides, from lists of the project alone, what was created for the cluster and what must stay. A Cleaner reads
-// the lists, carries out what is possible now, and begins again, until nothing is left: no state is kept, so it can be
-// killed and started again at any moment.
+// NewPlan decides, only from lists of the project, what was created for the cluster and what must stay. A Cleaner reads
+// the lists, carries out what is possible now, and begins again, until nothing is left. It stores no state, so it can
+// be killed and restarted at any time.
 //
-// It reads no Kubernetes.
+// It does not read from Kubernetes.
 package cleanup
 
 import (
@@ -30,8 +30,8 @@ import (
 // Kind is the kind of a cloud object.
 type Kind string
 
-// The kinds, in the order in which the objects are deleted. A load balancer comes after the objects that only it leads to,
-// so that a cleanup that was killed finds them again.
+// The kinds, in the order in which the objects are deleted. A load balancer is deleted after the objects that are found
+// only through it, so that a cleanup that was killed finds them again.
 const (
 	FloatingIP    Kind = "floating IP"
 	SecurityGroup Kind = "security group"
@@ -43,34 +43,35 @@ const (
 
 var kinds = []Kind{FloatingIP, SecurityGroup, LoadBalancer, Certificate, Port, Route}
 
-// Inventory is what the project has in the cloud.
+// Inventory has the objects of the project in the cloud.
 type Inventory struct {
 	LoadBalancers []octavia.Listed
 	FloatingIPs   []lb.FloatingIP
-	// SecurityGroups are all of the project. GroupPorts are the ports that have one of those of the cluster.
+	// SecurityGroups are all groups of the project. GroupPorts are the ports that have a group of the
+	// cluster.
 	SecurityGroups []securitygroup.Group
 	GroupPorts     []securitygroup.Port
 	// Certificates are those that were stored for Services of the cluster.
 	Certificates []lb.Certificate
-	// Ports are those that Octavia created for VIPs.
+	// Ports are the ports that Octavia created for VIPs.
 	Ports []neutron.VIPPort
-	// Routes lead to Pods. They are none if they are not to be cleaned up.
+	// Routes are the routes to Pods, or empty if routes are not cleaned up.
 	Routes []routes.Left
-	// Unread says what could not be read.
+	// Unread lists what could not be read.
 	Unread []string
 }
 
-// Options say what is to be cleaned up.
+// Options determine what is cleaned up.
 type Options struct {
 	Cluster lb.Cluster
-	// KeepFloatingIPs detaches the floating IPs of the cluster and leaves them to the project.
+	// KeepFloatingIPs detaches the floating IPs of the cluster and keeps them in the project.
 	KeepFloatingIPs bool
-	// Deleted are load balancers that were deleted before, with their VIP ports: Octavia may have left these behind.
+	// Deleted has the load balancers that were deleted before: Octavia may have left their VIP ports behind.
 	Deleted map[string]bool
-	// Spared are the Services whose objects stay, by uid, and why. Without a reason they are left out of the plan: another
-	// controller is responsible for them.
+	// Spared has the Services whose objects stay, by uid, with the reason. Without a reason they are not part of the
+	// plan: another controller is responsible for them.
 	Spared map[string]string
-	// Class leaves out the security groups of the nodes for other classes; "" is for all.
+	// Class excludes the security groups of the nodes for other classes; "" means all classes.
 	Class string
 }
 
@@ -78,21 +79,21 @@ type Options struct {
 type Object struct {
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`
-	// Name is for people, such as the address of a floating IP.
+	// Name is a name for users, such as the address of a floating IP.
 	Name string `json:"name,omitempty"`
 	// Service is the Service as namespace/name, or "" if unknown, or if the object is for all Services.
 	Service string `json:"service,omitempty"`
 	// State is Octavia's provisioning status of a load balancer.
 	State lb.ProvisioningStatus `json:"state,omitempty"`
-	// Keep says why the object stays, or is "".
+	// Keep is the reason why the object stays, or "".
 	Keep string `json:"keep,omitempty"`
-	// Waits says for what the deletion waits now, or is "".
+	// Waits is what the deletion waits for now, or "".
 	Waits string `json:"waits,omitempty"`
 	// Detach means that it is detached and kept in the project, instead of deleted.
 	Detach bool `json:"detach,omitempty"`
 	// steps are the writes that are possible now, in order.
 	steps []step
-	// portID is where a floating IP is attached, or the VIP of a load balancer.
+	// portID is the port to which a floating IP is attached, or the VIP port of a load balancer.
 	portID string
 	// heldBack means that it waits only for other objects of the plan.
 	heldBack bool
@@ -107,21 +108,22 @@ type portDeletion struct{ id string }
 // routeDeletion removes a route to Pods.
 type routeDeletion struct{ routes.Route }
 
-// Plan is what is to be deleted, and what stays.
+// Plan has what will be deleted, and what stays.
 type Plan struct {
 	Cluster lb.Cluster `json:"cluster"`
-	// Objects are those of the cluster, sorted by Service and kind.
+	// Objects are the objects of the cluster, sorted by Service and kind.
 	Objects []Object `json:"items"`
-	// OtherClusters are the uids of other clusters with the name of this one. Without any, objects that only have the name
-	// count as those of this cluster.
+	// OtherClusters are the uids of other clusters with the same name. If there are none, objects that have only the
+	// name belong to this cluster.
 	OtherClusters []string `json:"otherClusters,omitempty"`
-	// Unread says what could not be read, so that more may be left.
+	// Unread lists what could not be read, so that more objects may be left.
 	Unread []string `json:"unread,omitempty"`
-	// uids are those of all clusters that objects of the project have, sorted.
+	// uids are the uids of all clusters in the tags of the project's objects, sorted.
 	uids []string
 }
 
-// CheckFound returns an error if nothing of the cluster was found, and its uid is none.
+// CheckFound returns an error if no object of the cluster was found, and its uid is not a valid
+// uid.
 func (p Plan) CheckFound() error {
 	uid := p.Cluster.UID
 	if uid == "" || len(p.Objects) > 0 || uuid.Validate(uid) == nil {
@@ -130,8 +132,9 @@ func (p Plan) CheckFound() error {
 	return fmt.Errorf("--cluster-uid %s: no object of the project has it, and it is not a uid such as 1b4e28ba-2fa1-11d2-883f-0016d3cca427; %s", uid, p.describeUIDs())
 }
 
-// Doubt says that the uid of the cluster may be wrong, because nothing has it, but something has the uid of another cluster.
-// It is "" otherwise. That is no error: perhaps the cluster had no Service, or was cleaned up before.
+// Doubt returns a warning that the uid of the cluster may be wrong, because no object has it, but some have the uid of
+// another cluster. Otherwise it returns "". This is not an error: the cluster may have had no Service, or may have been
+// cleaned up before.
 func (p Plan) Doubt() string {
 	uid := p.Cluster.UID
 	if uid == "" || len(p.Objects) > 0 || len(p.uids) == 0 || slices.Contains(p.uids, uid) {
@@ -147,7 +150,7 @@ func (p Plan) describeUIDs() string {
 	return "the project has objects of clusters with these uids: " + strings.Join(p.uids, ", ")
 }
 
-// clusterUIDs returns the uids of all clusters that objects of the project have, sorted.
+// clusterUIDs returns the uids of all clusters in the tags of the project's objects, sorted.
 func clusterUIDs(all Inventory) (uids []string) {
 	for _, listed := range all.LoadBalancers {
 		uids = append(uids, lb.ClusterUIDOf(listed.Bare.Tags))
@@ -163,12 +166,12 @@ func clusterUIDs(all Inventory) (uids []string) {
 	return slices.DeleteFunc(slices.Compact(uids), func(uid string) bool { return uid == "" })
 }
 
-// Remaining returns the objects that are to be deleted.
+// Remaining returns the objects that will be deleted.
 func (p Plan) Remaining() []Object {
 	return slices.DeleteFunc(slices.Clone(p.Objects), func(o Object) bool { return o.Keep != "" })
 }
 
-// NewPlan decides what of the inventory was created for the cluster.
+// NewPlan decides which objects of the inventory were created for the cluster.
 func NewPlan(o Options, all Inventory) Plan {
 	p := planner{Options: o, all: all, plan: Plan{Cluster: o.Cluster, Objects: []Object{}, Unread: all.Unread}}
 	p.plan.OtherClusters, p.plan.uids = otherClusters(o.Cluster, all), clusterUIDs(all)
@@ -197,12 +200,12 @@ func NewPlan(o Options, all Inventory) Plan {
 	return p.plan
 }
 
-// Check returns an error unless it is clear which cluster is meant: objects with uids belong to it only if the uid is given,
-// and its load balancers must have been created under the name, if both are given.
+// Check returns an error unless it is clear which cluster is meant: objects with uids belong to it only if the uid is
+// given, and if both are given, its load balancers must have been created with the name.
 func Check(c lb.Cluster, all Inventory) error {
 	uids := namedUIDs(c.Name, all)
 	if c.UID == "" && len(uids) > 0 {
-		return fmt.Errorf("the project has objects of the cluster %s with the uid %s: if that is the cluster that is gone, and no cluster that is alive has this uid, add --cluster-uid=%s",
+		return fmt.Errorf("the project has objects of the cluster %s with the uid %s: if this is the cluster that is gone, and no existing cluster has this uid, add --cluster-uid=%s",
 			c.Name, strings.Join(uids, " or "), uids[0])
 	}
 	if c.UID == "" || c.Name == "" {
@@ -259,8 +262,8 @@ type planner struct {
 	plan Plan
 }
 
-// holdBack lets a load balancer wait for the floating IPs and the security group that may be recognized by it only: if the
-// cleanup is killed, the next one must find them.
+// holdBack makes a load balancer wait for the floating IPs and the security group that can be recognized only by it: if
+// the cleanup is killed, the next one must find them.
 func (p *planner) holdBack() {
 	for i := range p.plan.Objects {
 		balancer := &p.plan.Objects[i]
@@ -278,7 +281,7 @@ func (p *planner) holdBack() {
 
 func (p *planner) add(o Object) { p.plan.Objects = append(p.plan.Objects, o) }
 
-// ambiguous says why an object without uids may be another cluster's, or returns "".
+// ambiguous returns why an object without uids may belong to another cluster, or "".
 func (p *planner) ambiguous(hasUID bool) string {
 	if hasUID || len(p.plan.OtherClusters) == 0 {
 		return ""
@@ -309,7 +312,7 @@ func (p *planner) loadBalancer(listed octavia.Listed) {
 	p.shared(listed)
 }
 
-// sparedUser says which Service that is spared has ports on the load balancer of another one, or returns "".
+// sparedUser returns which spared Service has ports on the load balancer of another one, or "".
 func (p *planner) sparedUser(l lb.LoadBalancer) string {
 	for _, owner := range p.Cluster.Sharers(l) {
 		if _, spared := p.Spared[owner.ServiceUID]; spared {
@@ -324,7 +327,7 @@ func (p *planner) shared(listed octavia.Listed) {
 	l := listed.Bare
 	for _, owner := range p.Cluster.Sharers(l) {
 		if _, spared := p.Spared[owner.ServiceUID]; spared || owner.ServiceUID == "" && len(p.Spared) > 0 {
-			continue // a name alone may be that of a Service that is spared
+			continue // the name may also be that of a spared Service
 		}
 		ops := slices.DeleteFunc(diff.New(lb.Wanted{}, lb.Observed{LoadBalancer: active(l)}, owner).Ops, func(op diff.Op) bool { return !leavesLoadBalancer(op) })
 		if len(ops) == 0 {
@@ -342,16 +345,16 @@ func (p *planner) shared(listed octavia.Listed) {
 		case l.ProvisioningStatus.Pending():
 			o.Waits = "Octavia is working on it: " + string(l.ProvisioningStatus)
 		case l.ProvisioningStatus != lb.Active:
-			o.Keep = "Octavia changes no load balancer in " + string(l.ProvisioningStatus) + ": fail it over, then run this command again"
+			o.Keep = "Octavia does not change a load balancer in " + string(l.ProvisioningStatus) + ": fail it over, then run this command again"
 		default:
-			o.steps = []step{ops[0]} // each makes the load balancer PENDING
+			o.steps = []step{ops[0]} // one at a time, because each makes the load balancer PENDING
 		}
 		p.add(o)
 	}
 }
 
-// leavesLoadBalancer reports whether the op only takes ports or tags away. The load balancer itself stays, whatever a
-// controller would do with it.
+// leavesLoadBalancer reports whether the op only removes ports or tags. The load balancer itself stays, regardless of
+// what a controller would do with it.
 func leavesLoadBalancer(op diff.Op) bool {
 	switch op.(type) {
 	case diff.DeleteListener, diff.DeletePool, diff.UpdateLoadBalancer:
@@ -360,7 +363,7 @@ func leavesLoadBalancer(op diff.Op) bool {
 	return false
 }
 
-// active returns the load balancer as it would be if it could be changed now.
+// active returns the load balancer as if it were ACTIVE and could be changed now.
 func active(l lb.LoadBalancer) *lb.LoadBalancer {
 	l.ProvisioningStatus = lb.Active
 	return &l
@@ -425,7 +428,7 @@ func (p *planner) balancerAt(portID string) (at *lb.LoadBalancer, kept bool) {
 	return nil, false
 }
 
-// securityGroup takes the group from all ports and deletes it.
+// securityGroup detaches the group from all ports and deletes it.
 func (p *planner) securityGroup(g securitygroup.Group) {
 	group := lb.NodesGroup{ClusterUID: p.Cluster.UID, Class: p.Class}
 	if !p.Cluster.CreatedSecurityGroup(g.Name, g.Description) || p.Class != "" && !group.Owns(g.Name, g.Description) {
@@ -448,7 +451,7 @@ func (p *planner) securityGroup(g securitygroup.Group) {
 	p.add(o)
 }
 
-// knows reports whether a load balancer proves that the Service is one of the cluster.
+// knows reports whether a load balancer proves that the Service belongs to the cluster.
 func (p *planner) knows(serviceUID string) bool {
 	return slices.ContainsFunc(p.all.LoadBalancers, func(l octavia.Listed) bool {
 		mark, ok := lb.MarkOf(l.Bare.Tags)
@@ -478,7 +481,7 @@ func (p *planner) certificate(c lb.Certificate) {
 	p.add(o)
 }
 
-// port adds the VIP port of a load balancer that was deleted and does not exist any more.
+// port adds the VIP port of a load balancer that has been deleted.
 func (p *planner) port(port neutron.VIPPort) {
 	exists := slices.ContainsFunc(p.all.LoadBalancers, func(l octavia.Listed) bool { return l.Bare.ID == port.LoadBalancerID })
 	if port.LoadBalancerID != "" && p.Deleted[port.LoadBalancerID] && !exists {
@@ -486,7 +489,7 @@ func (p *planner) port(port neutron.VIPPort) {
 	}
 }
 
-// route adds a route, with the id that the openstack client uses for it.
+// route adds a route. Its id is that of the openstack client.
 func (p *planner) route(left routes.Left) {
 	o := Object{Kind: Route, ID: "destination=" + left.Destination + ",gateway=" + left.NextHop, Keep: left.Keep}
 	if left.PortID != "" {

@@ -22,17 +22,17 @@ import (
 
 const uidOfService = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-// owner is a Service of a cluster.
+// owner returns a Service of a cluster.
 func owner(cluster, uid, name string) lb.Owner {
 	return lb.Owner{ClusterName: cluster, ClusterUID: uid, Namespace: "shop", Name: name, ServiceUID: uidOfService}
 }
 
-// ownerWith is a Service of cluster prod with the uid.
+// ownerWith returns a Service of cluster prod with the uid.
 func ownerWith(serviceUID string) lb.Owner {
 	return lb.Owner{ClusterName: "prod", ClusterUID: "uid-1", Namespace: "shop", Name: serviceUID, ServiceUID: serviceUID}
 }
 
-// ofOCCM is the load balancer that openstack-cloud-controller-manager makes for the owner.
+// ofOCCM returns the load balancer that openstack-cloud-controller-manager creates for the owner.
 func ofOCCM(o lb.Owner, id string, edits ...func(*lb.LoadBalancer)) octavia.Listed {
 	l := lb.LoadBalancer{ID: id, Name: o.LoadBalancerName(), Description: o.Description(), Tags: []string{o.LoadBalancerName()},
 		VIP: lb.VIP{PortID: "vip-" + id}, ProvisioningStatus: lb.Active}
@@ -42,7 +42,7 @@ func ofOCCM(o lb.Owner, id string, edits ...func(*lb.LoadBalancer)) octavia.List
 	return octavia.Listed{Bare: l, Complete: true}
 }
 
-// ofOurs is the load balancer that kube-octavia makes for the owner.
+// ofOurs returns the load balancer that kube-octavia creates for the owner.
 func ofOurs(o lb.Owner, id string, edits ...func(*lb.LoadBalancer)) octavia.Listed {
 	return ofOCCM(o, id, append([]func(*lb.LoadBalancer){func(l *lb.LoadBalancer) { l.Tags = o.Tags() }}, edits...)...)
 }
@@ -62,12 +62,13 @@ func listening(id string, tags ...string) func(*lb.LoadBalancer) {
 	}
 }
 
-// ofOCCMFloatingIP is the description that openstack-cloud-controller-manager gives to a floating IP.
+// ofOCCMFloatingIP returns the description that openstack-cloud-controller-manager gives to a
+// floating IP.
 func ofOCCMFloatingIP(cluster, name string) string {
 	return "Floating IP for Kubernetes external service shop/" + name + " from cluster " + cluster
 }
 
-// fates says of each object what is to become of it.
+// fates returns what happens to each object.
 func fates(p Plan) map[string]string {
 	all := map[string]string{}
 	for _, o := range p.Objects {
@@ -290,7 +291,8 @@ func TestObjectsWithUIDsNeedTheUID(t *testing.T) {
 	}
 }
 
-// TestALoadBalancerThatStaysOnlyLosesPorts holds that no step deletes what the plan says is kept.
+// TestALoadBalancerThatStaysOnlyLosesPorts checks that no step deletes what is kept according to
+// the plan.
 func TestALoadBalancerThatStaysOnlyLosesPorts(t *testing.T) {
 	ours := owner("prod", "uid-1", "web")
 	for name, c := range map[string]struct {
@@ -386,7 +388,7 @@ shop/web
 	}
 }
 
-// TestALoadBalancerIsDeletedAsAWhole holds that its listeners are not deleted one by one.
+// TestALoadBalancerIsDeletedAsAWhole checks that its listeners are not deleted one by one.
 func TestALoadBalancerIsDeletedAsAWhole(t *testing.T) {
 	ours := owner("prod", "uid-1", "web")
 	plan := NewPlan(Options{Cluster: lb.Cluster{UID: "uid-1"}}, Inventory{LoadBalancers: []octavia.Listed{ofOurs(ours, "a", listening("l", ours.Tags()...))}})

@@ -12,7 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/tree"
 )
 
-// Print prints the plan as a tree: Services with their objects, then what belongs to no single Service.
+// Print prints the plan as a tree: Services with their objects, then objects that belong to no single
+// Service.
 func (p Plan) Print(out io.Writer) error {
 	var b bytes.Buffer
 	p.printHead(&b)
@@ -82,7 +83,7 @@ func serviceTitle(service string) string {
 	return service
 }
 
-// title is the object for people: its kind, name and id, and the state of a load balancer.
+// title returns the object's kind, name and id, and the state of a load balancer.
 func (o Object) title() string {
 	parts := []string{string(o.Kind)}
 	if o.Name != "" {
@@ -95,7 +96,7 @@ func (o Object) title() string {
 	return strings.Join(parts, " ")
 }
 
-// fate says what happens to the object.
+// fate returns what happens to the object.
 func (o Object) fate() string {
 	switch {
 	case o.Keep != "":

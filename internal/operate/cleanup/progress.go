@@ -13,8 +13,8 @@ import (
 // barWidth is the width of the progress bar in characters.
 const barWidth = 30
 
-// ProgressTo returns what shows the progress: a bar on a terminal, else a line for each change. The format is for the
-// two numbers.
+// ProgressTo returns a function that shows the progress: with a bar on a terminal, otherwise with a line for each
+// change. The format is for the two numbers.
 func ProgressTo(out io.Writer, format string) func(Progress) {
 	file, _ := out.(*os.File)
 	terminal := false

@@ -10,17 +10,18 @@ import (
 	"strings"
 )
 
-// Access is what has to pass security groups: from a source to ports.
+// Access is traffic that security groups must admit: from a source to ports.
 type Access struct {
 	Transport string
 	From, To  int
 	Source    netip.Prefix
-	// ByPods means that Pods send it. Whether a rule for the ports of a group admits the addresses of their Pods depends on
-	// the driver of Neutron. Load balancers are in no group of ours.
+	// ByPods means that Pods send it. The driver of Neutron determines whether a rule for the ports of a group admits
+	// the addresses of Pods behind them. Load balancers are in none of our groups.
 	ByPods bool
 }
 
-// LetIn returns whether all ports let in: OK, Error, or Unknown if that depends on what the project does not see.
+// LetIn returns whether all ports admit the traffic: OK, Error, or Unknown if that depends on what the project
+// does not see.
 func (a Access) LetIn(ports []Port, groups []Group) Status {
 	result := OK
 	for _, p := range ports {
@@ -50,7 +51,7 @@ func (a Access) allowedBy(id string, groups []Group) Status {
 	return verdict
 }
 
-// best returns OK before Unknown before Error.
+// best returns the better one of two statuses: OK, then Unknown, then Error.
 func best(a, b Status) Status {
 	if a == OK || b == OK {
 		return OK
@@ -66,10 +67,11 @@ func sameFamily(address string, source netip.Prefix) bool {
 	return err == nil && a.Is4() == source.Addr().Is4()
 }
 
-// protocols are the numbers that Neutron may show for names.
+// protocols maps the numbers that Neutron may show to names.
 var protocols = map[string]string{"6": "tcp", "17": "udp", "132": "sctp"}
 
-// allows returns whether the rule lets in all of the access: Unknown if its group has to have the source.
+// allows returns whether the rule admits all of the traffic. It is Unknown if the source would have to be
+// in the rule's group.
 func (r Rule) allows(a Access) Status {
 	family := "IPv6"
 	if a.Source.Addr().Is4() {

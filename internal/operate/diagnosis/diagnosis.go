@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis is the model of what `kube-octavia doctor` does: the facts that its checks look at, and the report
-// of their results. It is pure.
+// Package diagnosis is the model of `kube-octavia doctor`: the facts that its checks use, and the report of their
+// results. It is pure.
 package diagnosis
 
 // Check is the name of a check.

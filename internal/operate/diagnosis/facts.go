@@ -21,27 +21,28 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// Facts are what the checks look at. It is plain data.
+// Facts are the input of the checks. It is plain data.
 type Facts struct {
 	// Now is the time of the diagnosis.
 	Now time.Time
-	// ConfigPath is the path of cloud.conf or, by its origin, what is there instead.
+	// ConfigPath is the path of cloud.conf or, depending on its origin, what replaces it.
 	ConfigPath   string
 	ConfigOrigin config.Origin
 	Config       Read[config.Config]
-	// ConfigProblems say why cloud.conf cannot be used.
+	// ConfigProblems are the reasons why cloud.conf cannot be used.
 	ConfigProblems []Problem
-	// ConfigMode are the permissions of cloud.conf, 0 if they are not known.
+	// ConfigMode has the permissions of cloud.conf, or 0 if they are unknown.
 	ConfigMode fs.FileMode
-	// Policy says which Services the controller handles. Without a cluster it lacks the uid of the cluster.
+	// Policy selects the Services that the controller handles. Without a cluster it lacks the cluster's
+	// uid.
 	Policy claim.Policy
-	// Controllers are those that the controller runs.
+	// Controllers are the controllers of --controllers.
 	Controllers Controllers
 	Cloud       Cloud
 	Cluster     Cluster
 }
 
-// Controllers are the controllers that are switched on.
+// Controllers has the enabled controllers.
 type Controllers struct {
 	Service, Node, NodeLifecycle, Route bool
 	// ClusterCIDRs contain the Pod CIDRs of all Nodes. Controller route needs them.
@@ -51,37 +52,38 @@ type Controllers struct {
 // Nodes reports whether a controller reads servers.
 func (c Controllers) Nodes() bool { return c.Node || c.NodeLifecycle }
 
-// Problem is something that is wrong, and what to do about it.
+// Problem is a problem, and what to do about it.
 type Problem struct{ What, Do string }
 
-// Read is something that was to be read: its value, or why it is missing.
+// Read is the result of reading a fact: its value, or why it is missing.
 type Read[T any] struct {
 	Value T
 	Missing
 }
 
-// Value returns a value that was read.
+// Value returns a fact with a value.
 func Value[T any](v T) Read[T] { return Read[T]{Value: v} }
 
-// Missing says why there is no value.
+// Missing describes why there is no value.
 type Missing struct {
 	Kind MissingKind
-	// Reason is a sentence without a full stop, or a part of one.
+	// Reason is a sentence without a full stop, or a part of a sentence.
 	Reason string
-	// Advice says what to change, by the cause of the failure, as Reason does. It is empty if the cause does not show that.
+	// Advice is what to change, in the same form. It depends on the cause of the failure, and is empty if the cause
+	// does not show it.
 	Advice string
-	// Need says, for Denied, whether the controller needs what was denied: a sentence.
+	// Need is, for Denied, a sentence that says whether the controller needs the right.
 	Need string
 }
 
-// MissingKind says what kind of reason there is.
+// MissingKind is the kind of reason.
 type MissingKind int
 
 // The kinds.
 const (
 	// Present: there is a value.
 	Present MissingKind = iota
-	// NotAsked: there was no API to ask, or nothing needs the value.
+	// NotAsked: there was no API to call, or the value is not needed.
 	NotAsked
 	// Denied: the login may not read it.
 	Denied
@@ -92,10 +94,11 @@ const (
 // OK reports whether there is a value.
 func (m Missing) OK() bool { return m.Kind == Present }
 
-// Cloud is what was read from OpenStack.
+// Cloud has the facts from OpenStack.
 type Cloud struct {
 	Login Read[Login]
-	// NoService are the services that the service catalogue lacks, if the login was accepted and cannot be used for that.
+	// NoService are the services that the service catalogue lacks, if the login was accepted but cannot be used for
+	// that reason.
 	NoService []Problem
 	// NoRegion means that the service catalogue has several regions, and none is configured.
 	NoRegion bool
@@ -103,7 +106,7 @@ type Cloud struct {
 	APIVersion Read[lb.Version]
 	Octavia    Octavia
 	Network    Network
-	// Servers are those of the project.
+	// Servers are the servers of the project.
 	Servers Read[[]instances.Server]
 	// Orphans are cloud objects of the cluster that no Service uses.
 	Orphans Read[[]orphan.Object]
@@ -115,26 +118,27 @@ type Login struct {
 	ProjectID string
 	// Roles are names of roles in the project.
 	Roles []string
-	// Expires is when the credentials expire; zero means never or unknown. ExpiryUnknown says why it is unknown.
+	// Expires is when the credentials expire; zero means never or unknown. ExpiryUnknown is the reason if it is
+	// unknown.
 	Expires       time.Time
 	ExpiryUnknown string
 	// MissingRules are the calls of the controller that its access rules do not allow.
 	MissingRules []string
-	// MissingOnRequest are likewise the calls of the features of calls.OnRequest.
+	// MissingOnRequest has such calls of the features of calls.OnRequest.
 	MissingOnRequest map[calls.Feature][]string
-	// Without are the features for which it has no access rules at all.
+	// Without has the features for which it has no access rules at all.
 	Without   []calls.Feature
 	Endpoints []Endpoint
-	// CloudTime is the time of Keystone, in whole seconds, at LocalTime, which is exact to Uncertainty. CloudTime is zero
-	// if the answer had none.
+	// CloudTime is the time of Keystone, in whole seconds, at LocalTime, which is accurate to Uncertainty. CloudTime is
+	// zero if the answer did not contain it.
 	CloudTime, LocalTime time.Time
 	Uncertainty          time.Duration
 }
 
-// Endpoint is where a service is called. URL is empty if the catalogue has no such service.
+// Endpoint is the endpoint of a service. URL is empty if the catalogue lacks the service.
 type Endpoint struct{ Service, URL string }
 
-// Octavia is what was read from Octavia.
+// Octavia has the facts from Octavia.
 type Octavia struct {
 	Providers Read[[]string]
 	Flavors   Read[[]Offer]
@@ -152,26 +156,27 @@ type Offer struct {
 	Enabled bool   `json:"enabled"`
 }
 
-// Balancer is a load balancer with its children except members, of which it has the number.
+// Balancer is a load balancer with its children. Of members it has only the number.
 type Balancer struct {
 	lb.LoadBalancer
 	Members int
 }
 
-// Network is what was read from Neutron.
+// Network has the facts from Neutron.
 type Network struct {
 	Networks Read[[]Net]
 	Subnets  Read[[]Subnet]
-	// Ports are those of the project, and InVIPNetworks all visible ones in the networks of VIPs.
+	// Ports are the ports of the project, and InVIPNetworks all visible ones in the networks of
+	// VIPs.
 	Ports, InVIPNetworks Read[[]Port]
 	Routers              Read[[]Router]
 	Groups               Read[[]Group]
 	Availability         Read[[]Availability]
 	// Quota is the quota of the project by kind.
 	Quota Read[map[string]Quota]
-	// PodRouter is the router with the routes to Pods; nil if there is none with its id.
+	// PodRouter is the router with the routes to Pods; nil if no router has its id.
 	PodRouter Read[*routes.Router]
-	// AtomicRoutes is whether routes of a router can be added without setting all.
+	// AtomicRoutes is true if single routes of a router can be added.
 	AtomicRoutes Read[bool]
 }
 
@@ -194,7 +199,7 @@ type Subnet struct {
 	Pools     []Range `json:"allocation_pools"`
 }
 
-// Range is a range of addresses, with both ends.
+// Range is a range of addresses, including both ends.
 type Range struct {
 	Start string `json:"start"`
 	End   string `json:"end"`
@@ -209,13 +214,13 @@ type Port struct {
 	DeviceOwner    string   `json:"device_owner"`
 	FixedIPs       []IP     `json:"fixed_ips"`
 	SecurityGroups []string `json:"security_groups"`
-	// PortSecurity is nil if the cloud has no such extension: then it is on.
+	// PortSecurity is nil if the cloud lacks the extension: then it is enabled.
 	PortSecurity *bool `json:"port_security_enabled"`
-	// MAC, AddressPairs and Tags are read only if there are to be routes to Pods.
+	// MAC, AddressPairs and Tags are read only with controller route.
 	MAC          string               `json:"mac_address"`
 	AddressPairs []routes.AddressPair `json:"allowed_address_pairs"`
 	Tags         []string             `json:"tags"`
-	// LoadBalancerID is set for the port of a VIP that Octavia created.
+	// LoadBalancerID is set for a VIP port that Octavia created.
 	LoadBalancerID string `json:"-"`
 }
 
@@ -254,13 +259,13 @@ type Rule struct {
 	RemoteAddressGroupID *string `json:"remote_address_group_id"`
 }
 
-// Availability is how many addresses a network has, and how many are used.
+// Availability has the number of addresses of a network, and of those in use.
 type Availability struct {
 	NetworkID string             `json:"network_id"`
 	Subnets   []AvailableAddress `json:"subnet_ip_availability"`
 }
 
-// AvailableAddress is how many addresses a subnet has, and how many are used.
+// AvailableAddress has the number of addresses of a subnet, and of those in use.
 type AvailableAddress struct {
 	SubnetID  string  `json:"subnet_id"`
 	IPVersion int     `json:"ip_version"`
@@ -268,24 +273,25 @@ type AvailableAddress struct {
 	Used      float64 `json:"used_ips"`
 }
 
-// Quota is a limit of Neutron, -1 for none, and how much of it is used.
+// Quota is a limit of Neutron, -1 for none, and its usage.
 type Quota struct {
 	Limit int `json:"limit"`
 	Used  int `json:"used"`
 }
 
-// Cluster is what was read from Kubernetes.
+// Cluster has the facts from Kubernetes.
 type Cluster struct {
-	// Version is that of the API server.
+	// Version is the version of the API server.
 	Version Read[string]
-	// User is whose rights were asked for, and UID that of the cluster.
+	// User is the user whose rights were checked, and UID the uid of the cluster.
 	User, UID Read[string]
 	Services  Read[[]corev1.Service]
 	Nodes     Read[[]corev1.Node]
 	// Refused are the rights of the controller that the user does not have.
 	Refused Read[[]Right]
-	// OCCM is the Lease of the leading cloud controller manager, and Own that of the controller. They are nil if there is
-	// none. Workloads run openstack-cloud-controller-manager, and Instances are the Leases of all kube-octavia.
+	// OCCM is the Lease of the leading cloud controller manager, and Own that of the controller. They are nil if there
+	// is none. Workloads run openstack-cloud-controller-manager, and Instances are the Leases of all instances of
+	// kube-octavia.
 	OCCM, Own Read[*othercontroller.Lease]
 	Workloads Read[[]othercontroller.Workload]
 	Instances Read[[]othercontroller.Lease]

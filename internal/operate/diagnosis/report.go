@@ -11,20 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// Status says how a check ended.
+// Status is the result of a check.
 type Status string
 
 // The statuses.
 const (
-	// OK: what was looked at is as it should be.
+	// OK: what was checked is correct.
 	OK Status = "ok"
 	// Warning: it works, but something needs attention.
 	Warning Status = "warning"
 	// Error: something does not work, or will not.
 	Error Status = "error"
-	// Unknown: it could not be found out.
+	// Unknown: the check could not be completed.
 	Unknown Status = "unknown"
-	// Skipped: there was nothing to look at.
+	// Skipped: there was nothing to check.
 	Skipped Status = "skipped"
 )
 
@@ -42,28 +42,29 @@ func (r Report) Failed() bool { return r.Counts[Error] > 0 }
 type Result struct {
 	Check  Check  `json:"check"`
 	Status Status `json:"status"`
-	// LookedAt says what the check looks at. Seen is what it saw, and SkippedBecause why it saw nothing.
+	// LookedAt describes what the check examines. Seen is what it found to be correct, and
+	// SkippedBecause why it was skipped.
 	LookedAt       string   `json:"lookedAt"`
 	Seen           []string `json:"seen"`
 	SkippedBecause string   `json:"skippedBecause,omitempty"`
-	// Findings are what is not as it should be.
+	// Findings are the problems.
 	Findings []Finding `json:"findings"`
 }
 
-// Finding is one thing that is not as it should be, or that could not be found out.
+// Finding is a problem, or something that could not be checked.
 type Finding struct {
 	// Status is Error, Warning or Unknown.
 	Status Status `json:"status"`
-	// What is what was found, Why why it matters, and Do what to do about it.
+	// What describes the finding, Why why it matters, and Do what to do about it.
 	What string `json:"what"`
 	Why  string `json:"why"`
 	Do   string `json:"do"`
 }
 
-// worstFirst are the statuses of findings, the worst first.
+// worstFirst has the statuses of findings, the worst first.
 var worstFirst = []Status{Error, Warning, Unknown}
 
-// Conclude sets the status of the check: that of its worst finding.
+// Conclude sets the status of the check to that of its worst finding.
 func (r *Result) Conclude() { r.Status = r.worst() }
 
 func (r *Result) worst() Status {
@@ -87,14 +88,15 @@ func (r *Result) count(s Status) (n int) {
 	return n
 }
 
-// Saw notes what was seen.
+// Saw records what was found to be correct.
 func (r *Result) Saw(text string) {
 	if !slices.Contains(r.Seen, text) {
 		r.Seen = append(r.Seen, text)
 	}
 }
 
-// Found notes findings, once each: one for each line of what was found, so that no two failures are told in one sentence.
+// Found records findings without duplicates: one for each line of what, so that different failures are not combined in
+// one sentence.
 func (r *Result) Found(status Status, what, why, do string) {
 	for line := range strings.Lines(what) {
 		f := Finding{Status: status, What: strings.TrimSpace(line), Why: why, Do: sentence(do)}
@@ -104,14 +106,14 @@ func (r *Result) Found(status Status, what, why, do string) {
 	}
 }
 
-// sentence returns advice as a sentence.
+// sentence turns advice into a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return ""
 	}
 	if word, _, _ := strings.Cut(text, " "); !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		first, size := utf8.DecodeRuneInString(text)
-		text = string(unicode.ToUpper(first)) + text[size:] // but not what stands for itself, such as a key or an address
+		text = string(unicode.ToUpper(first)) + text[size:] // except for literals such as a key or an address
 	}
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") {
 		return text
@@ -119,15 +121,15 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// Skip notes why there is nothing to look at.
+// Skip records why there is nothing to check.
 func (r *Result) Skip(because string) {
 	if r.SkippedBecause == "" {
 		r.SkippedBecause = because
 	}
 }
 
-// Has reports whether a fact was read. If not, it notes why: skipped if there was nothing to ask, and otherwise unknown.
-// What to do follows from the cause. The command shows a person the same as was to be read.
+// Has reports whether a fact was read. If not, it records the reason: as skipped if there was no API to call, and
+// otherwise as unknown. The advice depends on the cause. The command shows users the same fact.
 func (r *Result) Has(m Missing, command string) bool {
 	switch m.Kind {
 	case Present:
@@ -142,5 +144,5 @@ func (r *Result) Has(m Missing, command string) bool {
 	return false
 }
 
-// AdviceOr returns what to do about the cause or, if the cause does not show that, something else.
+// AdviceOr returns the advice for the cause or, if there is none, the other advice.
 func (m Missing) AdviceOr(other string) string { return sentence(cmp.Or(m.Advice, other)) }

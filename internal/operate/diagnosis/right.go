@@ -6,11 +6,11 @@ package diagnosis
 // Right is a right in Kubernetes.
 type Right struct {
 	Verb, Group, Resource string
-	// Subresource and Name are empty for none and for all objects.
+	// An empty Subresource means none, an empty Name all objects.
 	Subresource, Name string
-	// InLeaseNamespace means that it is needed only in the namespace of the Lease.
+	// InLeaseNamespace means that the right is needed only in the namespace of the Lease.
 	InLeaseNamespace bool
-	// For says what needs it.
+	// For is what needs the right.
 	For string
 }
 

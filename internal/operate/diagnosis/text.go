@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// words are the statuses in the text.
+// words has the statuses in the text.
 var words = map[Status]string{OK: "ok", Warning: "WARN", Error: "ERROR", Unknown: "?", Skipped: "-"}
 
 // columns is the width of the text.
 const columns = 100
 
-// Print prints a line for each check, what was found, and a summary. With all, it also prints what was seen.
+// Print prints a line for each check, the findings, and a summary. With all, it also prints what is correct.
 func (r Report) Print(out io.Writer, all bool) error {
 	var b strings.Builder
 	for _, c := range r.Checks {
@@ -47,7 +47,7 @@ func (r Result) print(b *strings.Builder, all bool) {
 	}
 }
 
-// headline is what the line of a check says after its name. It fits the line.
+// headline returns the text of a check's line after its name, truncated to the line.
 func (r Result) headline() string {
 	const room = columns - 26
 	text := r.LookedAt
@@ -65,7 +65,8 @@ func (r Result) headline() string {
 	return text
 }
 
-// wrap prints indented lines of the text. Words longer than a line, such as addresses, are not cut.
+// wrap prints the text in indented lines. Words longer than a line, such as addresses, are not
+// broken.
 func wrap(b *strings.Builder, label, text string) {
 	const indent = "       "
 	line := indent + label

@@ -12,8 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
-// addressesPerBalancer is how many addresses a load balancer takes in the subnet of its VIP at most: with provider
-// amphora the VIP and two amphorae.
+// addressesPerBalancer is the maximum number of addresses that a load balancer needs in the subnet of its VIP:
+// with provider amphora the VIP and two amphorae.
 const addressesPerBalancer = 3
 
 // checkAddresses compares the free addresses with what the Services without a load balancer need.
@@ -36,7 +36,7 @@ func checkAddresses(f facts, r *diagnosis.Result) {
 		}
 	}
 	if len(seen) == 0 {
-		r.Saw("the subnet of VIPs is not known, or has only IPv6, so its free addresses were not counted")
+		r.Saw("the subnet of VIPs is unknown, or has only IPv6, so its free addresses were not counted")
 	}
 	for _, n := range f.externals() {
 		if external[n.ID] || len(external) == 0 && !c.LoadBalancer.Internal {
@@ -71,11 +71,11 @@ func checkVIPSubnet(f facts, r *diagnosis.Result, subnet diagnosis.Subnet, need 
 	}
 }
 
-// checkExternal looks at the free addresses of an external network, which usually only administrators can read.
+// checkExternal counts the free addresses of an external network, which usually only administrators can read.
 func checkExternal(f facts, r *diagnosis.Result, n diagnosis.Net, need int) {
 	i := slices.IndexFunc(f.Cloud.Network.Availability.Value, func(a diagnosis.Availability) bool { return a.NetworkID == n.ID })
 	if !f.Cloud.Network.Availability.OK() || i < 0 {
-		r.Saw(fmt.Sprintf("the free addresses of external network %s are not known: usually only administrators can read them (`openstack ip availability show %s`)", n.Name, n.ID))
+		r.Saw(fmt.Sprintf("the free addresses of external network %s are unknown: usually only administrators can read them (`openstack ip availability show %s`)", n.Name, n.ID))
 		return
 	}
 	free := 0.0
@@ -105,8 +105,8 @@ func have(n int) string {
 	return diagnosis.Plural(n, "Service") + " have"
 }
 
-// free returns the number of free addresses of an IPv4 subnet: as Neutron counts them, or else the allocation pools
-// without the ports that the project sees. Without these it is not known.
+// free returns the number of free addresses of an IPv4 subnet: Neutron's count or, without it, the size of the
+// allocation pools minus the ports that the project sees. Without these it is unknown.
 func (f facts) free(subnet diagnosis.Subnet) (n int, known bool) {
 	for _, a := range f.Cloud.Network.Availability.Value {
 		for _, s := range a.Subnets {

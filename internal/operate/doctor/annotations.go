@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// checkAnnotations reports the annotations of Services that are meant for kube-octavia and are not known.
+// checkAnnotations reports unknown annotations of Services that are meant for kube-octavia.
 func checkAnnotations(f facts, r *diagnosis.Result) {
 	if !r.Has(f.Cluster.Services.Missing, "kubectl get services -A") {
 		return
@@ -25,14 +25,14 @@ func checkAnnotations(f facts, r *diagnosis.Result) {
 		protects := slices.DeleteFunc(slices.Clone(unknown), func(u annotation.Unknown) bool { return u.Protects == "" })
 		harmless := slices.DeleteFunc(unknown, func(u annotation.Unknown) bool { return u.Protects != "" })
 		if len(protects) > 0 {
-			r.Found(diagnosis.Error, unknownText(s, protects), "What was meant may restrict access or keep something, so the Service is refused: nothing is created, and what serves stays.", correctKeys(s))
+			r.Found(diagnosis.Error, unknownText(s, protects), "The intended annotation may restrict access or protect something, so the Service is refused: nothing is created, and what serves now stays.", correctKeys(s))
 		}
 		if len(harmless) > 0 {
-			r.Found(diagnosis.Warning, unknownText(s, harmless), "The Service is served without what they were meant for.", correctKeys(s))
+			r.Found(diagnosis.Warning, unknownText(s, harmless), "The Service is served without the intended annotations.", correctKeys(s))
 		}
 	}
 	if len(r.Findings) == 0 {
-		r.Saw(fmt.Sprintf("Services whose annotations are known: %d", len(services)))
+		r.Saw(fmt.Sprintf("Services without unknown annotations: %d", len(services)))
 	}
 }
 

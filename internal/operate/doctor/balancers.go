@@ -21,13 +21,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// operatingError is the operating status of what serves no client.
+// operatingError is the operating status of a load balancer or pool that serves no client.
 const operatingError = "ERROR"
 
-// pendingLong is how long a change of a load balancer usually takes at most.
+// pendingLong is longer than a change of a load balancer normally takes.
 const pendingLong = 15 * time.Minute
 
-// checkLoadBalancers looks at the load balancers of the cluster, and at the conditions of its Services.
+// checkLoadBalancers checks the load balancers of the cluster and the conditions of its Services.
 func checkLoadBalancers(f facts, r *diagnosis.Result) {
 	if f.Cluster.Services.OK() {
 		checkConditions(f, r)
@@ -37,7 +37,7 @@ func checkLoadBalancers(f facts, r *diagnosis.Result) {
 	if _, ok := f.configured(r); !ok || !r.Has(f.Cloud.Octavia.Balancers.Missing, "openstack loadbalancer list") {
 		return
 	}
-	// Without the Services and the uid it is not known which load balancers are of this cluster.
+	// Without the Services and the uid it is unknown which load balancers belong to this cluster.
 	if !f.Cluster.Services.OK() || !r.Has(f.Cluster.UID.Missing, "kubectl get namespace kube-system") {
 		return
 	}
@@ -70,21 +70,21 @@ func checkBalancer(f facts, r *diagnosis.Result, b diagnosis.Balancer) {
 	show := fmt.Sprintf("Look at it: `openstack loadbalancer status show %s`; ", b.ID)
 	switch since, known := time.Parse("2006-01-02T15:04:05", b.UpdatedAt); {
 	case b.ProvisioningStatus == lb.Error:
-		r.Found(diagnosis.Error, which+" is in ERROR", "It may not serve, and Octavia changes nothing of it.",
+		r.Found(diagnosis.Error, which+" is in ERROR", "It may not serve, and Octavia does not change it.",
 			show+"`openstack loadbalancer failover "+b.ID+"` repairs most causes. The controller tries that, too, and replaces it.")
 	case b.ProvisioningStatus.Pending() && known == nil && f.Now.Sub(since) > pendingLong:
-		r.Found(diagnosis.Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, othercontroller.Ago(f.Now, since)), "Octavia changes nothing of it meanwhile, and usually it never ends by itself.",
-			show+"the operator of the cloud has to repair it, for example by a restart of octavia-worker: no command of a user changes a load balancer that is "+string(b.ProvisioningStatus)+".")
+		r.Found(diagnosis.Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, othercontroller.Ago(f.Now, since)), "Octavia does not change it meanwhile, and usually this does not end by itself.",
+			show+"the operator of the cloud must repair it, for example by restarting octavia-worker: no command of a user changes a load balancer that is "+string(b.ProvisioningStatus)+".")
 	case b.ProvisioningStatus == lb.Active && unfinished(b) != "":
 		r.Found(diagnosis.Warning, fmt.Sprintf("%s is ACTIVE, but %s", which, unfinished(b)), "This port may not serve.",
 			show+"the controller repairs it. If it does not, set provider-requires-serial-api-calls = true in [LoadBalancer].")
 	case b.ProvisioningStatus == lb.Active && b.OperatingStatus == operatingError:
 		r.Found(diagnosis.Warning, which+" has operating status ERROR", "Octavia's health checks reach no member of a pool, so clients of its port get no answer.",
-			show+"compare its members with the endpoints of the Service (`kubectl get endpointslices -A`), and look at check security-groups: the members have to let in health checks from the load balancer.")
+			show+"compare its members with the endpoints of the Service (`kubectl get endpointslices -A`), and see check security-groups: the members must admit health checks from the load balancer.")
 	}
 }
 
-// unfinished names a child that Octavia has not finished, or returns "".
+// unfinished returns a child that Octavia has not finished, or "".
 func unfinished(b diagnosis.Balancer) string {
 	for _, l := range b.Listeners {
 		if l.ProvisioningStatus.Pending() || l.ProvisioningStatus == lb.Error {
@@ -115,25 +115,26 @@ func checkConditions(f facts, r *diagnosis.Result) {
 		if group.message != "" {
 			what += ": " + group.message
 		}
-		r.Found(diagnosis.Warning, what, "The Service is not served as it is written.", "Reason "+group.reason+" is explained in docs/reference/conditions.md. "+lookAt(group.services[0]))
+		r.Found(diagnosis.Warning, what, "The Service is not served as its spec requests.", "Reason "+group.reason+" is explained in docs/reference/conditions.md. "+lookAt(group.services[0]))
 	}
 	checkServing(services, r)
 	r.Saw(diagnosis.Plural(len(services), "Service") + " to serve")
 }
 
-// lookAt says what shows more about a Service, NAMESPACE/NAME. `kubectl describe` does not show conditions.
+// lookAt returns the commands that show more about a Service, NAMESPACE/NAME. `kubectl describe` does not
+// show conditions.
 func lookAt(service string) string {
 	namespace, name, _ := strings.Cut(service, "/")
 	return fmt.Sprintf("`kube-octavia status %s` shows its state, and `kubectl describe service -n %s %s` its events.", service, namespace, name)
 }
 
-// affected are the Services with one reason and message of a condition.
+// affected has the Services with the same reason and message of a condition.
 type affected struct {
 	reason, message string
 	services        []string
 }
 
-// byCause are Services by reason and message: two failures are never told as one.
+// byCause has Services by reason and message, so that different failures are not combined.
 type byCause map[[2]string][]string
 
 func (all byCause) add(c metav1.Condition, s corev1.Service) {

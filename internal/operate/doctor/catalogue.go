@@ -50,7 +50,7 @@ func checkCatalogue(f facts, r *diagnosis.Result) {
 	}
 }
 
-// need returns the name of a service that the catalogue may lack, what needs it ("" for nothing), why, and what to do.
+// need returns the name of a service that the catalogue may lack, what needs it, or "", the reason, and what to do.
 func (f facts) need(service string, c config.Config) (what, who, why, do string) {
 	switch service {
 	case calls.ServiceCompute:
@@ -63,7 +63,7 @@ func (f facts) need(service string, c config.Config) (what, who, why, do string)
 	return "", "", "", ""
 }
 
-// noLogin is why checks of the cloud are skipped.
+// noLogin is the reason why checks of the cloud are skipped.
 const noLogin = "no login, see check " + string(diagnosis.Credentials)
 
 // usesCertificates returns the first setting that needs Barbican, or "".
@@ -101,7 +101,7 @@ func checkClock(f facts, r *diagnosis.Result) {
 		r.Skip(noLogin)
 		return
 	case login.CloudTime.IsZero():
-		r.Found(diagnosis.Unknown, "the answers of Keystone have no Date header", "The clocks cannot be compared.", "Compare them by hand: `date -u`, and `curl -sI AUTH_URL`.")
+		r.Found(diagnosis.Unknown, "the answers of Keystone have no Date header", "The clocks cannot be compared.", "Compare them manually: `date -u`, and `curl -sI AUTH_URL`.")
 		return
 	}
 	skew := login.LocalTime.Sub(login.CloudTime)
@@ -110,7 +110,7 @@ func checkClock(f facts, r *diagnosis.Result) {
 	if skew < 0 {
 		text = fmt.Sprintf("the clock of this machine is %v behind that of Keystone", skew.Abs().Round(time.Second))
 	}
-	const why = "Tokens and certificates are valid for a time: with a wrong clock they count as expired, or as not yet valid."
+	const why = "Tokens and certificates are valid only for a time: with a wrong clock they appear expired or not yet valid."
 	const do = "Set the clock by NTP, on this machine and on the hosts of the cloud: `timedatectl` and `chronyc tracking` show the state."
 	switch {
 	case off > skewError:

@@ -38,7 +38,7 @@ func TestConfiguration(t *testing.T) {
 	})
 }
 
-// from says where the configuration comes from.
+// from sets the origin of the configuration.
 func from(origin config.Origin, name string, then func(*diagnosis.Facts)) func(*diagnosis.Facts) {
 	return func(f *diagnosis.Facts) {
 		f.ConfigOrigin, f.ConfigPath = origin, name
@@ -59,9 +59,9 @@ func TestTheLoginIsSpokenOfByWhereItComesFrom(t *testing.T) {
 	all := slices.DeleteFunc(Names(), func(c diagnosis.Check) bool { return c == diagnosis.Kubernetes || c == diagnosis.OtherControllers })
 	requireDiagnoses(t, map[string]wrong{
 		"a file that cannot be used":   {mistake: unusable, check: diagnosis.Configuration, status: diagnosis.Error, what: "secrets is forbidden", do: "Correct the file.", why: "The controller does not start.", also: all},
-		"a Secret that cannot be read": {mistake: from(config.FromSecret, secret, unusable), check: diagnosis.Configuration, status: diagnosis.Error, what: "secrets is forbidden", do: "set $OS_CLOUD", why: "That says nothing about the controller, which has the file in its Pod", also: all},
+		"a Secret that cannot be read": {mistake: from(config.FromSecret, secret, unusable), check: diagnosis.Configuration, status: diagnosis.Error, what: "secrets is forbidden", do: "set $OS_CLOUD", why: "The controller may work nevertheless: it has the file in its Pod", also: all},
 		"an environment that cannot be used": {mistake: from(config.FromEnvironment, environment, unusable), check: diagnosis.Configuration, status: diagnosis.Error, what: "secrets is forbidden", do: "unset the variables OS_*",
-			why: "That says nothing about the controller, which has its own login", also: all},
+			why: "The controller may work nevertheless: it has its own login", also: all},
 		"a file that is refused":         {mistake: refused, check: diagnosis.Credentials, status: diagnosis.Error, what: "authenticate: 401", do: "Correct [Global] of cloud.conf.", why: "The controller cannot work with the cloud.", also: skipped},
 		"a Secret that is refused":       {mistake: from(config.FromSecret, secret, refused), check: diagnosis.Credentials, status: diagnosis.Error, what: "authenticate: 401", do: "Correct [Global] of Secret system/conf.", why: "The controller has the same login", also: skipped},
 		"an environment that is refused": {mistake: from(config.FromEnvironment, environment, refused), check: diagnosis.Credentials, status: diagnosis.Error, what: "authenticate: 401", do: "Correct $OS_CLOUD (mine), or unset the variables OS_*", why: "The controller has its own login", also: skipped},
@@ -124,18 +124,18 @@ func TestCredentials(t *testing.T) {
 		},
 		"Nodes that are left out": {
 			mistake: login(func(l *diagnosis.Login) { l.Without = calls.Additional()[:1] }),
-			check:   diagnosis.Credentials, status: diagnosis.Error, what: "leave out nodes, but --controllers=node,node-lifecycle needs them", do: "credential rotate --with=nodes`",
+			check:   diagnosis.Credentials, status: diagnosis.Error, what: "exclude nodes, but --controllers=node,node-lifecycle needs them", do: "credential rotate --with=nodes`",
 		},
 		"routes that are left out": {
 			mistake: login(func(l *diagnosis.Login) { l.Without = calls.Additional()[1:] }),
-			check:   diagnosis.Credentials, status: diagnosis.Error, what: "leave out routes, but --controllers=route needs them", do: "credential rotate --with=routes`",
+			check:   diagnosis.Credentials, status: diagnosis.Error, what: "exclude routes, but --controllers=route needs them", do: "credential rotate --with=routes`",
 		},
 		"security groups that are left out": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cloud.Login.Value.Without = []calls.Feature{calls.FeatureSecurityGroups}
 				f.Config.Value.LoadBalancer.ManageSecurityGroups = true
 			},
-			check: diagnosis.Credentials, status: diagnosis.Error, what: "leave out security groups, but [LoadBalancer] manage-security-groups needs them", do: "--without=security-groups", also: []diagnosis.Check{diagnosis.SecurityGroups},
+			check: diagnosis.Credentials, status: diagnosis.Error, what: "exclude security groups, but [LoadBalancer] manage-security-groups needs them", do: "--without=security-groups", also: []diagnosis.Check{diagnosis.SecurityGroups},
 		},
 		"only the role reader": {mistake: login(func(l *diagnosis.Login) { l.Roles = []string{"reader"} }), check: diagnosis.Credentials, status: diagnosis.Error, what: "the only roles are reader", do: "openstack role add"},
 		"load balancers that may not be read": {
@@ -343,7 +343,7 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 				delete(f.Cluster.Services.Value[0].Annotations, annotation.LoadBalancerID)
 				f.Cloud.Octavia.Balancers.Value[0].Tags = []string{lb.ClusterTag("another")}
 			},
-			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has the name of Service default/web, but belongs to cluster another", do: "If it exists, nothing is to be done",
+			check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has the name of Service default/web, but belongs to cluster another", do: "If it exists, no action is needed",
 		},
 		"of another cluster, with the name of a Service that has its own": {
 			mistake: func(f *diagnosis.Facts) {
@@ -411,7 +411,7 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 		},
 		"Services of another class only": {
 			mistake: func(f *diagnosis.Facts) { f.Policy.DefaultClass = false },
-			check:   diagnosis.LoadBalancers, status: diagnosis.Warning, what: "no Service is handled; left alone, of type LoadBalancer: Service default/web, because it has no spec.loadBalancerClass", do: "--handle-default-class=true",
+			check:   diagnosis.LoadBalancers, status: diagnosis.Warning, what: "no Service is handled; of type LoadBalancer, but not handled: Service default/web, because it has no spec.loadBalancerClass", do: "--handle-default-class=true",
 		},
 		"two Services that are not programmed for two reasons": {
 			mistake: func(f *diagnosis.Facts) {

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// readableByAll is the permission of a file that lets every user read it.
+// readableByAll is the permission bit with which every user can read a file.
 const readableByAll = 0o004
 
 func checkConfiguration(f facts, r *diagnosis.Result) {
@@ -29,7 +29,7 @@ func checkConfiguration(f facts, r *diagnosis.Result) {
 	c := f.Config.Value
 	if f.ConfigMode&readableByAll != 0 {
 		r.Found(diagnosis.Warning, fmt.Sprintf("every user of this machine may read %s (mode %04o)", f.ConfigPath, f.ConfigMode), "The file has the credentials of the cloud.",
-			fmt.Sprintf("Take the right away: `chmod o-rwx %s`; in a Pod, set defaultMode: 0440 of the volume, and fsGroup.", f.ConfigPath))
+			fmt.Sprintf("Remove the permission: `chmod o-rwx %s`; in a Pod, set defaultMode: 0440 of the volume, and fsGroup.", f.ConfigPath))
 	}
 	switch f.ConfigOrigin {
 	case config.FromFile:
@@ -43,9 +43,9 @@ func checkConfiguration(f facts, r *diagnosis.Result) {
 		r.Saw("the login is that of " + f.ConfigPath)
 	}
 	for _, n := range c.Notices {
-		why := "The key has no effect, which may not be what you expect."
+		why := "The key has no effect, although you may expect one."
 		if n.Kind == config.Doubtful {
-			why = "The controller may use another value than you meant."
+			why = "The controller may use another value than you intended."
 		}
 		r.Found(diagnosis.Warning, n.Place()+": "+n.Text, why, n.Do)
 	}
@@ -58,19 +58,20 @@ func checkConfiguration(f facts, r *diagnosis.Result) {
 	}
 }
 
-// consequence says what it means that cloud.conf, or what is there instead, cannot be used, and what to do.
+// consequence returns the consequence of an unusable cloud.conf, or of what replaces it, and what to do.
 func consequence(from config.Origin, do string) (why, what string) {
-	const blind = "This command cannot look at the cloud. That says nothing about the controller, "
+	const blind = "This command cannot check the cloud. The controller may work nevertheless: "
 	switch from {
 	case config.FromSecret:
-		return blind + "which has the file in its Pod.", "Correct what the message names, or give this command another login: set $OS_CLOUD or the variables of an openrc file, or --cloud-config."
+		return blind + "it has the file in its Pod.", "Correct what the message names, or give this command another login: set $OS_CLOUD or the variables of an openrc file, or --cloud-config."
 	case config.FromEnvironment:
-		return blind + "which has its own login.", "Correct what the message names, or unset the variables OS_* to use the login of the controller, from its Secret."
+		return blind + "it has its own login.", "Correct what the message names, or unset the variables OS_* to use the login of the controller, from its Secret."
 	}
 	return "The controller does not start.", do
 }
 
-// expirySoon is when the end of credentials is a warning, as in the log of the controller.
+// expirySoon is how long before their expiry credentials cause a warning, as in the log of the
+// controller.
 const expirySoon = 7 * 24 * time.Hour
 
 func checkCredentials(f facts, r *diagnosis.Result) {
@@ -94,7 +95,7 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 			"Unset the variables OS_*: then this command uses the Secret of the controller, if your user in Kubernetes may read it.")
 		return
 	}
-	r.Saw("Rights to write were not tried, because that writes. The roles decide about them.")
+	r.Saw("Rights to write were not tried, because that would write. They depend on the roles.")
 	checkKind(login, r)
 	checkExpiry(f.Now, login, r)
 	checkRoles(f, login, r)
@@ -107,7 +108,8 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 	checkVIPGroups(f, login, r)
 }
 
-// checkGrants looks whether Octavia can read certificates with the access rules of the application credential, if it uses them.
+// checkGrants checks whether Octavia can read certificates with the access rules of the application credential, if
+// certificates are used.
 func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	used := usesCertificates(f, f.Config.Value)
 	missing := login.MissingOnRequest[calls.FeatureCertificateGrants]
@@ -120,8 +122,8 @@ func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
 		"Replace the application credential with `kube-octavia credential rotate`; if Octavia is of OpenStack 2022.2, set a user with a password in [Global] of cloud.conf instead.")
 }
 
-// checkVIPGroups looks whether the access rules of the application credential allow security groups of VIPs, if a Service requests
-// them.
+// checkVIPGroups checks whether the access rules of the application credential allow security groups of VIPs, if a
+// Service requests them.
 func checkVIPGroups(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	missing, requests := login.MissingOnRequest[calls.FeatureVIPGroups], requested(f, nil, annotation.VIPSecurityGroups)
 	if len(missing) == 0 || len(requests) == 0 {
@@ -137,15 +139,15 @@ func (f facts) reportRefused(login diagnosis.Missing, r *diagnosis.Result) {
 	case config.FromFile:
 		r.Found(diagnosis.Error, login.Reason, "The controller cannot work with the cloud.", login.AdviceOr("correct [Global] of cloud.conf"))
 	case config.FromSecret:
-		r.Found(diagnosis.Error, login.Reason, "This command cannot look at the cloud. The controller has the same login: where it fails there, too, the controller cannot work.",
+		r.Found(diagnosis.Error, login.Reason, "This command cannot check the cloud. The controller has the same login: if it fails there, too, the controller cannot work.",
 			login.AdviceOr(f.inPlace("correct [Global] of cloud.conf")))
 	case config.FromEnvironment:
-		r.Found(diagnosis.Error, login.Reason, "This command cannot look at the cloud. The controller has its own login, which was not tried.",
+		r.Found(diagnosis.Error, login.Reason, "This command cannot check the cloud. The controller has its own login, which was not tried.",
 			login.AdviceOr(f.inPlace("correct [Global], or unset the variables OS_* to use the login of the controller, from its Secret")))
 	}
 }
 
-// inPlace returns the text with the place of the login instead of section [Global] of a file.
+// inPlace returns the text with [Global] replaced by the place of the login, if that is not a file.
 func (f facts) inPlace(text string) string {
 	place := f.ConfigPath
 	switch f.ConfigOrigin {
@@ -157,7 +159,8 @@ func (f facts) inPlace(text string) string {
 	return strings.NewReplacer("[Global] of cloud.conf", place, "[Global]", place).Replace(text)
 }
 
-// checkWithout looks whether features for which the application credential has no access rules are used.
+// checkWithout checks whether features are used for which the application credential has no access
+// rules.
 func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	used := map[calls.Feature]string{calls.FeatureCertificates: usesCertificates(f, f.Config.Value)}
 	if f.Config.Value.LoadBalancer.ManageSecurityGroups {
@@ -171,15 +174,15 @@ func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	}
 	for _, feature := range login.Without {
 		if used[feature] == "" {
-			r.Saw(fmt.Sprintf("the access rules leave out %s, which nothing uses", feature))
+			r.Saw(fmt.Sprintf("the access rules exclude %s, which nothing uses", feature))
 			continue
 		}
-		r.Found(diagnosis.Error, fmt.Sprintf("the access rules of the application credential leave out %s, but %s needs them", feature, used[feature]),
+		r.Found(diagnosis.Error, fmt.Sprintf("the access rules of the application credential exclude %s, but %s needs them", feature, used[feature]),
 			"The cloud rejects these calls.", allow(feature))
 	}
 }
 
-// allow says how to get access rules for a feature.
+// allow returns how to get access rules for a feature.
 func allow(feature calls.Feature) string {
 	if slices.Contains(calls.Additional(), feature) {
 		return fmt.Sprintf("Replace the application credential: `kube-octavia credential rotate --with=%s`; --with takes several, separated by commas.", feature.Name())
@@ -190,8 +193,8 @@ func allow(feature calls.Feature) string {
 func checkKind(login diagnosis.Login, r *diagnosis.Result) {
 	switch login.Kind {
 	case config.ByPassword:
-		r.Found(diagnosis.Warning, "cloud.conf has the password of a user", "Whoever reads the file can do everything that the user can do, and it cannot be revoked separately.",
-			"Create an application credential that allows only what the controller does: `kube-octavia credential create`.")
+		r.Found(diagnosis.Warning, "cloud.conf has the password of a user", "Anyone who can read the file has all rights of the user, and these cannot be revoked separately.",
+			"Create an application credential that allows only the calls of the controller: `kube-octavia credential create`.")
 	case config.ByToken:
 		r.Found(diagnosis.Warning, "cloud.conf has a token", "It cannot be renewed: when it expires, the controller stops working.",
 			"Create an application credential: `kube-octavia credential create`.")
@@ -220,8 +223,8 @@ func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
 	}
 }
 
-// writers are the roles to which the default policies of Octavia and Neutron, of any release, give the right to write. With
-// Octavia's of 2025.1, load-balancer_member alone gives none, but a cloud may keep the former policy.
+// writers are the roles with the right to write by the default policies of Octavia and Neutron, in any release. In
+// Octavia of 2025.1, load-balancer_member alone is not sufficient, but a cloud may keep the previous policy.
 var writers = []string{"admin", "manager", "member", "_member_", "Member", "load-balancer_member", "load-balancer_admin"}
 
 func checkRoles(f facts, login diagnosis.Login, r *diagnosis.Result) {
@@ -235,7 +238,7 @@ func checkRoles(f facts, login diagnosis.Login, r *diagnosis.Result) {
 		diagnosis.Missing
 	}{{"load balancers", f.Cloud.Octavia.Balancers.Missing}, {"networks", f.Cloud.Network.Networks.Missing}, {"subnets", f.Cloud.Network.Subnets.Missing}, {"ports", f.Cloud.Network.Ports.Missing}} {
 		if read.Kind == diagnosis.Denied {
-			r.Found(diagnosis.Error, read.Reason, "The controller has to read "+read.what+".", read.AdviceOr(assign))
+			r.Found(diagnosis.Error, read.Reason, "The controller must read "+read.what+".", read.AdviceOr(assign))
 		}
 	}
 }

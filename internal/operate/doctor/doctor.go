@@ -3,7 +3,7 @@
 
 // Package doctor checks whether cloud, cluster and configuration fit together: the diagnosis of `kube-octavia doctor`.
 //
-// It is pure: facts in, a report out.
+// It is pure: it turns facts into a report.
 package doctor
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/nodedoctor"
 )
 
-// checks are all checks, in the order of the report. Each looks at the facts on its own.
+// checks has all checks, in the order of the report. They are independent of each other.
 var checks = []struct {
 	name diagnosis.Check
-	// about says what the check looks at.
+	// about describes what the check examines.
 	about string
 	run   func(facts, *diagnosis.Result)
 }{
@@ -29,9 +29,9 @@ var checks = []struct {
 	{diagnosis.Providers, "providers, flavors and availability zones that are configured", checkProviders},
 	{diagnosis.Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
 	{diagnosis.Addresses, "free addresses for VIPs and floating IPs", checkAddresses},
-	{diagnosis.Quotas, "quotas of Octavia and Neutron, against what is used and needed", checkQuotas},
-	{diagnosis.SecurityGroups, "what the security groups of the nodes let in", checkSecurityGroups},
-	{diagnosis.Clock, "the clock of this machine against that of Keystone", checkClock},
+	{diagnosis.Quotas, "quotas of Octavia and Neutron, compared with what is used and needed", checkQuotas},
+	{diagnosis.SecurityGroups, "what the security groups of the nodes admit", checkSecurityGroups},
+	{diagnosis.Clock, "the clock of this machine, compared with that of Keystone", checkClock},
 	{diagnosis.Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
 	{diagnosis.OtherControllers, "other controllers of the same Services", checkOtherControllers},
 	{diagnosis.Annotations, "annotations of the Services", checkAnnotations},
@@ -41,7 +41,7 @@ var checks = []struct {
 	{diagnosis.Routes, "the router with the routes to Pods, and these routes", ofNodes(nodedoctor.CheckRoutes)},
 }
 
-// aboutServices are the checks of what only controller service does.
+// aboutServices are the checks that concern only controller service.
 var aboutServices = []diagnosis.Check{
 	diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans,
 }
@@ -55,7 +55,7 @@ func ofNodes(check func(diagnosis.Facts, *diagnosis.Result)) func(facts, *diagno
 	}
 }
 
-// facts are the facts, with what several checks derive from them.
+// facts are the facts, with methods that several checks use.
 type facts struct{ diagnosis.Facts }
 
 // Names returns the names of all checks, in the order of the report.
@@ -80,7 +80,7 @@ func ParseChecks(text string) ([]diagnosis.Check, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		c := diagnosis.Check(strings.TrimSpace(name))
 		if !slices.Contains(Names(), c) {
-			return nil, fmt.Errorf("must be names of checks, separated by commas: %q is none of %s", c, AllNames())
+			return nil, fmt.Errorf("must be names of checks, separated by commas: %q is not one of %s", c, AllNames())
 		}
 		chosen = append(chosen, c)
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
-// wrong is a mistake in a setup, and what the diagnosis says of it.
+// wrong is a mistake in a setup, and the expected diagnosis.
 type wrong struct {
 	mistake func(*diagnosis.Facts)
 	check   diagnosis.Check
 	status  diagnosis.Status
-	// what is a part of what was found, and do of what to do.
+	// what is a part of the finding, and do a part of the advice.
 	what, do string
-	// why is a part of why that matters.
+	// why is a part of the reason why it matters.
 	why string
-	// also are other checks that it concerns.
+	// also are other checks that it affects.
 	also []diagnosis.Check
 }
 
@@ -92,12 +92,12 @@ func TestOnlyChosenChecksAreShown(t *testing.T) {
 	if diff := cmp.Diff([]diagnosis.Check{diagnosis.Quotas, diagnosis.Clock}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := ParseChecks("clocks"); err == nil || !strings.Contains(err.Error(), `"clocks" is none of configuration, credentials`) {
+	if _, err := ParseChecks("clocks"); err == nil || !strings.Contains(err.Error(), `"clocks" is not one of configuration, credentials`) {
 		t.Errorf("an unknown check: %v", err)
 	}
 }
 
-// Without anything to ask, no check fails: each says why it was skipped.
+// Without any API, no check fails: each says why it was skipped.
 func TestWithoutACloudAndAClusterChecksAreSkippedOrSayWhy(t *testing.T) {
 	none := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no login"}
 	f := healthy(t)

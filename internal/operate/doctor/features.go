@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// checkFeatures compares what cloud.conf and the Services request with what the cloud can do.
+// checkFeatures compares what cloud.conf and the Services request with the features of the cloud.
 func checkFeatures(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
 	if !ok {
@@ -27,7 +27,7 @@ func checkFeatures(f facts, r *diagnosis.Result) {
 		r.Skip(api.Reason)
 		return
 	} else if !api.OK() {
-		r.Found(diagnosis.Error, api.Reason, "The controller does not start without the API version of Octavia.", api.AdviceOr("look at the endpoint: `openstack catalog show load-balancer`"))
+		r.Found(diagnosis.Error, api.Reason, "The controller does not start without the API version of Octavia.", api.AdviceOr("check the endpoint: `openstack catalog show load-balancer`"))
 		return
 	}
 	r.Saw(fmt.Sprintf("Octavia API version %s", f.Cloud.APIVersion.Value))
@@ -45,7 +45,7 @@ func checkFeatures(f facts, r *diagnosis.Result) {
 	}
 }
 
-// checkSection looks at what a section of cloud.conf requests for all load balancers.
+// checkSection checks what a section of cloud.conf requests for all load balancers.
 func checkSection(f facts, s settings, r *diagnosis.Result) {
 	can := capabilities(f, s.Provider)
 	for _, w := range []struct {
@@ -89,7 +89,8 @@ func checkService(f facts, s *corev1.Service, r *diagnosis.Result) {
 	}
 }
 
-// assumed fills in what the controller looks up in the cloud, so that only features decide.
+// assumed fills in what the controller looks up in the cloud, so that the result depends only on
+// features.
 func assumed(n desired.Networks) desired.Networks {
 	const looked = "00000000-0000-0000-0000-000000000000"
 	for _, id := range []*string{&n.VIPSubnetID, &n.AdditionalSubnetID, &n.MemberSubnetID, &n.FloatingNetworkID} {
@@ -106,7 +107,7 @@ func aboutFeatures(reason string) bool {
 	return slices.Contains([]string{desired.ReasonInvalidAnnotation, desired.ReasonInvalidSourceRanges, desired.ReasonUnsupported, desired.ReasonDualStackUnsupported}, reason)
 }
 
-// otherCloud says what has the feature that these load balancers lack.
+// otherCloud returns what has the feature that these load balancers lack.
 func otherCloud(can lb.Capabilities, feature lb.Feature) string {
 	if (lb.Capabilities{APIVersion: can.APIVersion, Provider: lb.ProviderAmphora}).Has(feature) {
 		return "a provider that has it: `openstack loadbalancer provider list`"
@@ -114,7 +115,7 @@ func otherCloud(can lb.Capabilities, feature lb.Feature) string {
 	return "a cloud with a newer Octavia"
 }
 
-// changeService says what to do about a Service that is refused or served in part for the reason.
+// changeService returns what to do about a Service that is refused or partly served for the reason.
 func changeService(reason string, s corev1.Service) string {
 	edit := fmt.Sprintf("`kubectl edit service -n %s %s`", s.Namespace, s.Name)
 	switch reason {
@@ -128,7 +129,7 @@ func changeService(reason string, s corev1.Service) string {
 	return "Remove the setting that the message names: " + edit + "; or use a cloud or provider that has the feature."
 }
 
-// checkProviders looks for configured providers, flavors and availability zones.
+// checkProviders checks that configured providers, flavors and availability zones exist.
 func checkProviders(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
 	if !ok {
@@ -149,7 +150,7 @@ func checkProviders(f facts, r *diagnosis.Result) {
 	checkOffers(r, "availabilityzone", f.zones(), octavia.Zones, func(o diagnosis.Offer) string { return o.Name })
 }
 
-// checkOffers looks for the flavors or zones that are used. kind is their word of the openstack client.
+// checkOffers checks that the used flavors or zones exist. kind is their name in the openstack client.
 func checkOffers(r *diagnosis.Result, kind string, used []use, known diagnosis.Read[[]diagnosis.Offer], key func(diagnosis.Offer) string) {
 	list := "openstack loadbalancer " + kind + " list"
 	if len(used) == 0 || !r.Has(known.Missing, list) {

@@ -35,7 +35,7 @@ const (
 	server                = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 )
 
-// healthy returns facts of a setup in which everything is right: Service default/web has a load balancer.
+// healthy returns facts of a correct setup, in which Service default/web has a load balancer.
 func healthy(t testing.TB) diagnosis.Facts {
 	t.Helper()
 	const conf = "[Global]\nauth-url=https://keystone:5000/v3\napplication-credential-id=a\napplication-credential-secret=b\n" +

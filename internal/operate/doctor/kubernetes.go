@@ -87,7 +87,7 @@ func checkOtherControllers(f facts, r *diagnosis.Result) {
 	}
 }
 
-// checkOwnLease reports which kube-octavia works.
+// checkOwnLease reports which instance of kube-octavia is active.
 func checkOwnLease(f facts, r *diagnosis.Result) {
 	l, where := f.Cluster.Own.Value, f.Cluster.OwnLease
 	switch {
@@ -97,6 +97,6 @@ func checkOwnLease(f facts, r *diagnosis.Result) {
 		r.Saw(fmt.Sprintf("kube-octavia works: %s renewed Lease %s %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)))
 	default:
 		r.Found(diagnosis.Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
-			fmt.Sprintf("Look at its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/%s`.", where.Namespace, where.Namespace, where.Name))
+			fmt.Sprintf("Check its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/%s`.", where.Namespace, where.Namespace, where.Name))
 	}
 }

@@ -117,7 +117,7 @@ func TestOtherControllersAreFound(t *testing.T) {
 	})
 }
 
-// The table of rights is that of the manifests: no right is missing, and none is too many.
+// The table of rights equals the manifests: no right is missing, and none is superfluous.
 func TestRightsAreThoseOfTheManifests(t *testing.T) {
 	base := slices.Concat(manifestRights(t, "../../../deploy/clusterrole.yaml", false), manifestRights(t, "../../../deploy/role.yaml", true))
 	ofNodes := manifestRights(t, "../../../deploy/nodes/clusterrole.yaml", false)
@@ -162,7 +162,7 @@ func rightKey(r diagnosis.Right) string {
 	return text
 }
 
-// manifestRights are the rights of the roles in a file.
+// manifestRights returns the rights of the roles in a file.
 func manifestRights(t *testing.T, file string, namespaced bool) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -182,7 +182,7 @@ func manifestRights(t *testing.T, file string, namespaced bool) (all []string) {
 	}
 }
 
-// expand returns each right of the rules.
+// expand returns the single rights of the rules.
 func expand(rules []rbacv1.PolicyRule, namespaced bool) (all []diagnosis.Right) {
 	for _, rule := range rules {
 		for _, verb := range rule.Verbs {

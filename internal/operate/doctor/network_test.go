@@ -184,7 +184,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 	off, group, prefix, number := false, "group", "10.0.0.0/25", "17"
 	late := 30081
 	is := func(mistake func(*diagnosis.Facts)) wrong {
-		return wrong{mistake: mistake, check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "security groups of node node-a do not let in NodePort 30080 of Service default/web (tcp) from 10.0.0.0/24",
+		return wrong{mistake: mistake, check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "security groups of node node-a do not admit NodePort 30080 of Service default/web (tcp) from 10.0.0.0/24",
 			do: "openstack security group rule create --ingress --protocol tcp --dst-port 30080 --remote-ip 10.0.0.0/24"}
 	}
 	ok := func(mistake func(*diagnosis.Facts)) wrong {

@@ -14,11 +14,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// placement looks at the ids of networks and subnets.
+// placement checks the ids of networks and subnets.
 type placement struct {
 	facts
 	r *diagnosis.Result
-	// first is the first section with a value, by key and value: a class inherits what it does not set.
+	// first has the first section with a value, by key and value, because a class inherits what it does
+	// not set.
 	first map[[2]string]string
 }
 
@@ -43,7 +44,7 @@ func checkNetworks(f facts, r *diagnosis.Result) {
 	}
 }
 
-// where names a key of a section, or of the first section with the same value.
+// where returns the name of a key in a section, or in the first section with the same value.
 func (p placement) where(s settings, key, value string) string {
 	at := [2]string{key, value}
 	p.first[at] = cmp.Or(p.first[at], s.section+" "+key)
@@ -94,7 +95,7 @@ func (f facts) subnetOf(id string) *diagnosis.Subnet {
 	return nil
 }
 
-// checkVIP looks at where VIPs are allocated.
+// checkVIP checks the subnets of VIPs.
 func (p placement) checkVIP(s settings) {
 	subnetKey := p.where(s, subnetKeyOf(s), s.SubnetID)
 	subnet := p.subnet(subnetKey, s.SubnetID)
@@ -153,7 +154,7 @@ func (p placement) checkMembers(s settings) {
 	}
 }
 
-// checkFloating looks at where floating IPs are allocated.
+// checkFloating checks the network of floating IPs.
 func (p placement) checkFloating(s settings) {
 	key := p.where(s, "floating-network-id", s.FloatingNetworkID)
 	network := p.network(key, s.FloatingNetworkID)
@@ -176,7 +177,8 @@ func (p placement) checkFloating(s settings) {
 	}
 }
 
-// checkFloatingSubnet looks for the subnet in the list of its network: the project may not see the subnet itself.
+// checkFloatingSubnet checks the subnet against the list of its network: the project may not see the subnet
+// itself.
 func (p placement) checkFloatingSubnet(s settings, network *diagnosis.Net) {
 	key := p.where(s, "floating-subnet-id", s.FloatingSubnetID)
 	candidates := p.externals()

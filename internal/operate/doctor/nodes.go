@@ -12,7 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 )
 
-// nodePorts returns the ports with the addresses of each node, by its name.
+// nodePorts returns the ports with the addresses of each node, by the node's name.
 func (f facts) nodePorts() map[string][]diagnosis.Port {
 	with := map[netip.Addr][]diagnosis.Port{}
 	for _, p := range f.Cloud.Network.Ports.Value {
@@ -24,7 +24,7 @@ func (f facts) nodePorts() map[string][]diagnosis.Port {
 	}
 	ports := map[string][]diagnosis.Port{}
 	for _, n := range f.Cluster.Nodes.Value {
-		server, _ := member.ServerID(n.Spec.ProviderID) // without one, the addresses decide
+		server, _ := member.ServerID(n.Spec.ProviderID) // without one, ports are found by address
 		for _, a := range nodeAddresses([]corev1.Node{n}) {
 			for _, p := range with[a] {
 				if server == "" || p.DeviceID == server {

@@ -17,8 +17,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// checkOwnership compares the load balancers of the project with those that the Services name, by id or by name. What does
-// not fit shows that project, region, --cluster-name or --load-balancer-class are those of something else.
+// checkOwnership compares the load balancers of the project with those that the Services name, by id or by name. A
+// mismatch shows that the project, the region, --cluster-name or --load-balancer-class is wrong.
 func checkOwnership(f facts, r *diagnosis.Result) {
 	checkNoServiceServed(f, r)
 	checkNamedByID(f, r)
@@ -26,7 +26,8 @@ func checkOwnership(f facts, r *diagnosis.Result) {
 	checkOtherClusters(f, r)
 }
 
-// checkNoServiceServed reports that there are Services of type LoadBalancer, but these flags choose none of them.
+// checkNoServiceServed reports that there are Services of type LoadBalancer, but that these flags select none of
+// them.
 func checkNoServiceServed(f facts, r *diagnosis.Result) {
 	if len(served(f)) > 0 {
 		return
@@ -39,13 +40,13 @@ func checkNoServiceServed(f facts, r *diagnosis.Result) {
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		r.Found(diagnosis.Warning, fmt.Sprintf("no Service is handled; left alone, of type LoadBalancer: %s, because %s", diagnosis.Some("Service", reasons[why]), why),
+		r.Found(diagnosis.Warning, fmt.Sprintf("no Service is handled; of type LoadBalancer, but not handled: %s, because %s", diagnosis.Some("Service", reasons[why]), why),
 			"With these flags the controller does nothing.",
-			"Use the flags of the controller. If these are, set --load-balancer-class to the class of the Services, or --handle-default-class=true for those without one.")
+			"Run this command with the flags of the controller. If it has them already, set --load-balancer-class to the class of the Services, or --handle-default-class=true for those without one.")
 	}
 }
 
-// checkNamedByID looks for the load balancers whose ids the Services have.
+// checkNamedByID checks that the load balancers whose ids the Services have exist.
 func checkNamedByID(f facts, r *diagnosis.Result) {
 	there := map[string]bool{}
 	for _, b := range f.Cloud.Octavia.Balancers.Value {
@@ -56,7 +57,7 @@ func checkNamedByID(f facts, r *diagnosis.Result) {
 	for _, s := range served(f) {
 		id := annotation.Value(s.Annotations, annotation.LoadBalancerID)
 		if id == "" || claim.Copied(&s) {
-			continue // of a copy, the id is that of the original
+			continue // a copy of a Service has the id of the original
 		}
 		named++
 		if !there[id] {
@@ -79,7 +80,8 @@ func checkNamedByID(f facts, r *diagnosis.Result) {
 		"A controller would create other load balancers, with other addresses.", do)
 }
 
-// inRegion names the region. Without one in cloud.conf, the cloud has only one.
+// inRegion returns the name of the region for messages. Without one in cloud.conf, the cloud has
+// only one.
 func inRegion(region string) string {
 	if region == "" {
 		return ""
@@ -87,7 +89,8 @@ func inRegion(region string) string {
 	return " in region " + region
 }
 
-// othersFound says that the ids of other Services were found, which shows that project and region are right.
+// othersFound returns that the ids of other Services were found, which shows that project and region are
+// correct.
 func othersFound(n, named int) string {
 	if n == 0 {
 		return ""
@@ -95,8 +98,8 @@ func othersFound(n, named int) string {
 	return fmt.Sprintf("; it has %d of the %d load balancers that Services name", n, named)
 }
 
-// checkClusterName looks for load balancers that were created for the Services by a controller with another name of the
-// cluster. Only the uid of the cluster shows that they are not those of another cluster with Services of the same names.
+// checkClusterName finds load balancers that were created for the Services by a controller with another cluster name.
+// Only the uid of the cluster shows that they do not belong to another cluster with Services of the same names.
 func checkClusterName(f facts, r *diagnosis.Result) {
 	without := map[string]bool{}
 	for _, s := range waiting(f) {
@@ -121,7 +124,7 @@ func checkClusterName(f facts, r *diagnosis.Result) {
 			r.Found(diagnosis.Error, what, why, "They have the uid of this cluster: "+set)
 			continue
 		}
-		r.Found(diagnosis.Warning, what, why, "If they are those of this cluster, "+set+" If they are those of another cluster with Services of the same names, nothing is to be done.")
+		r.Found(diagnosis.Warning, what, why, "If they are those of this cluster, "+set+" If they are those of another cluster with Services of the same names, no action is needed.")
 	}
 }
 
@@ -131,8 +134,8 @@ func (f facts) ofAnotherCluster(b diagnosis.Balancer) bool {
 	return uid != "" && uid != f.Policy.ClusterUID
 }
 
-// checkOtherClusters reports load balancers of other clusters with the names of Services. The controller tells them apart by
-// the uids, so that this only matters to a Service that does not have its own load balancer.
+// checkOtherClusters reports load balancers of other clusters with the names of Services. The controller distinguishes
+// them by the uids, so this matters only for a Service that does not have its own load balancer.
 func checkOtherClusters(f facts, r *diagnosis.Result) {
 	services := map[string]corev1.Service{}
 	for _, s := range served(f) {
@@ -145,16 +148,16 @@ func checkOtherClusters(f facts, r *diagnosis.Result) {
 		}
 		uid := lb.ClusterUIDOf(b.Tags)
 		what := fmt.Sprintf("load balancer %s (%s) has the name of Service %s, but belongs to cluster %s", b.Name, b.ID, name(s), uid)
-		gone := fmt.Sprintf("If cluster %s is gone, delete what it left: `kube-octavia cleanup --cloud-config=FILE --cluster-uid=%s` shows it.", uid, uid)
+		gone := fmt.Sprintf("If cluster %s is gone, delete what it has left: `kube-octavia cleanup --cloud-config=FILE --cluster-uid=%s` shows it.", uid, uid)
 		switch {
 		case f.hasOwn(s):
 			r.Saw(what + "; the Service has its own")
 		case annotation.Value(s.Annotations, annotation.LoadBalancerID) == b.ID:
-			r.Found(diagnosis.Error, what, "The Service names it by its id. The controller never takes it over, and refuses the Service unless shared-lb-scope in [LoadBalancer] lets it share.",
+			r.Found(diagnosis.Error, what, "The Service names it by its id. The controller never takes it over, and refuses the Service unless shared-lb-scope in [LoadBalancer] allows it to share.",
 				fmt.Sprintf("Remove annotation %s of the Service: it gets its own load balancer, with another address. %s", annotation.TypedKey(s.Annotations, annotation.LoadBalancerID), gone))
 		default:
 			r.Found(diagnosis.Warning, what, "The controller never takes it over: it creates another one with the same name, and another address.",
-				gone+" If it exists, nothing is to be done: controllers know their load balancers by the uid of the cluster.")
+				gone+" If it exists, no action is needed: controllers recognize their load balancers by the uid of the cluster.")
 		}
 	}
 }

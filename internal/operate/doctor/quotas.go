@@ -12,7 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// The kinds of quotas, as Octavia and Neutron name them. Newer spellings of Octavia are mapped to these.
+// The kinds of quotas, with the names of Octavia and Neutron. Newer spellings of Octavia are mapped to
+// these.
 const (
 	quotaBalancer = "load_balancer"
 	quotaListener = "listener"
@@ -86,7 +87,7 @@ func checkQuota(r *diagnosis.Result, k quotaKind, q diagnosis.Quota, need int, c
 	}
 }
 
-// usedInOctavia counts what the load balancers have.
+// usedInOctavia counts the objects of the load balancers.
 func usedInOctavia(all []diagnosis.Balancer) map[string]int {
 	used := map[string]int{quotaBalancer: len(all)}
 	for _, b := range all {
@@ -114,7 +115,7 @@ func needed(f facts) map[string]int {
 	for _, s := range waiting(f) {
 		o, valid := options(f, s)
 		if !valid {
-			continue // it is refused
+			continue // the Service is refused
 		}
 		ports, nodes := len(s.Spec.Ports), len(f.Cluster.Nodes.Value)
 		if o.MaxMembers > 0 {

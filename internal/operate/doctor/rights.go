@@ -14,16 +14,16 @@ import (
 // forClusterIP marks the rights that only cluster-ip mode needs.
 const forClusterIP = "the Service range of the cluster, with [ClusterIP] of cloud.conf"
 
-// forOthers marks the rights without which the controller works, but does not look for others.
-const forOthers = "the look for other controllers of the same Services"
+// forOthers marks the rights without which the controller works, but does not search for others.
+const forOthers = "the search for other controllers of the same Services"
 
 // forCommands marks the rights without which the controller works, but does not publish its settings.
-const forCommands = "the settings that commands take over"
+const forCommands = "the settings that commands use"
 
-// without says how the controller works without a right that it does not need.
+// without describes how the controller works without an optional right.
 var without = map[string]string{
-	forOthers:   "The controller works without that, but cannot say whether another controller serves the same Services.",
-	forCommands: "The controller works without that, but does not publish its settings, so that commands such as `kubectl octavia status` need flags.",
+	forOthers:   "The controller works without it, but cannot detect whether another controller serves the same Services.",
+	forCommands: "The controller works without it, but does not publish its settings, so that commands such as `kubectl octavia status` need flags.",
 }
 
 const (
@@ -31,10 +31,12 @@ const (
 	coordinationGroup = "coordination.k8s.io"
 )
 
-// manifestLease is the name of the Lease in the manifests. The ConfigMap with the settings has the same, and an ending.
+// manifestLease is the name of the Lease in the manifests. The ConfigMap with the settings has the same name with a
+// suffix.
 const manifestLease = "kube-octavia"
 
-// rights are exactly those of deploy/clusterrole.yaml and deploy/role.yaml, which a test compares.
+// rights are exactly the rights in deploy/clusterrole.yaml and deploy/role.yaml; a test compares
+// them.
 var rights = []diagnosis.Right{
 	{Verb: "list", Resource: "services", For: "the Services to serve"},
 	{Verb: "watch", Resource: "services", For: "the Services to serve"},
@@ -60,7 +62,7 @@ var rights = []diagnosis.Right{
 	{Verb: "create", Resource: "events", InLeaseNamespace: true, For: "events about a new leader"},
 }
 
-// Rights returns the rights that a controller with this name of the Lease needs.
+// Rights returns the rights that a controller with this Lease name needs.
 func Rights(c diagnosis.Controllers, lease string) []diagnosis.Right {
 	all := slices.Clone(rights)
 	for i := range all {

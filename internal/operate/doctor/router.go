@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
-// checkRouter looks for a router between the subnets of VIPs and the external network, as far as the project sees it.
+// checkRouter finds a router between the subnets of VIPs and the external network, as far as the project sees it.
 func (p placement) checkRouter(s settings) {
 	n := p.Cloud.Network
 	if s.AtClusterIP != nil || !n.Ports.OK() || !n.Routers.OK() {
@@ -26,7 +26,7 @@ func (p placement) checkRouter(s settings) {
 	}
 	i := slices.IndexFunc(n.Networks.Value, func(n diagnosis.Net) bool { return n.ID == external && n.External })
 	if i < 0 {
-		return // which is a finding already
+		return // already a finding
 	}
 	for _, subnet := range p.vipSubnets(s) {
 		if subnet.IPVersion == 4 {

@@ -18,18 +18,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// access is what has to reach the nodes.
+// access is traffic that must reach the nodes.
 type access struct {
 	diagnosis.Access
 	what string
-	// perhaps means that it is not needed yet.
+	// perhaps means that it may not be needed yet.
 	perhaps bool
 }
 
 // The default range of NodePorts of Kubernetes.
 const firstNodePort, lastNodePort = 30000, 32767
 
-// checkSecurityGroups compares what load balancers send to the nodes with what the ports of the nodes let in.
+// checkSecurityGroups compares what load balancers send to the nodes with what the ports of the nodes admit.
 func checkSecurityGroups(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
 	if !ok || !r.Has(f.Cluster.Nodes.Missing, "kubectl get nodes") ||
@@ -49,7 +49,7 @@ func checkSecurityGroups(f facts, r *diagnosis.Result) {
 	checkAccesses(f, r, f.accesses(r, c), ports)
 }
 
-// checkPortsFound reports nodes whose ports the project does not have.
+// checkPortsFound reports nodes that have no port in the project.
 func checkPortsFound(f facts, r *diagnosis.Result, ports map[string][]diagnosis.Port) {
 	var without []string
 	for _, n := range f.Cluster.Nodes.Value {
@@ -58,12 +58,12 @@ func checkPortsFound(f facts, r *diagnosis.Result, ports map[string][]diagnosis.
 		}
 	}
 	if len(without) > 0 {
-		r.Found(diagnosis.Unknown, "the project has no port with the address of "+diagnosis.Some("node", without), "It is not known what their security groups let in. Are the nodes servers of this project?",
+		r.Found(diagnosis.Unknown, "the project has no port with the address of "+diagnosis.Some("node", without), "It is unknown what their security groups admit. Are the nodes servers of this project?",
 			"Compare `kubectl get nodes -o wide` with `openstack port list`, and the project of cloud.conf with that of the servers.")
 	}
 }
 
-// checkManaged looks for the security group that the controller manages, once a Service has a load balancer.
+// checkManaged checks the security group that the controller manages, if a Service has a load balancer.
 func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[string][]diagnosis.Port) {
 	if c.LoadBalancer.SecurityGroupMode == config.ServiceSecurityGroups || len(served(f)) == len(waiting(f)) {
 		r.Saw("kube-octavia manages the security groups of the nodes")
@@ -72,7 +72,7 @@ func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[strin
 	own := lb.NodesGroup{ClusterName: f.Policy.ClusterName, ClusterUID: f.Policy.ClusterUID, Class: f.Policy.LoadBalancerClass}
 	i := slices.IndexFunc(f.Cloud.Network.Groups.Value, func(g diagnosis.Group) bool { return own.Owns(g.Name, g.Description) })
 	const why = "manage-security-groups is true, and load balancers reach the nodes only through this group."
-	const do = "Look whether the controller runs and what it reports: `kubectl describe node NODE`, `kubectl get events -A --field-selector reason=SecurityGroupNotAttached`."
+	const do = "Check whether the controller runs and what it reports: `kubectl describe node NODE`, `kubectl get events -A --field-selector reason=SecurityGroupNotAttached`."
 	if i < 0 {
 		r.Found(diagnosis.Warning, "there is no security group "+own.Name(), why, do)
 		return
@@ -91,8 +91,8 @@ func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[strin
 	r.Saw("security group " + group.Name + " is on the ports of the nodes")
 }
 
-// accesses returns what has to reach the nodes: for the Services or, if there are none, for all NodePorts. Where all
-// Services have Pods as members, no load balancer sends to a NodePort.
+// accesses returns the traffic that must reach the nodes: for the Services or, if there are none, for all NodePorts.
+// If all Services have Pods as members, load balancers do not use NodePorts.
 func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 	sources := f.sourcesOnce(r)
 	judged := 0
@@ -125,7 +125,7 @@ func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 	return all
 }
 
-// accessesOf returns the ports of a Service that a source has to reach.
+// accessesOf returns the ports of a Service that a source must reach.
 func accessesOf(s corev1.Service, monitored bool, source netip.Prefix) (all []access) {
 	for _, p := range s.Spec.Ports {
 		if p.NodePort != 0 {
@@ -143,10 +143,11 @@ func accessTo(port int, transport string, source netip.Prefix, what string) acce
 	return access{diagnosis.Access{Transport: transport, From: port, To: port, Source: source}, what, false}
 }
 
-// origin is what decides from where load balancers reach the nodes. clients are CIDRs, separated by commas.
+// origin is what determines the source addresses of load balancers. clients are CIDRs, separated by commas.
 type origin struct{ subnetID, networkID, memberSubnetID, provider, clients string }
 
-// sourcesOnce returns a function that computes the sources of each origin once: most Services have the same.
+// sourcesOnce returns a function that computes the sources of each origin only once, because most Services
+// have the same.
 func (f facts) sourcesOnce(r *diagnosis.Result) func(origin) []netip.Prefix {
 	known := map[origin][]netip.Prefix{}
 	return func(o origin) []netip.Prefix {
@@ -157,8 +158,8 @@ func (f facts) sourcesOnce(r *diagnosis.Result) func(origin) []netip.Prefix {
 	}
 }
 
-// sources returns from where load balancers reach the nodes: provider amphora from its own address, provider ovn from
-// those of the clients.
+// sources returns the source addresses of load balancers: with provider amphora their own, with provider ovn those of
+// the clients.
 func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
 	if capabilities(f, o.provider).OVN() {
 		for text := range strings.SplitSeq(cmp.Or(o.clients, "0.0.0.0/0"), ",") {
@@ -178,23 +179,24 @@ func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
 		}
 	}
 	if len(all) == 0 {
-		r.Found(diagnosis.Unknown, "the subnet of VIPs is not known, so neither is from where load balancers reach the nodes", "Security groups may keep them from the nodes.",
+		r.Found(diagnosis.Unknown, "the subnet of VIPs is unknown, so the source addresses of load balancers are unknown, too", "Security groups may keep them from the nodes.",
 			"Set subnet-id in [LoadBalancer] to a subnet that the project sees.")
 	}
 	return all
 }
 
-// verdict is how the nodes let in what has to reach them.
+// verdict is whether the nodes admit the traffic that must reach them.
 type verdict struct {
 	status diagnosis.Status
-	// nodes are those that do not let it in, or of which that is not known.
+	// nodes are the nodes that do not admit it, or for which this is unknown.
 	nodes     string
 	transport string
 	source    netip.Prefix
 	perhaps   bool
 }
 
-// checkAccesses looks whether the ports of all nodes let in what has to reach them. It joins what is found of many ports.
+// checkAccesses checks whether the ports of all nodes admit the traffic that must reach them. It combines the findings
+// about many ports.
 func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string][]diagnosis.Port) {
 	var order []verdict
 	found := map[verdict][]access{}
@@ -224,7 +226,7 @@ func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string]
 	}
 }
 
-// report notes which ports are not let in.
+// report records which ports are not admitted.
 func (v verdict) report(r *diagnosis.Result, all []access) {
 	what := all[0].what
 	if len(all) > 1 {
@@ -232,19 +234,19 @@ func (v verdict) report(r *diagnosis.Result, all []access) {
 	}
 	why := fmt.Sprintf("Load balancers send traffic and health checks from %s to the NodePorts.", v.source)
 	if v.status == diagnosis.Unknown {
-		r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s let in %s only by address groups or groups that the project does not see", v.nodes, what), why,
-			"Look at the rules: `openstack security group rule list GROUP`.")
+		r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s admit %s only by address groups or groups that the project does not see", v.nodes, what), why,
+			"Check the rules: `openstack security group rule list GROUP`.")
 		return
 	}
 	status := diagnosis.Error
 	if v.perhaps {
 		status = diagnosis.Warning
 	}
-	r.Found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
+	r.Found(status, fmt.Sprintf("security groups of %s do not admit %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
 		v.rules(all)+"; or set manage-security-groups = true in [LoadBalancer].")
 }
 
-// rules returns the commands that let in the ports, for a person: one, and with which other ports it is to be repeated.
+// rules returns the commands that admit the ports: one, and the other ports for which to repeat it.
 func (v verdict) rules(all []access) string {
 	family := ""
 	if v.source.Addr().Is6() {
@@ -258,8 +260,9 @@ func (v verdict) rules(all []access) string {
 	return fmt.Sprintf("Add %d rules to a security group of the nodes: %s, and the same with --dst-port %s", len(ranges), command, strings.Join(ranges[1:], ", "))
 }
 
-// portRanges returns the ports as ranges for rules. Of several ports in the range of NodePorts, if whole is true, it returns that
-// range, because Kubernetes chooses them anywhere in it. It never has other ports in between: kubelet and etcd have some.
+// portRanges returns the ports as ranges for rules. If whole is true and there are several NodePorts, it returns the
+// whole range of NodePorts, because Kubernetes chooses any of them. Other ports are never combined into a range,
+// because kubelet and etcd may use ports in between.
 func portRanges(all []access, whole bool) (texts []string) {
 	type ports struct{ from, to int }
 	var sorted, nodePorts []ports

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// settings are the settings of load balancers of one section of cloud.conf.
+// settings are the load balancer settings of one section of cloud.conf.
 type settings struct {
 	section string
 	config.LoadBalancer
@@ -67,7 +67,7 @@ func requested(f facts, all []use, key string) []use {
 	return all
 }
 
-// configured returns cloud.conf. Without it, the check is skipped.
+// configured returns cloud.conf. If there is none, it skips the check.
 func (f facts) configured(r *diagnosis.Result) (config.Config, bool) {
 	if f.Config.Kind != diagnosis.Present {
 		r.Skip("cloud.conf cannot be used, see check " + string(diagnosis.Configuration))
@@ -102,13 +102,13 @@ func waiting(f facts) (all []corev1.Service) {
 	return all
 }
 
-// options returns what the Service requests; false means that its annotations are wrong.
+// options returns what the Service requests, or false if its annotations are invalid.
 func options(f facts, s corev1.Service) (annotation.Options, bool) {
 	o, problems := annotation.Parse(s.Annotations, f.Policy.ConfigOf(&s, f.Config.Value.LoadBalancer))
 	return o, len(problems) == 0
 }
 
-// capabilities are those of load balancers of the provider.
+// capabilities returns the capabilities of load balancers with the provider.
 func capabilities(f facts, provider string) lb.Capabilities {
 	return lb.Capabilities{APIVersion: f.Cloud.APIVersion.Value, Provider: provider, Vendors: f.Config.Value.Vendors}
 }
@@ -128,7 +128,7 @@ func VIPNetworks(all diagnosis.Facts) (ids []string) {
 	return ids
 }
 
-// flavors and zones are what cloud.conf and the Services request.
+// flavors and zones return what cloud.conf and the Services request.
 func (f facts) flavors() []use {
 	return requested(f, uses(f.Config.Value, "flavor-id", func(l config.LoadBalancer) string { return l.FlavorID }), annotation.FlavorID)
 }

@@ -44,7 +44,7 @@ func (c *cloud) close() {
 	}
 }
 
-// read logs in and reads what depends on nothing else.
+// read logs in and reads the facts that do not depend on others.
 func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
 	if s.ConfigErr != nil {
 		return unread(notAsked[diagnosis.Login]("cloud.conf cannot be used").Missing)
@@ -83,7 +83,7 @@ func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
 	return all
 }
 
-// lacks returns the services that the service catalogue lacks, which the error says.
+// lacks returns the services that the service catalogue lacks according to the error.
 func lacks(err error) (all []diagnosis.Problem) {
 	switch tree := err.(type) {
 	case *catalogue.Lack:
@@ -98,7 +98,7 @@ func lacks(err error) (all []diagnosis.Problem) {
 	return all
 }
 
-// unread returns facts that all are missing for one reason.
+// unread returns facts that are all missing for one reason.
 func unread(why diagnosis.Missing) (all diagnosis.Cloud) {
 	n, o := &all.Network, &all.Octavia
 	for _, m := range []*diagnosis.Missing{
@@ -112,7 +112,7 @@ func unread(why diagnosis.Missing) (all diagnosis.Cloud) {
 	return all
 }
 
-// login describes the login. at is when the token was requested, exact to uncertainty.
+// login describes the login. at is when the token was requested, accurate to uncertainty.
 func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Duration, controllers diagnosis.Controllers) diagnosis.Login {
 	s := c.session
 	l := diagnosis.Login{ProjectID: s.ProjectID(), Roles: s.Roles(), CloudTime: tokenDate(s.Network().GetAuthResult()), LocalTime: at, Uncertainty: uncertainty}
@@ -152,7 +152,8 @@ func texts(list []calls.Call) (all []string) {
 	return all
 }
 
-// tokenDate returns the time of Keystone when it issued the token, in whole seconds; zero if the answer had no Date header.
+// tokenDate returns Keystone's time when it issued the token, in whole seconds, or zero if the answer had no Date
+// header.
 func tokenDate(answer gophercloud.AuthResult) time.Time {
 	var header http.Header
 	switch result := answer.(type) {
@@ -180,8 +181,8 @@ func (c *cloud) readOctavia(ctx context.Context, o *diagnosis.Octavia) {
 		func() {
 			o.Providers = read(c.session.Providers(ctx))
 			if o.Providers.OK() && o.Providers.Value == nil {
-				o.Providers.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "the access rules of the application credential do not allow to list the providers",
-					Need: "The controller works without the right, but cannot say that a provider does not exist.", Advice: "replace the application credential with `kube-octavia credential rotate`"}
+				o.Providers.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "the access rules of the application credential do not allow listing the providers",
+					Need: "The controller works without the right, but cannot detect that a provider does not exist.", Advice: "replace the application credential with `kube-octavia credential rotate`"}
 			}
 		},
 		func() {
@@ -259,10 +260,10 @@ func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network, controlle
 	)
 }
 
-// readMore reads what depends on other facts.
+// readMore reads the facts that depend on others.
 func (c *cloud) readMore(ctx context.Context, f *diagnosis.Facts, k *cluster) {
 	service := c.session.LoadBalancer()
-	known := *f // what is read here is written to f meanwhile
+	known := *f // f is written concurrently
 	offers := func(used bool, feature lb.Feature, path, key string) diagnosis.Read[[]diagnosis.Offer] {
 		api := known.Cloud.APIVersion
 		switch {
@@ -281,7 +282,7 @@ func (c *cloud) readMore(ctx context.Context, f *diagnosis.Facts, k *cluster) {
 			f.Cloud.Octavia.Zones = offers(doctor.UsesZones(known), lb.FeatureAvailabilityZones, "lbaas/availabilityzones", "availability_zones")
 		},
 		func() {
-			f.Cloud.Network.InVIPNetworks = notAsked[[]diagnosis.Port]("the network of VIPs is not known")
+			f.Cloud.Network.InVIPNetworks = notAsked[[]diagnosis.Port]("the network of VIPs is unknown")
 			if ids := doctor.VIPNetworks(known); len(ids) > 0 {
 				f.Cloud.Network.InVIPNetworks = list[diagnosis.Port](ctx, c.session.Network(), "ports",
 					url.Values{"network_id": ids, "fields": {"id", "device_id", "device_owner", "fixed_ips"}})

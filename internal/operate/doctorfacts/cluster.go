@@ -24,7 +24,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
 )
 
-// callLimit bounds each call to Kubernetes.
+// callLimit is the time limit of each call to Kubernetes.
 const callLimit = 30 * time.Second
 
 // cluster reads facts from Kubernetes.
@@ -66,7 +66,7 @@ func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 		},
 		func() {
 			var me authenticationv1.SelfSubjectReview
-			err := k.explain(k.client.Create(ctx, &me), "ask who the user is")
+			err := k.explain(k.client.Create(ctx, &me), "find out who the user is")
 			all.User = read(me.Status.UserInfo.Username, err)
 		},
 		func() { all.Refused = k.refused(ctx) },
@@ -78,7 +78,7 @@ func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 	return all
 }
 
-// connect asks the API for its version.
+// connect reads the version of the API.
 func (k *cluster) connect(ctx context.Context) (string, error) {
 	if k.source.ClusterErr != nil {
 		return "", k.source.ClusterErr
@@ -94,7 +94,7 @@ func (k *cluster) connect(ctx context.Context) (string, error) {
 	return version, bounded.Explain(err)
 }
 
-// explain adds to an error what was tried, and at which API.
+// explain adds to an error what was tried, and the API.
 func (k *cluster) explain(err error, op string) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,8 @@ func (k *cluster) explain(err error, op string) error {
 	return k.source.Cluster.Explain(fmt.Errorf("%s: %w", op, err))
 }
 
-// refused asks which rights of the controller the user lacks. It writes nothing: the API server only answers.
+// refused returns the rights of the controller that the user lacks. The reviews that it creates are not
+// stored.
 func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right] {
 	all := doctor.Rights(k.source.Controllers, k.source.Lease.Name)
 	lacks, errs, ask := make([]bool, len(all)), make([]error, len(all)), []func(){}
@@ -111,7 +112,7 @@ func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right]
 	}
 	inParallel(ask...)
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return read[[]diagnosis.Right](nil, k.explain(errs[i], "ask for the rights of the user"))
+		return read[[]diagnosis.Right](nil, k.explain(errs[i], "read the rights of the user"))
 	}
 	refused := []diagnosis.Right{}
 	for i, right := range all {
@@ -133,7 +134,7 @@ func (k *cluster) lacks(ctx context.Context, r diagnosis.Right) (bool, error) {
 	return !asked.Status.Allowed, err
 }
 
-// ownLease reads the Lease of the controller; nil if there is none.
+// ownLease reads the Lease of the controller, nil if there is none.
 func (k *cluster) ownLease(ctx context.Context) diagnosis.Read[*othercontroller.Lease] {
 	var l coordinationv1.Lease
 	err := k.client.Get(ctx, client.ObjectKey(k.source.Lease), &l)
@@ -147,7 +148,7 @@ func (k *cluster) ownLease(ctx context.Context) diagnosis.Read[*othercontroller.
 	return diagnosis.Value(&found)
 }
 
-// needed notes that the controller needs the right to read the fact.
+// needed records that the controller needs the right to read the fact.
 func needed[T any](r diagnosis.Read[T]) diagnosis.Read[T] {
 	if r.Kind == diagnosis.Denied {
 		r.Need = "The controller needs the right, too."

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctorfacts reads the facts for package doctor, from OpenStack and Kubernetes. It writes nothing, and decides
-// nothing.
+// Package doctorfacts reads the facts for package doctor from OpenStack and Kubernetes. It writes nothing and makes no
+// decisions.
 package doctorfacts
 
 import (
@@ -25,28 +25,29 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// Source says where the facts are.
+// Source is the source of the facts.
 type Source struct {
-	// ConfigPath is the path of cloud.conf or, by its origin, what is there instead, and Config what was read there.
+	// ConfigPath is the path of cloud.conf or, depending on its origin, what replaces it, and Config its content.
 	ConfigPath   string
 	ConfigOrigin config.Origin
 	Config       config.Config
 	ConfigErr    error
 	// Login logs in to the cloud.
 	Login func(context.Context) (*openstack.Session, error)
-	// Cluster is the cluster of Kubernetes. ClusterErr says why there is none, and NoCluster means that nothing names one.
+	// Cluster is the Kubernetes cluster. ClusterErr is the reason if there is none, and NoCluster means that none is
+	// configured.
 	Cluster    kubeconfig.Cluster
 	ClusterErr error
 	NoCluster  bool
-	// Policy says which Services the controller handles. It lacks the uid of the cluster.
+	// Policy selects the Services that the controller handles. It lacks the uid of the cluster.
 	Policy claim.Policy
-	// Controllers are those that the controller runs.
+	// Controllers are the controllers of --controllers.
 	Controllers diagnosis.Controllers
-	// Lease is that of the controller.
+	// Lease is the Lease of the controller.
 	Lease othercontroller.LeaseName
 }
 
-// Gather reads the facts. What cannot be read is noted in them.
+// Gather reads the facts. They also record what cannot be read.
 func Gather(ctx context.Context, s Source) diagnosis.Facts {
 	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, ConfigOrigin: s.ConfigOrigin, Config: read(s.Config, s.ConfigErr), ConfigProblems: problems(s.ConfigErr),
 		Policy: s.Policy, Controllers: s.Controllers}
@@ -84,7 +85,7 @@ func read[T any](value T, err error) diagnosis.Read[T] {
 	return diagnosis.Value(value)
 }
 
-// problems says why cloud.conf cannot be used, one by one.
+// problems returns the reasons why cloud.conf cannot be used.
 func problems(err error) (all []diagnosis.Problem) {
 	if err == nil {
 		return nil
@@ -98,11 +99,11 @@ func problems(err error) (all []diagnosis.Problem) {
 	do := "Correct what the message names. All keys are in docs/reference/cloud-conf.md."
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		do = "Create the file, or correct the path that names it. In a Pod, it has to be in a volume: `kubectl describe pod` shows the volumes."
+		do = "Create the file, or correct the path that names it. In a Pod, it must be in a volume: `kubectl describe pod` shows the volumes."
 	case errors.Is(err, fs.ErrPermission):
-		do = "Let the user of this program read the file: in a Pod by defaultMode of the volume or fsGroup of the Pod, elsewhere by `chown` or `chmod`."
+		do = "Allow the user of this program to read the file: in a Pod by defaultMode of the volume or fsGroup of the Pod, elsewhere by `chown` or `chmod`."
 	case errors.As(err, new(*fs.PathError)):
-		do = "Correct the path: it has to be that of a file that can be read."
+		do = "Correct the path: it must be that of a readable file."
 	}
 	for line := range strings.Lines(err.Error()) {
 		all = append(all, diagnosis.Problem{What: strings.TrimSpace(line), Do: do})
@@ -110,7 +111,7 @@ func problems(err error) (all []diagnosis.Problem) {
 	return all
 }
 
-// mode returns the permissions of a file, 0 if they are not known.
+// mode returns the permissions of a file, or 0 if they are unknown.
 func mode(path string) fs.FileMode {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -119,7 +120,7 @@ func mode(path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// missing says why a call had no result, and what to do about the cause.
+// missing returns why a call had no result, and what to do about the cause.
 func missing(err error) diagnosis.Missing {
 	var cloud *openstack.Error
 	var cluster *kubeconfig.Error
@@ -140,7 +141,7 @@ func missing(err error) diagnosis.Missing {
 	return diagnosis.Missing{Kind: diagnosis.Failed, Reason: err.Error()}
 }
 
-// needOf says whether the controller makes the call that was denied.
+// needOf returns whether the controller makes the denied call.
 func needOf(err *openstack.Error) string {
 	call, known := err.Call()
 	switch feature := call.Feature; {

@@ -12,10 +12,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
-// servers lists the servers of the project, if a controller does.
+// servers lists the servers of the project, if a controller of Nodes is enabled.
 func (c *cloud) servers(ctx context.Context, controllers diagnosis.Controllers) diagnosis.Read[[]instances.Server] {
 	if !controllers.Nodes() {
-		return notAsked[[]instances.Server]("no controller of Nodes is switched on")
+		return notAsked[[]instances.Server]("no controller of Nodes is enabled")
 	}
 	compute, err := c.session.Compute(instances.Microversion)
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *cloud) servers(ctx context.Context, controllers diagnosis.Controllers) 
 	return read(instances.NewCloud(compute, c.session.Network(), c.session.ProjectID()).Servers(ctx))
 }
 
-// readPodRouter reads the router with the routes to Pods, if a controller does.
+// readPodRouter reads the router with the routes to Pods, if controller route is enabled.
 func (c *cloud) readPodRouter(ctx context.Context, n *diagnosis.Network, controllers diagnosis.Controllers) {
 	id := c.config.Route.RouterID
 	if !controllers.Route || id == "" {

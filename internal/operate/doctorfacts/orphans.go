@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 )
 
-// orphans finds the orphans in what was read, and reads certificates and security groups.
+// orphans finds the orphans in the facts, for which it also reads certificates and security groups.
 func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diagnosis.Read[[]orphan.Object] {
 	services, balancers := f.Cluster.Services, f.Cloud.Octavia.Balancers
 	for _, m := range []diagnosis.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inCloud starts a cloud and returns what reads it.
+// inCloud starts a cloud and returns its reader.
 func inCloud(t *testing.T, options cloudsim.Options) cloud {
 	t.Helper()
 	sim, err := cloudsim.Start(options)
@@ -77,9 +77,9 @@ func TestAnswersOfOtherReleasesMeanTheSame(t *testing.T) {
 			t.Errorf("%s: %+v", what, missing)
 		}
 	}
-	direct := &http.Transport{} // without the limit of the rate of calls
+	direct := &http.Transport{} // without the rate limit
 	t.Cleanup(direct.CloseIdleConnections)
-	client := &c.session.Network().HTTPClient // of all services
+	client := &c.session.Network().HTTPClient // shared by all services
 	rapid.Check(t, func(t *rapid.T) {
 		client.Transport = mutate.Newer{Next: direct, Choose: mutate.Choices(rapid.Uint64().Draw(t, "seed"))}
 		got := read()

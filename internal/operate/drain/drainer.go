@@ -24,19 +24,19 @@ import (
 
 // Drainer drains the Services of one controller.
 type Drainer struct {
-	// Policy is that of the controller, with Drain.
+	// Policy is the policy of the controller, with Drain.
 	Policy claim.Policy
 	// Reader reads from the API server, without a cache.
 	Reader client.Reader
-	// Cleaner deletes what is left when the Services are released. New sets its Spare.
+	// Cleaner deletes what is left after the Services are released. New sets its Spare.
 	Cleaner *cleanup.Cleaner
-	// Interval is the time between two looks at the Services.
+	// Interval is the time between two reads of the Services.
 	Interval time.Duration
-	// Progress is called after each look.
+	// Progress is called after each read.
 	Progress func(cleanup.Progress)
 }
 
-// New returns a Drainer. It lets the Cleaner spare the Services of other controllers.
+// New returns a Drainer whose Cleaner spares the Services of other controllers.
 func New(d Drainer) *Drainer {
 	d.Cleaner.Spare = func(ctx context.Context) (map[string]string, error) {
 		all, err := d.services(ctx)
@@ -45,9 +45,9 @@ func New(d Drainer) *Drainer {
 	return &d
 }
 
-// Run waits until all Services are released and deletes what is left. It returns the Services and the objects that are
-// left, and an error that says why. That some kinds of objects cannot be listed with these credentials is no error: a
-// released Service has none of them, only orphans may be left.
+// Run waits until all Services are released and deletes what is left. It returns the remaining Services and objects,
+// and an error with the reasons. It is not an error if these credentials cannot list some kinds of objects: released
+// Services have none of them, only orphans may be left.
 func (d *Drainer) Run(ctx context.Context) ([]Service, cleanup.Plan, error) {
 	if left, err := d.awaitReleases(ctx); err != nil {
 		return left, cleanup.Plan{Cluster: d.Cleaner.Options.Cluster, Objects: []cleanup.Object{}}, err
@@ -79,7 +79,7 @@ func (d *Drainer) awaitReleases(ctx context.Context) (left []Service, _ error) {
 	}
 }
 
-// services lists all Services. It tries again if the API server does not answer.
+// services lists all Services. It retries if the API server does not answer.
 func (d *Drainer) services(ctx context.Context) ([]corev1.Service, error) {
 	for {
 		all, err := orphan.Services(ctx, d.Reader, d.Policy.ClusterUID)
@@ -94,7 +94,7 @@ func (d *Drainer) services(ctx context.Context) ([]corev1.Service, error) {
 	}
 }
 
-// report shows how many of the Services seen so far are released, and why the others are not.
+// report reports how many of the Services seen so far are released, and why the others are not.
 func (d *Drainer) report(seen map[string]bool, left []Service) {
 	waiting := map[string]int{}
 	for _, s := range left {
@@ -108,7 +108,8 @@ func (d *Drainer) report(seen map[string]bool, left []Service) {
 	d.Progress(p)
 }
 
-// unreleased says which Services are not released, and why. It returns nil for none.
+// unreleased returns an error with the Services that are not released, and the reasons. It returns
+// nil for none.
 func unreleased(left []Service) error {
 	if len(left) == 0 {
 		return nil

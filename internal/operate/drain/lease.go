@@ -20,17 +20,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// holderInterval is the time between two looks at the Lease while another process holds it.
+// holderInterval is the time between two reads of the Lease while another process holds it.
 const holderInterval = 2 * time.Second
 
-// Lease is the Lease of the controller. Who has it may work on the Services.
+// Lease is the Lease of the controller. Its holder may work on the Services.
 type Lease struct {
 	// Client has no cache.
 	Client          client.Client
 	Namespace, Name string
-	// Duration is how long it is valid without its holder.
+	// Duration is how long it is valid without a renewal.
 	Duration time.Duration
-	// Note tells people what happens.
+	// Note reports to the user what happens.
 	Note func(string)
 }
 
@@ -46,7 +46,8 @@ func (l Lease) ScaleDown(ctx context.Context, name string) error {
 	return nil
 }
 
-// Holder says which process holds the Lease, and what to do about it. It returns "" if none does.
+// Holder returns a text about the process that holds the Lease, and what to do about it, or "" if
+// none does.
 func (l Lease) Holder(ctx context.Context) string {
 	var lease coordinationv1.Lease
 	key := client.ObjectKey{Namespace: l.Namespace, Name: l.Name}
@@ -67,7 +68,7 @@ func (l Lease) Holder(ctx context.Context) string {
 		pod, key, key.Namespace, key.Name, l.Duration)
 }
 
-// notElected says why the command never got the Lease. The context has ended.
+// notElected returns why the command never got the Lease. The context has ended.
 func (l Lease) notElected(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holderInterval)
 	defer cancel()
@@ -77,7 +78,7 @@ func (l Lease) notElected(ctx context.Context) error {
 	return errors.New("nothing was released: the command ended before it had the Lease; run it again")
 }
 
-// awaitLease tells who holds the Lease, until the command has it.
+// awaitLease reports who holds the Lease until the command has it.
 type awaitLease struct {
 	Lease
 	elected <-chan struct{}
@@ -98,7 +99,7 @@ func (a awaitLease) Start(ctx context.Context) error {
 		}
 		holder := a.Holder(ctx)
 		select {
-		case <-a.elected: // it may be this process by now
+		case <-a.elected: // this process may hold it by now
 			return nil
 		default:
 		}

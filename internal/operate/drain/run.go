@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/cleanup"
 )
 
-// result is that of Drainer.Run.
+// result is the result of Drainer.Run.
 type result struct {
 	services []Service
 	plan     cleanup.Plan
@@ -53,12 +53,13 @@ type End struct{ reached *atomic.Bool }
 // NewEnd returns an End that is not reached.
 func NewEnd() End { return End{new(atomic.Bool)} }
 
-// Logger returns a logger that drops errors after the end: a manager that is stopped logs the loss of the Lease as one.
+// Logger returns a logger that drops errors after the end: a manager that is stopped logs the loss of the Lease as an
+// error.
 func (e End) Logger(log logr.Logger) logr.Logger {
 	return logr.New(untilEnd{log.GetSink(), e.reached})
 }
 
-// untilEnd drops errors once it has ended: when a manager is stopped, it logs the loss of the Lease as an error.
+// untilEnd drops errors after the end.
 type untilEnd struct {
 	logr.LogSink
 	ended *atomic.Bool

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package drain waits until a controller with claim.Policy.Drain has released all Services, then deletes what is left of
-// them in the cloud. The controller does the work: this package stores nothing, so it can be killed and started again at
-// any moment.
+// them in the cloud. The controller does the work. This package stores nothing, so it can be killed and restarted at
+// any time.
 package drain
 
 import (
@@ -23,7 +23,8 @@ import (
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Reason and Message are those of condition Programmed, if a pass that releases the Service has written it.
+	// Reason and Message are those of condition Programmed, if a pass that releases the Service has written
+	// them.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
@@ -31,7 +32,7 @@ type Service struct {
 // String returns namespace/name.
 func (s Service) String() string { return s.Namespace + "/" + s.Name }
 
-// Left returns the Services that have something of this controller: cloud objects, or conditions.
+// Left returns the Services that still have cloud objects or conditions of this controller.
 func Left(p claim.Policy, services []corev1.Service) (left []Service) {
 	for i := range services {
 		s := &services[i]
@@ -49,8 +50,9 @@ func Left(p claim.Policy, services []corev1.Service) (left []Service) {
 	return left
 }
 
-// Spared returns the Services whose cloud objects must not be deleted, by uid as in tags, and why. There is no reason for
-// those that another controller serves, and for those that this one has not released yet: it deletes their objects itself.
+// Spared returns the Services whose cloud objects must not be deleted, by uid as in tags, with the reason. The reason
+// is empty for those that another controller serves, and for those that this controller has not released yet: it
+// deletes their objects itself.
 func Spared(p claim.Policy, services []corev1.Service) map[string]string {
 	spared := map[string]string{}
 	for i := range services {

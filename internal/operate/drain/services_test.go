@@ -20,7 +20,7 @@ import (
 
 const class = "kube-octavia.io/octavia"
 
-// service is a Service of type LoadBalancer that the controller of the class has claimed.
+// service returns a Service of type LoadBalancer that the controller of the class has claimed.
 func service(edits ...func(*corev1.Service)) corev1.Service {
 	s := corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid", Finalizers: []string{claim.Finalizer}, Annotations: map[string]string{}},

@@ -14,14 +14,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neterror"
 )
 
-// errNotKubernetes is the error of answers that Kubernetes does not give.
+// errNotKubernetes is the error for answers that do not come from Kubernetes.
 var errNotKubernetes = errors.New("it does not answer as the Kubernetes API does")
 
 // Error is a failed call to the Kubernetes API.
 type Error struct {
-	// Fact says what failed, at which API, with which kubeconfig and context.
+	// Fact is what failed, with the API, the kubeconfig and the context.
 	Fact string
-	// Advice says what to change; "" if that is not known.
+	// Advice is what to change, or "".
 	Advice string
 	// Err is the error of the call.
 	Err error
@@ -38,8 +38,8 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the call.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Explain adds to the error of a call which kubeconfig, context and server were used, and what to change: the result is an
-// *Error. It returns nil for nil.
+// Explain adds the kubeconfig, context and server to the error of a call, and what to change. The result is an *Error,
+// or nil for nil.
 func (c Cluster) Explain(err error) error {
 	if err == nil {
 		return nil
@@ -47,7 +47,7 @@ func (c Cluster) Explain(err error) error {
 	return &Error{Fact: fmt.Sprintf("Kubernetes API at %s (%s): %v", c.REST.Host, c.source, err), Advice: c.advice(err), Err: err}
 }
 
-// advice says what to change, by the cause of the error; "" if that is not known.
+// advice returns what to change about the cause of the error, or "".
 func (c Cluster) advice(err error) string {
 	foreign, text := foreignAnswer(err)
 	switch {
@@ -65,7 +65,7 @@ func (c Cluster) advice(err error) string {
 	case apierrors.IsTooManyRequests(err):
 		return "the API server is overloaded, and limits its clients: try again later"
 	case isServerFailure(err):
-		return "the API server or a gateway before it fails: `kubectl get --raw '/readyz?verbose'` says which part is not ready"
+		return "the API server or a gateway in front of it fails: `kubectl get --raw '/readyz?verbose'` shows which part is not ready"
 	}
 	switch neterror.CauseOf(err) {
 	case neterror.Refused:
@@ -79,7 +79,7 @@ func (c Cluster) advice(err error) string {
 	case neterror.WrongName:
 		return fmt.Sprintf("the host must be one of the names in the certificate: check %s, and tls-server-name next to it", c.server)
 	case neterror.Expired:
-		return "the certificate of the API server has to be renewed, or the clock of this machine is wrong"
+		return "the certificate of the API server must be renewed, or the clock of this machine is wrong"
 	case neterror.SpeaksHTTP:
 		return fmt.Sprintf("correct %s: it must begin with http://", c.server)
 	case neterror.SpeaksTLS:
@@ -96,8 +96,8 @@ func isServerFailure(err error) bool {
 	return errors.As(err, &answer) && answer.Status().Code >= http.StatusInternalServerError
 }
 
-// foreignAnswer reports whether an answer is not one of the Kubernetes API, and returns its text if it was a failure. A
-// failure of a server may be that of a gateway and does not count.
+// foreignAnswer reports whether an answer does not come from the Kubernetes API, and returns its text if it was a
+// failure. A server error may come from a gateway and does not count.
 func foreignAnswer(err error) (foreign bool, text string) {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {

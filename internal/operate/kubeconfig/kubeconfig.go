@@ -26,14 +26,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Cluster is a Kubernetes cluster, and where it was found.
+// Cluster is a Kubernetes cluster, and its source.
 type Cluster struct {
-	// REST says how to call its API.
+	// REST is the configuration of its client.
 	REST *rest.Config
-	// source is the kubeconfig with its context, or the Pod's service account. server and user are where to change the
-	// address of the API and the credentials.
+	// source is the kubeconfig with its context, or the Pod's service account. server and user name the places of the
+	// API's address and of the credentials.
 	source, server, user string
-	// namespace is that of the context.
+	// namespace is the namespace of the context.
 	namespace string
 }
 
@@ -44,12 +44,12 @@ const podAccount = "the Pod's service account"
 func (c Cluster) Namespace() string { return c.namespace }
 
 // Load finds the cluster: that of the kubeconfig at path or, if path is empty, of $KUBECONFIG, of ~/.kube/config, or of
-// the Pod. context is the context to use in the kubeconfig, or "" for its current one. The error names the kubeconfig and
-// says what it lacks.
+// the Pod. context is the context in the kubeconfig, or "" for its current one. The error names the kubeconfig and what
+// it lacks.
 func Load(path, context string) (Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
-	rules.WarnIfAllMissing = false // the error says it
+	rules.WarnIfAllMissing = false // the error contains it
 	where := location(rules)
 	loaded, err := rules.Load()
 	switch {
@@ -81,7 +81,7 @@ func Load(path, context string) (Cluster, error) {
 	return cluster.unlimited(), nil
 }
 
-// location names the kubeconfig and the setting that it comes from.
+// location returns the kubeconfig and the setting from which it comes.
 func location(rules *clientcmd.ClientConfigLoadingRules) string {
 	switch {
 	case rules.ExplicitPath != "":
@@ -92,7 +92,7 @@ func location(rules *clientcmd.ClientConfigLoadingRules) string {
 	return "kubeconfig " + strings.Join(rules.Precedence, ", ")
 }
 
-// inPod returns the cluster of the Pod in which the program runs, where no kubeconfig was found.
+// inPod returns the cluster of the Pod in which the program runs, if no kubeconfig was found.
 func inPod(where string) (Cluster, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -103,7 +103,8 @@ func inPod(where string) (Cluster, error) {
 		user: podAccount}.unlimited(), nil
 }
 
-// usable returns the current context of the kubeconfig, or an error that says what it lacks.
+// usable returns the configuration of the current context, or an error with what the kubeconfig
+// lacks.
 func usable(loaded *api.Config, rules *clientcmd.ClientConfigLoadingRules) (*rest.Config, error) {
 	contexts := contextsOf(loaded)
 	switch current, known := loaded.Contexts[loaded.CurrentContext]; {
@@ -120,7 +121,8 @@ func usable(loaded *api.Config, rules *clientcmd.ClientConfigLoadingRules) (*res
 	return config, eachOnItsLine(err)
 }
 
-// eachOnItsLine returns an error that joins several, which client-go prints as a list in one sentence, with a line for each.
+// eachOnItsLine returns an error that prints joined errors on one line each, instead of client-go's list in one
+// sentence.
 func eachOnItsLine(err error) error {
 	var several utilerrors.Aggregate
 	if errors.As(err, &several) && len(several.Errors()) > 1 {
@@ -146,8 +148,8 @@ func contextsOf(loaded *api.Config) string {
 	return strings.Join(slices.Sorted(maps.Keys(loaded.Contexts)), ", ")
 }
 
-// unlimited returns the cluster without a limit of the rate of calls. The API server's priority and fairness holds
-// clients to what it can take; a rate of our own would only delay Services.
+// unlimited returns the cluster without a client-side rate limit. The API server's priority and fairness limits
+// its clients; our own limit would only delay Services.
 func (c Cluster) unlimited() Cluster {
 	c.REST.QPS = -1
 	c.REST.UserAgent = "kube-octavia"
@@ -161,7 +163,7 @@ func (c Cluster) Version(ctx context.Context) (string, error) {
 		return "", c.Explain(err)
 	}
 	answer := client.RESTClient().Get().AbsPath("/version").Do(ctx)
-	// Only Error reads what the API says of a failure. That of Raw counts every failure as unexpected.
+	// Only Error returns the API's message. The error of Raw treats every failure as unexpected.
 	if err := answer.Error(); err != nil {
 		return "", c.Explain(fmt.Errorf("read the version: %w", err))
 	}
@@ -176,8 +178,8 @@ func (c Cluster) Version(ctx context.Context) (string, error) {
 	return found.GitVersion, nil
 }
 
-// UID returns the uid of the kube-system namespace: it lives as long as the cluster and no other cluster has it. The
-// error is explained; see Explain.
+// UID returns the uid of the kube-system namespace, which identifies the cluster: it is unique and never changes.
+// The error is explained; see Explain.
 func (c Cluster) UID(ctx context.Context) (string, error) {
 	client, err := corev1.NewForConfig(c.REST)
 	if err != nil {
@@ -189,7 +191,7 @@ func (c Cluster) UID(ctx context.Context) (string, error) {
 	}
 	var status apierrors.APIStatus
 	if err != nil && !errors.As(err, new(*url.Error)) && !errors.As(err, &status) {
-		err = fmt.Errorf("%w: %w", errNotKubernetes, err) // there was an answer, and it is no namespace
+		err = fmt.Errorf("%w: %w", errNotKubernetes, err) // there was an answer, but it is not a namespace
 	}
 	if err != nil {
 		return "", c.Explain(fmt.Errorf("read the cluster's uid from namespace %s: %w", metav1.NamespaceSystem, err))

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Once is a Reader that makes each list once, until Forget is called. Single objects, and pages of lists, are read each
-// time. It is for commands that look at many Services, and safe for concurrent use.
+// Once is a Reader that makes each list only once, until Forget is called. Single objects, and pages of lists, are read
+// each time. It is for commands that handle many Services, and safe for concurrent use.
 type Once struct {
 	client.Reader
 
@@ -22,7 +22,7 @@ type Once struct {
 	lists map[string]func() (runtime.Object, error)
 }
 
-// Forget makes the next lists new ones.
+// Forget clears the lists, so that they are read again.
 func (o *Once) Forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,7 +45,7 @@ func (o *Once) List(ctx context.Context, list client.ObjectList, options ...clie
 		return nil
 	}
 	reflect.ValueOf(list).Elem().Set(reflect.ValueOf(known).Elem())
-	// As in a cache, the objects are shared, but not their order: readers may remove some.
+	// As in a cache, the objects are shared, but not the slice: readers may remove elements.
 	items := reflect.ValueOf(list).Elem().FieldByName("Items")
 	own := reflect.MakeSlice(items.Type(), items.Len(), items.Len())
 	reflect.Copy(own, items)
@@ -53,7 +53,7 @@ func (o *Once) List(ctx context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// known returns the list, which is made by the first one who asks for it.
+// known returns the list, which the first caller reads.
 func (o *Once) known(ctx context.Context, key string, kind client.ObjectList, options []client.ListOption) (runtime.Object, error) {
 	o.mu.Lock()
 	read := o.lists[key]

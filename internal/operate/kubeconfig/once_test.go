@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// counted is a Kubernetes API whose lists have the Service web, and which counts them.
+// counted is a Kubernetes API whose lists contain the Service web, and which counts the lists.
 type counted struct {
 	client.Reader
 	lists int

@@ -33,7 +33,7 @@ var (
 	none   = diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no cluster"}
 )
 
-// healthy is a cluster of Nodes a and b, with routes to the Pods of both.
+// healthy returns a cluster of Nodes a and b, with routes to the Pods of both.
 func healthy() diagnosis.Facts {
 	pods := "10.244.0.0/16"
 	return diagnosis.Facts{
@@ -73,20 +73,20 @@ func nodeOf(name, server, address, podCIDR string) corev1.Node {
 	}
 }
 
-// wrong is a mistake in a healthy cluster, and what the check says of it.
+// wrong is a mistake in a healthy cluster, and the expected result.
 type wrong struct {
 	mistake func(*diagnosis.Facts)
 	status  diagnosis.Status
-	// what is a part of what was found, or seen if nothing was, and do of what to do.
+	// what is a part of the finding or, without one, of what was seen, and do a part of the advice.
 	what, do string
 }
 
-// nodeA is a mistake in the first Node.
+// nodeA returns a mistake in the first Node.
 func nodeA(change func(*corev1.Node)) func(*diagnosis.Facts) {
 	return func(f *diagnosis.Facts) { change(&f.Cluster.Nodes.Value[0]) }
 }
 
-// network is a mistake in Neutron.
+// network returns a mistake in Neutron.
 func network(change func(*diagnosis.Network)) func(*diagnosis.Facts) {
 	return func(f *diagnosis.Facts) { change(&f.Cloud.Network) }
 }
@@ -102,7 +102,8 @@ func all(mistakes ...func(*diagnosis.Facts)) func(*diagnosis.Facts) {
 
 func idle(f *diagnosis.Facts) { f.Cluster.Own.Value = nil }
 
-// requireResults makes each mistake. It requires one finding, or what was seen if the status is OK or Skipped.
+// requireResults makes each mistake. It requires one finding or, if the status is OK or Skipped, what was
+// seen.
 func requireResults(t *testing.T, check func(diagnosis.Facts, *diagnosis.Result), cases map[string]wrong) {
 	t.Helper()
 	for name, w := range cases {

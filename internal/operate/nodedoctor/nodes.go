@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodedoctor checks what the controllers of Nodes and routes need, for package doctor.
-//
-// It is pure: facts in, results out.
+// Package nodedoctor checks what the controllers of Nodes and routes need, for package doctor. It
+// is pure: it turns facts into results.
 package nodedoctor
 
 import (
@@ -21,10 +20,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 )
 
-// settling is how old a Node is at least that should have been initialized, and have a route.
+// settling is the minimum age of a Node that should be initialized and have a route.
 const settling = time.Minute
 
-// CheckNodes looks whether each Node has a server and is initialized.
+// CheckNodes checks that each Node has a server and is initialized.
 func CheckNodes(f diagnosis.Facts, r *diagnosis.Result) {
 	if !f.Controllers.Nodes() {
 		r.Skip("--controllers has neither node nor node-lifecycle")
@@ -47,28 +46,29 @@ func CheckNodes(f diagnosis.Facts, r *diagnosis.Result) {
 	}
 }
 
-// needed is Result.Has for what the controller reads, too. If the login may not read it, the controller may not either.
+// needed is Result.Has for facts that the controller also reads. If the login may not read them, the controller may not
+// either.
 func needed(r *diagnosis.Result, m diagnosis.Missing, command string, feature calls.Feature) bool {
 	if m.Kind != diagnosis.Denied {
 		return r.Has(m, command)
 	}
-	r.Found(diagnosis.Error, m.Reason, "The controller has to read this.", m.AdviceOr(fmt.Sprintf("allow the calls: `kube-octavia credential rotate --with=%s`", feature.Name())))
+	r.Found(diagnosis.Error, m.Reason, "The controller must read this.", m.AdviceOr(fmt.Sprintf("allow the calls: `kube-octavia credential rotate --with=%s`", feature.Name())))
 	return false
 }
 
-// matched are the Nodes by what is known of their servers.
+// matched has the Nodes, grouped by what is known about their servers.
 type matched struct {
-	// found have exactly one server.
+	// found has the Nodes with exactly one server.
 	found []corev1.Node
-	// gone have a provider id of a server that Nova does not list, and the name of no other. Again maps those with the name
-	// of another server to its id.
+	// gone has the Nodes whose provider id is that of a server that Nova does not list, and whose name is not that of
+	// another server. again maps those with the name of another server to its id.
 	gone  []string
 	again map[string]string
-	// unnamed have no provider id, and no server has their name.
+	// unnamed has the Nodes without a provider id whose name no server has.
 	unnamed []string
 }
 
-// match looks for the server of each Node.
+// match finds the server of each Node.
 func match(f diagnosis.Facts, r *diagnosis.Result) (all matched) {
 	inventory := instances.Inventory{Servers: map[string]instances.Server{}}
 	for _, s := range f.Cloud.Servers.Value {
@@ -79,7 +79,7 @@ func match(f diagnosis.Facts, r *diagnosis.Result) (all matched) {
 		id, err := instances.OwnID(&node, f.Config.Value.Global.Region)
 		switch {
 		case err != nil:
-			r.Found(diagnosis.Error, fmt.Sprintf("Node %s: %v", node.Name, err), "It is not known which server the Node is.",
+			r.Found(diagnosis.Error, fmt.Sprintf("Node %s: %v", node.Name, err), "It is unknown which server the Node is.",
 				fmt.Sprintf("A provider id cannot be changed. Correct --provider-id of kubelet, delete the Node with `kubectl delete node %s`, and restart kubelet.", node.Name))
 		case id == nil:
 			foreign = append(foreign, node.Name)
@@ -97,12 +97,12 @@ func match(f diagnosis.Facts, r *diagnosis.Result) (all matched) {
 		r.Saw(diagnosis.Plural(len(all.found), "Node") + " with exactly one server")
 	}
 	if len(foreign) > 0 {
-		r.Saw(diagnosis.Some("Node", foreign) + " of another cloud or region, which stay as they are")
+		r.Saw(diagnosis.Some("Node", foreign) + " of another cloud or region, which are not changed")
 	}
 	return all
 }
 
-// isGone notes a Node without the server of its provider id.
+// isGone records a Node without the server of its provider id.
 func (all *matched) isGone(inventory instances.Inventory, node corev1.Node) {
 	others := inventory.Named(node.Name)
 	if len(others) == 0 {
@@ -138,7 +138,7 @@ func (all *matched) byName(inventory instances.Inventory, node corev1.Node, r *d
 			ids = append(ids, s.ID)
 		}
 		r.Found(diagnosis.Error, fmt.Sprintf("Node %s has no provider id, and its name is that of %s", node.Name, diagnosis.Some("server", ids)),
-			"It is not known which one the Node is, so it is not initialized.", "Rename all but one: `openstack server set --name NAME SERVER`.")
+			"It is unknown which one the Node is, so it is not initialized.", "Rename all but one: `openstack server set --name NAME SERVER`.")
 	}
 }
 
@@ -155,10 +155,10 @@ func (all *matched) reportGone(f diagnosis.Facts, r *diagnosis.Result) {
 	}
 	r.Found(diagnosis.Warning, "Nova lists no server with the provider id of "+diagnosis.Some("Node", all.gone),
 		"Controller node-lifecycle deletes such a Node once it is not ready. If it is ready, its server may be in another project, or a cell of Nova is down.",
-		"Ask Nova with the last part of the id: `kubectl get node NAME -o jsonpath={.spec.providerID}` and `openstack server show ID`. If the server is deleted (no server, or status SOFT_DELETED), `kubectl delete node NAME`.")
+		"Query Nova with the last part of the id: `kubectl get node NAME -o jsonpath={.spec.providerID}` and `openstack server show ID`. If the server is deleted (no server, or status SOFT_DELETED), `kubectl delete node NAME`.")
 }
 
-// reportUnnamed reports Nodes without a provider id that have the name of no server.
+// reportUnnamed reports Nodes without a provider id whose name no server has.
 func (all *matched) reportUnnamed(r *diagnosis.Result) {
 	if len(all.unnamed) == 0 {
 		return
@@ -198,17 +198,17 @@ func (all *matched) reportUninitialized(f diagnosis.Facts, r *diagnosis.Result) 
 	}
 }
 
-// checkOthers looks for another controller that initializes Nodes.
+// checkOthers finds another controller that initializes Nodes.
 func checkOthers(f diagnosis.Facts, r *diagnosis.Result) {
 	for _, w := range f.Cluster.Workloads.Value {
 		if w.Ready > 0 && w.InitializesNodes() {
 			r.Found(diagnosis.Warning, fmt.Sprintf("%s (%s) initializes Nodes, too", othercontroller.OCCM, w), "Both do the same work. If their settings differ, they change addresses of Nodes in turn.",
-				"Remove it, or switch off its controllers with --controllers, see docs/nodes.md#take-over-from-occm.")
+				"Remove it, or disable its controllers with --controllers, see docs/nodes.md#take-over-from-occm.")
 		}
 	}
 }
 
-// works reports whether a kube-octavia works.
+// works reports whether an instance of kube-octavia is active.
 func works(f diagnosis.Facts) bool {
 	own := f.Cluster.Own
 	return own.OK() && own.Value != nil && own.Value.Alive(f.Now)

@@ -8,7 +8,7 @@ import "github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 // ForNodes marks the rights that only the controllers of Nodes and routes need.
 const ForNodes = "the controllers of Nodes and routes"
 
-// Rights returns exactly the rights of deploy/nodes, which a test compares.
+// Rights returns exactly the rights in deploy/nodes; a test compares them.
 func Rights() (all []diagnosis.Right) {
 	add := func(group, resource, subresource string, verbs ...string) {
 		for _, verb := range verbs {

@@ -24,7 +24,7 @@ const (
 	mostPairs  = 10
 )
 
-// CheckRoutes looks whether there can be, and are, routes to the Pods of each Node.
+// CheckRoutes checks that routes to the Pods of each Node are possible and exist.
 func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
 	if !f.Controllers.Route {
 		r.Skip("--controllers has no route")
@@ -48,7 +48,7 @@ func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
 	if atomic := f.Cloud.Network.AtomicRoutes; needed(r, atomic.Missing, "openstack extension list --network", calls.FeatureRoutes) {
 		r.Saw(map[bool]string{
 			true:  "Neutron adds and removes single routes (extraroute-atomic)",
-			false: "Neutron has no extraroute-atomic, so the controller sets all routes of the router at once, those of others unchanged",
+			false: "Neutron has no extraroute-atomic, so the controller sets all routes of the router at once, and does not change those of others",
 		}[atomic.Value])
 	}
 	if !r.Has(f.Cluster.Nodes.Missing, "kubectl get nodes") || !r.Has(f.Cloud.Network.Ports.Missing, "openstack port list") {
@@ -61,14 +61,15 @@ func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
 	p.checkSecurityGroups()
 }
 
-// podNetwork is what there is to check of the routes.
+// podNetwork has the input of the checks of routes.
 type podNetwork struct {
 	diagnosis.Facts
 	r      *diagnosis.Result
 	routes routes.Facts
 }
 
-// routeFacts are the facts from which the controller decides. Nodes that are not initialized have to wait.
+// routeFacts returns the facts from which the controller decides. Nodes that are not initialized must
+// wait.
 func routeFacts(f diagnosis.Facts, router routes.Router) routes.Facts {
 	facts := routes.Facts{
 		Routes: router.Routes, RouterID: router.ID, ClusterUID: f.Cluster.UID.Value, ClusterCIDRs: f.Controllers.ClusterCIDRs,
@@ -89,7 +90,7 @@ func routeFacts(f diagnosis.Facts, router routes.Router) routes.Facts {
 	return facts
 }
 
-// checkPodCIDRs looks for Nodes without a range of addresses for Pods.
+// checkPodCIDRs finds Nodes without a Pod CIDR.
 func (p podNetwork) checkPodCIDRs() {
 	var without []string
 	for _, n := range p.routes.Nodes {
@@ -99,11 +100,11 @@ func (p podNetwork) checkPodCIDRs() {
 	}
 	if len(without) > 0 {
 		p.r.Found(diagnosis.Warning, "no Pod CIDR: "+diagnosis.Some("Node", without), "A route leads to the Pod CIDR of a Node, so these get none.",
-			"Let kube-controller-manager allocate them, with --allocate-node-cidrs=true and --cluster-cidr. If the network plug-in has its own addresses, it needs no routes: remove route from --controllers.")
+			"Make kube-controller-manager allocate them, with --allocate-node-cidrs=true and --cluster-cidr. If the network plug-in uses its own addresses, it needs no routes: remove route from --controllers.")
 	}
 }
 
-// checkWanted compares the routes that the Nodes need with those that there are.
+// checkWanted compares the routes that the Nodes need with the existing ones.
 func (p podNetwork) checkWanted() {
 	var impossible []routes.Wanted
 	var outside, lacking, closed, young []string
@@ -139,19 +140,21 @@ func (p podNetwork) checkWanted() {
 	}
 	p.reportLacking(lacking, closed)
 	if total := len(wanted) + others; total > mostRoutes && complete < len(wanted) {
-		p.r.Found(diagnosis.Warning, fmt.Sprintf("router %s is to have %d routes, and %d of the Nodes are not there", p.routes.RouterID, total, len(wanted)-complete),
+		p.r.Found(diagnosis.Warning, fmt.Sprintf("router %s should have %d routes, but %d of those of the Nodes are missing", p.routes.RouterID, total, len(wanted)-complete),
 			fmt.Sprintf("Neutron allows %d routes for each router by default.", mostRoutes),
 			"Ask the operator of the cloud whether max_routes in neutron.conf is high enough, or since OpenStack 2026.2 the quota router_route of the project. Otherwise use a network plug-in with an overlay.")
 	}
 }
 
-// names returns Nodes once each: one may have a Pod CIDR of each IP family.
+// names returns the names of Nodes without duplicates: a Node may have a Pod CIDR of each IP
+// family.
 func names(nodes []string) string {
 	slices.Sort(nodes)
 	return diagnosis.Some("Node", slices.Compact(nodes))
 }
 
-// reportImpossible reports Nodes to which there can be no route, of each reason the first error.
+// reportImpossible reports Nodes to which no route is possible, with the first error of each
+// reason.
 func (p podNetwork) reportImpossible(all []routes.Wanted) {
 	for _, noAddress := range []bool{true, false} {
 		var nodes []string
@@ -167,15 +170,15 @@ func (p podNetwork) reportImpossible(all []routes.Wanted) {
 		}
 		do := "Give the Nodes an address of this family, or remove the family from --cluster-cidr of kube-controller-manager: `kubectl get nodes -o wide`."
 		if !noAddress {
-			do = fmt.Sprintf("Connect the router with the subnet of the Nodes: `openstack router add subnet %s %s`; or set router-id in [Route] of cloud.conf to the router that is: `openstack router list`.",
+			do = fmt.Sprintf("Connect the router with the subnet of the Nodes: `openstack router add subnet %s %s`; or set router-id in [Route] of cloud.conf to the router that is connected to it: `openstack router list`.",
 				p.routes.RouterID, p.subnetOf(first.Node))
 		}
-		p.r.Found(diagnosis.Error, fmt.Sprintf("there can be no route to the Pods of %s. Node %s: %v", names(nodes), first.Node.Name, first.Err),
+		p.r.Found(diagnosis.Error, fmt.Sprintf("no route to the Pods of %s is possible. Node %s: %v", names(nodes), first.Node.Name, first.Err),
 			"A route leads to an address of the Node in a subnet of the router.", do)
 	}
 }
 
-// subnetOf returns the subnet in which a port has an internal address of the Node, or a word for it.
+// subnetOf returns the subnet in which a port has an internal address of the Node, or a placeholder.
 func (p podNetwork) subnetOf(n *corev1.Node) string {
 	for _, port := range p.Cloud.Network.Ports.Value {
 		for _, ip := range port.FixedIPs {
@@ -196,24 +199,24 @@ func (p podNetwork) reportLacking(lacking, closed []string) {
 	}
 	if len(closed) > 0 {
 		p.r.Found(diagnosis.Warning, fmt.Sprintf("ports do not let packets of Pods pass: %s, although kube-octavia works", names(closed)),
-			fmt.Sprintf("The Pod CIDR is not among the allowed address pairs of the port, of which Neutron allows %d by default, so Neutron drops what these Pods send.", mostPairs),
+			fmt.Sprintf("The Pod CIDR is not among the allowed address pairs of the port, so Neutron drops what these Pods send. By default Neutron allows %d pairs per port.", mostPairs),
 			fmt.Sprintf(do, closed[0], p.Cluster.OwnLease.Namespace))
 	}
 }
 
-// checkStrays looks for routes into the Pod network that lead to no Node.
+// checkStrays finds routes into the Pod network that lead to no Node.
 func (p podNetwork) checkStrays() {
 	remove := func(stray routes.Route) string {
 		return fmt.Sprintf("`openstack router remove route %s --route destination=%s,gateway=%s`", p.routes.RouterID, stray.Destination, stray.NextHop)
 	}
 	blackholes, kept := p.routes.Strays()
 	if len(blackholes) > 0 {
-		p.r.Found(diagnosis.Warning, "the next hop is no Node: "+some(blackholes), "Packets into this part of the Pod network are lost.",
-			"A controller that works removes it within a minute. By hand: "+remove(blackholes[0])+".")
+		p.r.Found(diagnosis.Warning, "the next hop is not a Node: "+some(blackholes), "Packets into this part of the Pod network are lost.",
+			"A running controller removes it within a minute. To do it manually: "+remove(blackholes[0])+".")
 	}
 	if len(kept) > 0 {
-		p.r.Found(diagnosis.Warning, "the next hop is no Node, but a port of the project: "+some(kept),
-			"The controller keeps such a route: it may be that of another cluster. Then both have the same Pod network, and packets go astray.",
+		p.r.Found(diagnosis.Warning, "the next hop is not a Node, but a port of the project: "+some(kept),
+			"The controller keeps such a route, because it may belong to another cluster. In that case both clusters have the same Pod network, and packets are lost.",
 			"If nothing needs it, "+remove(kept[0])+". Otherwise give one cluster another Pod network or router.")
 	}
 }
@@ -226,7 +229,7 @@ func some(all []routes.Route) string {
 	return diagnosis.Some("route", texts)
 }
 
-// checkSecurityGroups looks whether the ports of the Nodes let in what Pods of other Nodes send.
+// checkSecurityGroups checks whether the ports of the Nodes admit what Pods of other Nodes send.
 func (p podNetwork) checkSecurityGroups() {
 	groups := p.Cloud.Network.Groups
 	if len(p.routes.Nodes) < 2 || !p.r.Has(groups.Missing, "openstack security group list") {
@@ -243,16 +246,16 @@ func (p podNetwork) checkSecurityGroups() {
 		const why = "Pods of one Node reach those of another only if the security groups of the Nodes admit the Pod network."
 		do := fmt.Sprintf("Add a rule to a security group of the Nodes: `openstack security group rule create --ingress --remote-ip %s GROUP`.", cidr)
 		if closed := found[diagnosis.Error]; len(closed) > 0 {
-			p.r.Found(diagnosis.Error, fmt.Sprintf("security groups of %s do not let in all of the Pod network %s", names(closed), cidr), why, do)
+			p.r.Found(diagnosis.Error, fmt.Sprintf("security groups of %s do not admit all of the Pod network %s", names(closed), cidr), why, do)
 		}
 		if perhaps := found[diagnosis.Unknown]; len(perhaps) > 0 {
-			p.r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s let in the Pod network %s only by rules for groups, or by groups that the project does not see", names(perhaps), cidr),
+			p.r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s admit the Pod network %s only by rules for groups, or by groups that the project does not see", names(perhaps), cidr),
 				why+" Whether a group contains the addresses of Pods depends on the driver of Neutron.", do)
 		}
 	}
 }
 
-// letIn returns whether a port lets in TCP and UDP from the Pod network.
+// letIn returns whether a port admits TCP and UDP from the Pod network.
 func (p podNetwork) letIn(portID string, cidr netip.Prefix) diagnosis.Status {
 	ports := p.Cloud.Network.Ports.Value
 	i := slices.IndexFunc(ports, func(port diagnosis.Port) bool { return port.ID == portID })

@@ -40,7 +40,7 @@ func TestTheRouterOfRoutes(t *testing.T) {
 		"all routes at once":               {network(func(n *diagnosis.Network) { n.AtomicRoutes.Value = false }), diagnosis.OK, "no extraroute-atomic", ""},
 		"no cluster":                       {func(f *diagnosis.Facts) { f.Cluster.Nodes.Missing = none }, diagnosis.OK, "router router has 3 routes", ""},
 		"ports that may not be read":       {network(func(n *diagnosis.Network) { n.Ports.Missing = failed }), diagnosis.Unknown, "503", "openstack port list"},
-		"the router is in another network": {network(func(n *diagnosis.Network) { n.Ports.Value[0].NetworkID = "other" }), diagnosis.Error, "no route to the Pods of 2 Nodes (a, b). Node a: no port of the project in a network of router router", "openstack router add subnet router subnet`"},
+		"the router is in another network": {network(func(n *diagnosis.Network) { n.Ports.Value[0].NetworkID = "other" }), diagnosis.Error, "no route to the Pods of 2 Nodes (a, b) is possible. Node a: no port of the project in a network of router router", "openstack router add subnet router subnet`"},
 		"the router of another project":    {network(func(n *diagnosis.Network) { n.Ports.Value = n.Ports.Value[:1] }), diagnosis.Error, "no route to the Pods of 2 Nodes (a, b)", "openstack router add subnet router SUBNET`"},
 	})
 }
@@ -92,13 +92,13 @@ func TestRoutesToPods(t *testing.T) {
 		"a route that is missing, and nothing works":        {all(onlyA, idle), diagnosis.OK, "routes to come: those to Node b", ""},
 		"a port that keeps Pods in":                         {closed, diagnosis.Warning, "do not let packets of Pods pass: Node a", "FailedToCreateRoute"},
 		"a port without port security":                      {all(closed, network(func(n *diagnosis.Network) { off := false; n.Ports.Value[1].PortSecurity = &off })), diagnosis.OK, "2 of 2 routes", ""},
-		"more routes than Neutron allows by default":        {all(idle, onlyA, many(29)), diagnosis.Warning, "router router is to have 31 routes, and 1 of the Nodes are not there", "max_routes"},
+		"more routes than Neutron allows by default":        {all(idle, onlyA, many(29)), diagnosis.Warning, "router router should have 31 routes, but 1 of those of the Nodes are missing", "max_routes"},
 		"as many routes as Neutron allows":                  {all(idle, onlyA, many(28)), diagnosis.OK, "1 of 2 routes", ""},
 		"more routes than Neutron allows by default, there": {many(40), diagnosis.OK, "2 of 2 routes", ""},
 
-		"a route to an unused address":              {route("10.244.9.0/24", "10.0.0.99"), diagnosis.Warning, "the next hop is no Node: route 10.244.9.0/24 via 10.0.0.99", "openstack router remove route router --route destination=10.244.9.0/24,gateway=10.0.0.99"},
-		"a route to a server that was a Node":       {all(route("10.244.9.0/24", "10.0.0.99"), tagged("kube-octavia.routes=cluster")), diagnosis.Warning, "the next hop is no Node: route", "A controller that works removes it"},
-		"a route to a server outside the cluster":   {all(route("10.244.9.0/24", "10.0.0.99"), tagged()), diagnosis.Warning, "no Node, but a port of the project: route 10.244.9.0/24", "another Pod network"},
+		"a route to an unused address":              {route("10.244.9.0/24", "10.0.0.99"), diagnosis.Warning, "the next hop is not a Node: route 10.244.9.0/24 via 10.0.0.99", "openstack router remove route router --route destination=10.244.9.0/24,gateway=10.0.0.99"},
+		"a route to a server that was a Node":       {all(route("10.244.9.0/24", "10.0.0.99"), tagged("kube-octavia.routes=cluster")), diagnosis.Warning, "the next hop is not a Node: route", "A running controller removes it"},
+		"a route to a server outside the cluster":   {all(route("10.244.9.0/24", "10.0.0.99"), tagged()), diagnosis.Warning, "not a Node, but a port of the project: route 10.244.9.0/24", "another Pod network"},
 		"a route to an unused address, not to Pods": {route("192.168.9.0/24", "10.0.0.99"), diagnosis.OK, "router router has 4 routes", ""},
 	})
 }
@@ -114,7 +114,7 @@ func TestSecurityGroupsBetweenPods(t *testing.T) {
 		return r
 	}
 	requireResults(t, CheckRoutes, map[string]wrong{
-		"closed": {rules(), diagnosis.Error, "security groups of 2 Nodes (a, b) do not let in all of the Pod network 10.244.0.0/16", "--ingress --remote-ip 10.244.0.0/16 GROUP"},
+		"closed": {rules(), diagnosis.Error, "security groups of 2 Nodes (a, b) do not admit all of the Pod network 10.244.0.0/16", "--ingress --remote-ip 10.244.0.0/16 GROUP"},
 		"closed, but a single Node": {all(rules(), func(f *diagnosis.Facts) {
 			f.Cluster.Nodes.Value = f.Cluster.Nodes.Value[:1]
 			f.Cloud.Network.PodRouter.Value.Routes = nil
@@ -124,13 +124,13 @@ func TestSecurityGroupsBetweenPods(t *testing.T) {
 			off := false
 			n.Ports.Value[1].PortSecurity, n.Ports.Value[2].PortSecurity = &off, &off
 		})), diagnosis.OK, "", ""},
-		"one port": {rules(ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port })), diagnosis.Error, "do not let in all", ""},
+		"one port": {rules(ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port })), diagnosis.Error, "do not admit all", ""},
 		"one port of TCP and UDP": {rules(
 			ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port }),
 			ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &udp, &port, &port }),
-		), diagnosis.Error, "do not let in all", ""},
-		"a part of the Pods":          {rules(ingress(func(r *diagnosis.Rule) { r.RemoteIPPrefix = &part })), diagnosis.Error, "do not let in all", ""},
-		"only TCP":                    {rules(ingress(func(r *diagnosis.Rule) { r.Protocol = &tcp })), diagnosis.Error, "do not let in all", ""},
+		), diagnosis.Error, "do not admit all", ""},
+		"a part of the Pods":          {rules(ingress(func(r *diagnosis.Rule) { r.RemoteIPPrefix = &part })), diagnosis.Error, "do not admit all", ""},
+		"only TCP":                    {rules(ingress(func(r *diagnosis.Rule) { r.Protocol = &tcp })), diagnosis.Error, "do not admit all", ""},
 		"TCP and UDP":                 {rules(ingress(func(r *diagnosis.Rule) { r.Protocol = &tcp }), ingress(func(r *diagnosis.Rule) { r.Protocol, r.RemoteIPPrefix = &udp, &pods })), diagnosis.OK, "", ""},
 		"the group of the Nodes":      {rules(ingress(func(r *diagnosis.Rule) { r.RemoteGroupID = &group })), diagnosis.Unknown, "only by rules for groups", "--remote-ip 10.244.0.0/16"},
 		"a group that is not seen":    {network(func(n *diagnosis.Network) { n.Groups.Value = nil }), diagnosis.Unknown, "only by rules for groups", ""},

@@ -14,30 +14,31 @@ import (
 // Finding is another controller of the same Services.
 type Finding struct {
 	Kind Kind
-	// Who names the controller. It stays the same from look to look.
+	// Who is the controller's name, which does not change between searches.
 	Who string
-	// What is what was found, and Do what to do about it.
+	// What describes what was found, and Do what to do about it.
 	What, Do string
 }
 
-// Why says why it matters that there is another controller.
+// Why is the reason why another controller matters.
 const Why = "Two controllers that serve the same Services undo each other's work, and delete each other's load balancers."
 
 // WhyAtClusterIPs is Why for the service controller of a cloud controller manager in cluster-ip mode.
-const WhyAtClusterIPs = "It deletes load balancers at ClusterIPs: a Service with the load balancer finalizer that is not of type LoadBalancer is one to clean up for it."
+const WhyAtClusterIPs = "It deletes load balancers at ClusterIPs, because it cleans up Services that have the load balancer finalizer, but are not of type LoadBalancer."
 
 // How to stop other controllers.
 const (
-	stopOCCM = "Switch off its service controller: add --controllers=*,-service to its arguments, see docs/migrate-from-occm.md."
-	stopCCM  = "If it serves Services, switch off its service controller (--controllers=*,-service). If it has that argument already, or is not of OpenStack, ignore this."
+	stopOCCM = "Disable its service controller: add --controllers=*,-service to its arguments, see docs/migrate-from-occm.md."
+	stopCCM  = "If it serves Services, disable its service controller (--controllers=*,-service). If it already has that argument, or is not for OpenStack, ignore this."
 	stopOwn  = "Stop one of them, or give them different values of --load-balancer-class and set --handle-default-class=false for all but one."
-	findOut  = "Find the controller with `kubectl get service -n NAMESPACE NAME -o yaml --show-managed-fields`, and switch off its service controller (--controllers=*,-service), or give it Services of another class."
+	findOut  = "Find the controller with `kubectl get service -n NAMESPACE NAME -o yaml --show-managed-fields`, and disable its service controller (--controllers=*,-service), or give it Services of another class."
 )
 
-// recently is how long ago another client's write counts as a sign that it works.
+// recently is the maximum age of another client's write that counts as a sign that the client is
+// active.
 const recently = 10 * time.Minute
 
-// Find returns the other controllers that serve the same Services, and what it saw of those that do not.
+// Find returns the other controllers that serve the same Services, and notes about those that do not.
 func Find(f Facts) (found []Finding, seen []string) {
 	found, seen = findOCCM(f)
 	if !f.Policy.DefaultClass && f.Policy.ClusterIPs == nil {
@@ -49,7 +50,7 @@ func Find(f Facts) (found []Finding, seen []string) {
 	return slices.Concat(found, findInstances(f), findWriters(f)), seen
 }
 
-// findOCCM looks for openstack-cloud-controller-manager: by what runs it, and by its Lease.
+// findOCCM finds openstack-cloud-controller-manager by its workloads and by its Lease.
 func findOCCM(f Facts) (found []Finding, seen []string) {
 	running := false
 	for _, w := range f.Workloads {
@@ -79,7 +80,7 @@ func findOCCM(f Facts) (found []Finding, seen []string) {
 	return found, seen
 }
 
-// leader says who is the leader, if that is known.
+// leader returns a text about the leader, if it is known.
 func leader(f Facts) string {
 	if f.OCCM == nil || !f.OCCM.Alive(f.Now) {
 		return ""
@@ -87,7 +88,7 @@ func leader(f Facts) string {
 	return fmt.Sprintf("; its leader %s renewed Lease %s %s ago", f.OCCM.Holder, f.OCCM.LeaseName, Ago(f.Now, f.OCCM.Renewed))
 }
 
-// findInstances looks for other kube-octavia that handle the same class.
+// findInstances finds other instances of kube-octavia that handle the same class.
 func findInstances(f Facts) (found []Finding) {
 	own := Labels(f.Policy)
 	for _, l := range f.Instances {
@@ -105,7 +106,7 @@ func findInstances(f Facts) (found []Finding) {
 	return found
 }
 
-// findWriters looks for others that wrote addresses of Services.
+// findWriters finds other clients that have written addresses of Services.
 func findWriters(f Facts) (found []Finding) {
 	services := map[string][]string{}
 	for _, w := range f.Writes {
@@ -121,7 +122,7 @@ func findWriters(f Facts) (found []Finding) {
 	return found
 }
 
-// some names the first Services, in order.
+// some returns the names of the first Services, in order.
 func some(names []string) string {
 	const most = 3
 	slices.Sort(names)

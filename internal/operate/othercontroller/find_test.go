@@ -17,17 +17,17 @@ import (
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// renewed is a Lease that was renewed so long ago.
+// renewed returns a Lease that was renewed a time ago.
 func renewed(name LeaseName, ago time.Duration) Lease {
 	return Lease{LeaseName: name, Holder: "master-1", Renewed: noon.Add(-ago), Duration: 15 * time.Second}
 }
 
-// occm is a DaemonSet of openstack-cloud-controller-manager with these arguments.
+// occm returns a DaemonSet of openstack-cloud-controller-manager with these arguments.
 func occm(ready int32, args ...string) Workload {
 	return Workload{Kind: "DaemonSet", Namespace: "kube-system", Name: "openstack-cloud-controller-manager", Ready: ready, Args: append([]string{"/bin/openstack-cloud-controller-manager"}, args...)}
 }
 
-// instance is the Lease of a kube-octavia.
+// instance returns the Lease of an instance of kube-octavia.
 func instance(namespace, class, handlesDefault string, ago time.Duration) Lease {
 	l := renewed(LeaseName{namespace, "kube-octavia"}, ago)
 	l.Class, l.Default = class, handlesDefault
@@ -43,7 +43,7 @@ func TestOtherControllersOfTheSameServicesAreFound(t *testing.T) {
 	own := LeaseName{"kube-octavia", "kube-octavia"}
 	for name, test := range map[string]struct {
 		facts Facts
-		// want is who is found, by kind, and seen a part of what was seen.
+		// want has the findings, by kind, and seen a part of the notes.
 		want map[Kind]string
 		seen string
 	}{

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// The table is also compared with the library that openstack-cloud-controller-manager uses: in hack/kube.
+// hack/kube also compares the table with the library that openstack-cloud-controller-manager uses.
 func TestTheServiceControllerRunsUnlessTheFlagsSayOtherwise(t *testing.T) {
 	table, err := os.ReadFile("testdata/controllers.txt")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// LeasesOf returns the Leases of the controllers for the class of the policy, of those with the name unless it is "": those
-// that are alive, or all if none is.
+// LeasesOf returns the Leases of the controllers for the class of the policy, and with the name, unless it is "". It
+// returns those that are alive or, if none is, all.
 func LeasesOf(instances []Lease, policy claim.Policy, name string, now time.Time) (names []LeaseName) {
 	class := Labels(policy)[ClassLabel]
 	var ended []LeaseName

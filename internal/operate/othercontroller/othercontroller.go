@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package othercontroller finds other controllers that serve the same Services: openstack-cloud-controller-manager, another
-// kube-octavia, and whoever else writes the addresses of Services. Package othercontrollerfacts reads the facts for it.
+// kube-octavia, and any other client that writes the addresses of Services. Package othercontrollerfacts reads the
+// facts for it.
 //
 // It is pure.
 package othercontroller
@@ -15,14 +16,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// Kind says what kind of controller was found.
+// Kind is the kind of controller that was found.
 type Kind string
 
 // The kinds.
 const (
 	// OCCM: openstack-cloud-controller-manager runs with its service controller.
 	OCCM Kind = "openstack-cloud-controller-manager"
-	// CloudControllerManager: a cloud controller manager works. Whether it serves Services is unknown.
+	// CloudControllerManager: a cloud controller manager is active. It is unknown whether it serves
+	// Services.
 	CloudControllerManager Kind = "cloud-controller-manager"
 	// Instance: another kube-octavia handles the same class.
 	Instance Kind = "kube-octavia"
@@ -33,20 +35,21 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{OCCM, CloudControllerManager, Instance, Writer} }
 
-// Facts are what is known of other controllers. What could not be read is empty. It is plain data.
+// Facts are the known facts about other controllers. Facts that could not be read are empty. It is
+// plain data.
 type Facts struct {
-	// Now is the time of the look.
+	// Now is the time of the search.
 	Now time.Time
-	// Policy says which Services this controller handles.
+	// Policy selects the Services that this controller handles.
 	Policy claim.Policy
 	// Own is the namespace and name of this controller's Lease.
 	Own LeaseName
-	// OCCM is the Lease of the leading cloud controller manager, nil if there is none. OCCMUnknown is whether it could not
-	// be read. Workloads run openstack-cloud-controller-manager.
+	// OCCM is the Lease of the leading cloud controller manager, nil if there is none. OCCMUnknown means that it could
+	// not be read. Workloads run openstack-cloud-controller-manager.
 	OCCM        *Lease
 	OCCMUnknown bool
 	Workloads   []Workload
-	// Instances are the Leases of all kube-octavia, also of this one.
+	// Instances are the Leases of all instances of kube-octavia, including this one.
 	Instances []Lease
 	// Writes are the last writes of other clients to addresses of Services.
 	Writes []Write
@@ -58,7 +61,7 @@ type LeaseName struct{ Namespace, Name string }
 // String returns namespace/name.
 func (n LeaseName) String() string { return n.Namespace + "/" + n.Name }
 
-// OCCMLease is the Lease of a cloud controller manager, unless its flags set another one.
+// OCCMLease is the default Lease of a cloud controller manager.
 var OCCMLease = LeaseName{Namespace: "kube-system", Name: "cloud-controller-manager"}
 
 // Lease is the Lease of a leader.
@@ -66,17 +69,17 @@ type Lease struct {
 	LeaseName
 	Holder  string
 	Renewed time.Time
-	// Duration is after how long without a renewal others take over.
+	// Duration is the time without a renewal after which others take over.
 	Duration time.Duration
-	// Class and Default are of the Lease of a kube-octavia: see Labels.
+	// Class and Default are set for the Lease of an instance of kube-octavia: see Labels.
 	Class, Default string
 }
 
-// leaseFresh is how long after its renewal a Lease shows at least that its holder works. It is longer than usual
-// durations, because clocks of nodes differ.
+// leaseFresh is the minimum time after its renewal in which a Lease shows that its holder is active. It is
+// longer than usual durations, because clocks of nodes differ.
 const leaseFresh = time.Minute
 
-// Alive reports whether the holder renewed the Lease recently. A Lease that is renewed far in the future shows nothing.
+// Alive reports whether the holder renewed the Lease recently. A renewal time far in the future does not count.
 func (l Lease) Alive(now time.Time) bool {
 	return l.Holder != "" && now.Sub(l.Renewed).Abs() < max(leaseFresh, l.Duration)
 }
@@ -86,15 +89,15 @@ type Workload struct {
 	Kind, Namespace, Name string
 	// Ready is the number of its Pods that are ready.
 	Ready int32
-	// Args are command and arguments of its containers.
+	// Args has the commands and arguments of its containers.
 	Args []string
 }
 
 // String returns "DaemonSet kube-system/name".
 func (w Workload) String() string { return w.Kind + " " + w.Namespace + "/" + w.Name }
 
-// WorkloadNames are the names of the DaemonSets and Deployments that run openstack-cloud-controller-manager: those of its own
-// manifests and its Helm chart, and of kOps.
+// WorkloadNames returns the names of the DaemonSets and Deployments that run openstack-cloud-controller-manager: those
+// in its own manifests, in its Helm chart, and in kOps.
 func WorkloadNames() (daemonSets, deployments []string) {
 	return []string{"openstack-cloud-controller-manager", "openstack-cloud-provider"}, []string{"openstack-cloud-controller-manager"}
 }
@@ -111,7 +114,8 @@ type Write struct {
 // OwnManager is the field manager of kube-octavia.
 const OwnManager = "kube-octavia"
 
-// LastWrite returns the last write to the address of the Service; false if there was none, or its time is unknown.
+// LastWrite returns the last write to the address of the Service, or false if there was none or its time is
+// unknown.
 func LastWrite(s *corev1.Service) (Write, bool) {
 	last := Write{Service: s.Namespace + "/" + s.Name}
 	for _, e := range s.ManagedFields {

@@ -18,8 +18,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 )
 
-// OCCM reads the Lease of the leading cloud controller manager; nil if there is none. The reader must not have a cache. The
-// Lease is read by a list, so that one right is enough for all Leases.
+// OCCM reads the Lease of the leading cloud controller manager, nil if there is none. The reader must not have a cache.
+// The Lease is read with a list, so that one right is sufficient for all Leases.
 func OCCM(ctx context.Context, reader client.Reader) (*othercontroller.Lease, error) {
 	name := othercontroller.OCCMLease
 	leases, err := leases(ctx, reader, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name})
@@ -29,7 +29,7 @@ func OCCM(ctx context.Context, reader client.Reader) (*othercontroller.Lease, er
 	return &leases[0], nil
 }
 
-// Instances reads the Leases of all kube-octavia. The reader must not have a cache.
+// Instances reads the Leases of all instances of kube-octavia. The reader must not have a cache.
 func Instances(ctx context.Context, reader client.Reader) ([]othercontroller.Lease, error) {
 	return leases(ctx, reader, client.HasLabels{othercontroller.ClassLabel})
 }
@@ -46,7 +46,7 @@ func leases(ctx context.Context, reader client.Reader, which ...client.ListOptio
 	return all, nil
 }
 
-// Lease returns what matters of a Lease.
+// Lease returns the relevant fields of a Lease.
 func Lease(l *coordinationv1.Lease) othercontroller.Lease {
 	lease := othercontroller.Lease{LeaseName: othercontroller.LeaseName{Namespace: l.Namespace, Name: l.Name},
 		Class: l.Labels[othercontroller.ClassLabel], Default: l.Labels[othercontroller.DefaultLabel]}
@@ -63,7 +63,7 @@ func Lease(l *coordinationv1.Lease) othercontroller.Lease {
 }
 
 // Workloads reads the DaemonSets and Deployments that run openstack-cloud-controller-manager, in all namespaces. The reader
-// must not have a cache. Rights for objects of these names are enough.
+// must not have a cache. Rights for objects with these names are sufficient.
 func Workloads(ctx context.Context, reader client.Reader) ([]othercontroller.Workload, error) {
 	all := []othercontroller.Workload{}
 	daemonSets, deployments := othercontroller.WorkloadNames()
@@ -88,7 +88,8 @@ func Workloads(ctx context.Context, reader client.Reader) ([]othercontroller.Wor
 	return all, nil
 }
 
-// args returns command and arguments of all containers, with the values of environment variables.
+// args returns the commands and arguments of all containers, and the values of their environment
+// variables.
 func args(pod corev1.PodSpec) (all []string) {
 	for _, c := range pod.Containers {
 		var values []string
@@ -103,7 +104,7 @@ func args(pod corev1.PodSpec) (all []string) {
 	return all
 }
 
-// page is how many Services are read at once: they are not kept.
+// page is the number of Services that are read at once; they are not kept.
 const page = 500
 
 // Writes reads the last writes to the addresses of the Services for which serves returns true. The reader must not have a

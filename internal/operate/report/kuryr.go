@@ -20,23 +20,23 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// kuryrLoadBalancers are the objects in which Kuryr-Kubernetes kept what it knew of load balancers. Each has the name and
-// namespace of its Service.
+// kuryrLoadBalancers are the objects in which Kuryr-Kubernetes stored the state of load balancers. Each has the name
+// and namespace of its Service.
 var kuryrLoadBalancers = schema.GroupVersionKind{Group: "openstack.org", Version: "v1", Kind: "KuryrLoadBalancerList"}
 
 // KuryrMark is what Kuryr-Kubernetes left in the cluster for one Service.
 type KuryrMark struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// ServiceFinalizer is whether the Service has Kuryr's finalizer, so that it cannot be deleted completely.
+	// ServiceFinalizer means that the Service has Kuryr's finalizer, so that it cannot be deleted completely.
 	ServiceFinalizer bool `json:"serviceFinalizer"`
-	// Object is whether there is a KuryrLoadBalancer, and ObjectFinalizers are its finalizers.
+	// Object means that there is a KuryrLoadBalancer, and ObjectFinalizers are its finalizers.
 	Object           bool     `json:"object"`
 	ObjectFinalizers []string `json:"objectFinalizers,omitempty"`
 }
 
-// kuryrMarks returns what Kuryr left, sorted by namespace and name. Without the definition of KuryrLoadBalancers there are
-// none.
+// kuryrMarks returns what Kuryr left, sorted by namespace and name. If KuryrLoadBalancers are not defined in the
+// cluster, there are none.
 func (s Source) kuryrMarks(ctx context.Context, services []corev1.Service) ([]KuryrMark, error) {
 	marks := map[types.NamespacedName]KuryrMark{}
 	for i := range services {
@@ -65,13 +65,13 @@ func (s Source) kuryrMarks(ctx context.Context, services []corev1.Service) ([]Ku
 	return all, nil
 }
 
-// fromKuryr reports whether the load balancer has the name and the place of one of Kuryr.
+// fromKuryr reports whether the load balancer has the name and the subnet of one of Kuryr's.
 func (s Source) fromKuryr(l lb.LoadBalancer) bool {
 	_, _, named := lb.KuryrService(l)
 	return named && s.InServiceSubnet(l.VIP.SubnetID)
 }
 
-// describeKuryr says why a load balancer of Kuryr belongs to no Service.
+// describeKuryr returns why a load balancer of Kuryr belongs to no Service.
 func (s Source) describeKuryr(l lb.LoadBalancer, services []corev1.Service) string {
 	namespace, name, _ := lb.KuryrService(l)
 	i := slices.IndexFunc(services, func(s corev1.Service) bool { return s.Namespace == namespace && s.Name == name })
@@ -83,7 +83,7 @@ func (s Source) describeKuryr(l lb.LoadBalancer, services []corev1.Service) stri
 	case !s.Serves(&services[i]):
 		return fmt.Sprintf("Kuryr created it for Service %s, which this controller does not serve: it is being deleted, or of another class", l.Name)
 	case !s.FromKuryr(&services[i]):
-		return fmt.Sprintf("Kuryr created it for Service %s, which has no finalizer %s: set that to let it be taken over", l.Name, claim.KuryrFinalizer)
+		return fmt.Sprintf("Kuryr created it for Service %s, which has no finalizer %s: set the finalizer so that it can be taken over", l.Name, claim.KuryrFinalizer)
 	case services[i].Spec.ClusterIP != l.VIP.Address:
 		return fmt.Sprintf("Kuryr created it for Service %s, but its VIP is %s, and the ClusterIP is %s", l.Name, l.VIP.Address, services[i].Spec.ClusterIP)
 	}

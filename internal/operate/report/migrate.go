@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
-// Predecessor is what created the load balancers that are taken over.
+// Predecessor is the software that created the load balancers that are taken over.
 type Predecessor string
 
 // The predecessors.
@@ -30,12 +30,12 @@ const (
 // predecessor created, if a controller took over now.
 type Migration struct {
 	Services []ServiceMigration `json:"items"`
-	// Unhandled says why no Service is handled; "" if one is.
+	// Unhandled is the reason why no Service is handled, or "".
 	Unhandled string `json:"-"`
 	// Others are load balancers of the project that were created for other Services.
 	Others []OtherLoadBalancer `json:"others"`
-	// SecurityGroups are those that were created for Services. It is nil if the controller does
-	// not manage security groups.
+	// SecurityGroups are the groups that were created for Services. It is nil if the controller
+	// does not manage security groups.
 	SecurityGroups []SecurityGroupMigration `json:"securityGroups"`
 	// Kuryr is what Kuryr-Kubernetes left in the cluster. It is nil unless the migration is from Kuryr.
 	Kuryr []KuryrMark `json:"kuryr,omitempty"`
@@ -84,13 +84,13 @@ type ServiceMigration struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Outcome   Outcome `json:"outcome"`
-	// LoadBalancerID and LoadBalancerName are those of its load balancer, or of one that has its
-	// name but does not belong to it.
+	// LoadBalancerID and LoadBalancerName are those of its load balancer, or of a load balancer
+	// that has its name but does not belong to it.
 	LoadBalancerID   string `json:"loadBalancerID,omitempty"`
 	LoadBalancerName string `json:"loadBalancerName,omitempty"`
 	// Address is the published address.
 	Address string `json:"address,omitempty"`
-	// Reasons say why it would not be taken over unchanged.
+	// Reasons are why it would not be taken over unchanged.
 	Reasons []string `json:"reasons,omitempty"`
 	// Ops are the writes, in this order.
 	Ops []Op `json:"ops"`
@@ -107,12 +107,12 @@ type OtherLoadBalancer struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Reason says to whom it belongs, as far as known.
+	// Reason says to what it belongs, as far as known.
 	Reason string `json:"reason"`
 }
 
 // Migrate reads all Services and load balancers of the project, and decides like a controller that
-// has just started with --adopt=tag. If a call for one Service fails, the others are reported
+// has just been started with --adopt=tag. If a call for one Service fails, the others are reported
 // nevertheless. Load balancers of Kuryr are recognized in cluster-ip mode.
 func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error) {
 	balancers, err := s.Octavia.All(ctx)
@@ -154,7 +154,7 @@ func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error)
 	return m, nil
 }
 
-// plan fills in the row of a Service according to its plan.
+// plan sets the row of a Service according to its plan.
 func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []lb.LoadBalancer, row *ServiceMigration) {
 	plan, observed, err := s.Planner.Plan(openstack.WithRequestID(ctx, openstack.NewRequestID()), service)
 	for _, op := range plan.Ops {
@@ -185,11 +185,11 @@ func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []l
 // facts determine the outcome for a Service.
 type facts struct {
 	plan diff.Plan
-	// balancer is the Service's load balancer, or nil. adopted is whether both have our marks.
+	// balancer is the Service's load balancer, or nil. adopted means that both have our marks.
 	balancer *lb.LoadBalancer
 	adopted  bool
-	// serves is whether the Service should have a load balancer. foreign is whether it has none, and
-	// one that does not belong to it has its name.
+	// serves means that the Service should have a load balancer. foreign means that it has none, but
+	// a load balancer that does not belong to it has its name.
 	serves, foreign bool
 	err             error
 }
@@ -232,14 +232,14 @@ func (s Source) withNameOf(service *corev1.Service, balancers []lb.LoadBalancer)
 	return &balancers[i]
 }
 
-// whyNotOwned says why the load balancer with the Service's name does not belong to the Service.
+// whyNotOwned returns why the load balancer with the Service's name does not belong to the Service.
 func (s Source) whyNotOwned(service *corev1.Service, l lb.LoadBalancer) string {
 	owner := s.Owner(service)
 	return cmp.Or(s.otherProject(l), owner.Claims(l).Reason, fmt.Sprintf(
 		"load balancer %s has this Service's name, but the Service's status has no address of it; if it belongs to this Service, set tag %s on it", l.ID, owner.ServiceTag()))
 }
 
-// others returns the load balancers that were created for Services and are in no row.
+// others returns the load balancers that were created for Services but are in no row.
 func (s Source) others(balancers []lb.LoadBalancer, services []corev1.Service, rows []ServiceMigration) []OtherLoadBalancer {
 	others := []OtherLoadBalancer{}
 	for _, l := range balancers {
@@ -252,7 +252,7 @@ func (s Source) others(balancers []lb.LoadBalancer, services []corev1.Service, r
 	return others
 }
 
-// describeOwner says to whom a load balancer belongs that no Service of the cluster uses.
+// describeOwner returns to what a load balancer belongs that no Service of the cluster uses.
 func (s Source) describeOwner(l lb.LoadBalancer, services []corev1.Service) string {
 	of, described := lb.DescribedService(l.Description)
 	switch uid := lb.ClusterUIDOf(l.Tags); {
@@ -265,7 +265,7 @@ func (s Source) describeOwner(l lb.LoadBalancer, services []corev1.Service) stri
 	case described && of.Cluster != s.ClusterName:
 		return fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.ClusterName)
 	case described && !slices.ContainsFunc(services, func(s corev1.Service) bool { return s.Namespace == of.Namespace && s.Name == of.Name }):
-		return fmt.Sprintf("it was created for Service %s/%s, which does not exist: it is left over, or belongs to another cluster of the same name", of.Namespace, of.Name)
+		return fmt.Sprintf("it was created for Service %s/%s, which does not exist: it was left behind, or belongs to another cluster with the same name", of.Namespace, of.Name)
 	case described:
 		i := slices.IndexFunc(services, func(s corev1.Service) bool { return s.Namespace == of.Namespace && s.Name == of.Name })
 		if why := s.whyLeftAlone(&services[i]); why != "" {
@@ -278,7 +278,7 @@ func (s Source) describeOwner(l lb.LoadBalancer, services []corev1.Service) stri
 	return "its Service is unknown"
 }
 
-// describeOwn says why no row has a load balancer with the uid of this cluster.
+// describeOwn returns why no row has a load balancer with the uid of this cluster.
 func (s Source) describeOwn(l lb.LoadBalancer, services []corev1.Service) string {
 	i := slices.IndexFunc(services, func(service corev1.Service) bool { return string(service.UID) == lb.ServiceUIDOf(l.Tags) })
 	if i < 0 {
@@ -294,7 +294,7 @@ func (s Source) describeOwn(l lb.LoadBalancer, services []corev1.Service) string
 	return fmt.Sprintf("it belongs to Service %s/%s, which uses another one: see `kube-octavia status`", service.Namespace, service.Name)
 }
 
-// whyLeftAlone says why flags leave a Service of type LoadBalancer alone; "" if they do not.
+// whyLeftAlone returns why the flags exclude a Service of type LoadBalancer, or "".
 func (s Source) whyLeftAlone(service *corev1.Service) string {
 	if s.Serves(service) || s.Leaves(service) {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Objects are numbers of objects that count for quotas.
+// Objects has the numbers of objects that count towards quotas.
 type Objects struct {
 	LoadBalancers  int `json:"loadBalancers"`
 	Listeners      int `json:"listeners"`
@@ -30,14 +30,15 @@ func (o Objects) Sum() int {
 	return o.LoadBalancers + o.Listeners + o.Pools + o.Members + o.HealthMonitors + o.FloatingIPs
 }
 
-// Members are the members of a Service's listeners.
+// Members has the numbers of members of a Service's listeners.
 type Members struct {
 	Total int `json:"total"`
-	// Up are those whose operating status is ONLINE; nil if that was not read.
+	// Up is the number of members whose operating status is ONLINE; nil if the statuses were not
+	// read.
 	Up *int `json:"up,omitempty"`
-	// Unmonitored are those that no health monitor checks.
+	// Unmonitored is the number of members that no health monitor checks.
 	Unmonitored int `json:"unmonitored,omitempty"`
-	// Unknown says why the statuses could not be read.
+	// Unknown is the reason why the statuses could not be read.
 	Unknown string `json:"unknown,omitempty"`
 }
 
@@ -81,7 +82,7 @@ func (f holding) listeners(l octavia.Listed) (own []lb.Listener) {
 	return own
 }
 
-// pools returns the Service's pools on the load balancer, each once.
+// pools returns the Service's pools on the load balancer, without duplicates.
 func (f holding) pools(l octavia.Listed) (own []lb.Pool) {
 	known := map[string]bool{}
 	for _, listener := range f.listeners(l) {
@@ -98,7 +99,7 @@ func (f holding) pools(l octavia.Listed) (own []lb.Pool) {
 	return own
 }
 
-// objects counts what the Service has in the cloud.
+// objects counts the cloud objects of the Service.
 func (f holding) objects() (o Objects) {
 	on := f.own
 	if f.owner.Sharer && f.current != nil {
@@ -164,8 +165,8 @@ func (f holding) members() *Members {
 	return &m
 }
 
-// parts returns the Service's listeners and what is below them, and pools that no listener uses. It returns nil if the
-// status tree was not read.
+// parts returns the Service's listeners with their pools, members and monitors, and pools that no listener uses. It
+// returns nil if the status tree was not read.
 func (f holding) parts() (all []Part) {
 	if f.current == nil || f.tree == nil || f.treeErr != nil {
 		return nil

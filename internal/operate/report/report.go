@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report creates the reports of the commands `status` and `migrate`: the cloud objects of
-// a cluster's Services, and what a controller would do when it takes over. It writes nothing.
+// Package report creates the reports of the commands `status` and `migrate`: the cloud objects of a
+// cluster's Services, and what a controller would do when it takes over. It does not write.
 package report
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
-// Source has what a report is created from.
+// Source has the clients that a report is created with.
 type Source struct {
 	// Finder has the clients of OpenStack and Kubernetes. Its Reader reads from the API server.
 	*orphan.Finder
@@ -43,7 +43,7 @@ func (s Source) services(ctx context.Context) ([]corev1.Service, error) {
 	return all.Items, nil
 }
 
-// otherProject says that the load balancer belongs to another project, or returns "".
+// otherProject returns a text if the load balancer belongs to another project, or "".
 func (s Source) otherProject(l lb.LoadBalancer) string {
 	if l.ProjectID == "" || l.ProjectID == s.Neutron.ProjectID() {
 		return ""

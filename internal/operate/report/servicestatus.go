@@ -32,17 +32,18 @@ type ServiceStatus struct {
 	OperatingStatus    string                `json:"operatingStatus,omitempty"`
 	Addresses
 	Programming
-	// Serving is what condition Serving says, nil if the Service does not have it.
+	// Serving is the condition Serving, nil if the Service does not have it.
 	Serving *Serving `json:"serving,omitempty"`
 	// Shared means that the load balancer was created for another owner.
 	Shared     bool       `json:"shared,omitempty"`
 	Members    *Members   `json:"members,omitempty"`
 	LastChange LastChange `json:"lastChange"`
 	Drift      Drift      `json:"drift"`
-	// Objects are those that the Service has in the cloud. A shared load balancer counts for its owner or, if that is not
+	// Objects are the cloud objects of the Service. A shared load balancer counts for its owner or, if the owner is not
 	// among the Services, for the first one that shares it.
 	Objects Objects `json:"objects"`
-	// Parts are the listeners of the Service and what is below them. They are only read if they are shown.
+	// Parts are the listeners of the Service with their pools, members and monitors. They are read only if
+	// they are shown.
 	Parts []Part `json:"parts,omitempty"`
 }
 
@@ -51,13 +52,13 @@ func (v ServiceStatus) NotServing() bool {
 	return v.Serving != nil && v.Serving.Status == string(metav1.ConditionFalse) && v.Serving.Reason != status.ReasonNotProgrammed
 }
 
-// Addresses are those of a Service.
+// Addresses are the addresses of a Service.
 type Addresses struct {
 	// Address is the first published address: an IP address or a host name.
 	Address string `json:"address,omitempty"`
 	// Published are all published addresses.
 	Published []string `json:"addresses,omitempty"`
-	// VIPs are the addresses of the load balancer, FloatingIPs those that lead to them.
+	// VIPs are the addresses of the load balancer, FloatingIPs its floating IPs.
 	VIPs        []string `json:"vips,omitempty"`
 	FloatingIPs []string `json:"floatingIPs,omitempty"`
 }
@@ -77,10 +78,10 @@ type Serving struct {
 	Message string `json:"message"`
 }
 
-// LastChange is when something last changed: of the load balancer or what is on it, as Octavia's updated_at says or,
-// without a load balancer, the status of condition Programmed.
+// LastChange is the last change of the load balancer or its parts, according to Octavia's updated_at. Without a load
+// balancer, it is that of the status of condition Programmed.
 type LastChange struct {
-	// Time is nil if it is not known.
+	// Time is nil if it is unknown.
 	Time *metav1.Time `json:"time,omitempty"`
 	Of   string       `json:"of,omitempty"`
 }
@@ -91,13 +92,13 @@ const (
 	ofCondition    = "condition Programmed"
 )
 
-// Drift is what differs between what the Service should have in the cloud and what it has.
+// Drift has the differences between what the Service should have in the cloud and what it has.
 type Drift struct {
-	// Ops are what a controller that starts now would do.
+	// Ops are the operations of a controller that starts now.
 	Ops []Op `json:"ops"`
 	// Held are differences that are not repaired because of the Service's drift policy.
 	Held []string `json:"held,omitempty"`
-	// Unknown says why the differences are not known.
+	// Unknown is the reason why the differences are unknown.
 	Unknown string `json:"unknown,omitempty"`
 }
 
@@ -108,23 +109,24 @@ type Conflict struct {
 	Kind      string `json:"kind"`
 	ID        string `json:"id"`
 	Message   string `json:"message"`
-	// With is the other side, or "" if that is not known.
+	// With is the other side, or "" if it is unknown.
 	With string `json:"with,omitempty"`
 }
 
 // serviceKind is the kind of a conflict over the Service itself.
 const serviceKind = "service"
 
-// holding is what is known of a Service and its cloud objects.
+// holding has what is known about a Service and its cloud objects.
 type holding struct {
 	service *corev1.Service
 	owner   lb.Owner
-	// own are its own load balancers. current is the one that serves it, which may be another owner's, or nil.
+	// own are its own load balancers. current is the one that serves it, which may belong to another owner, or
+	// nil.
 	own     []octavia.Listed
 	current *octavia.Listed
-	// countsShared is whether the load balancer of another owner, and its floating IPs, count for this Service.
+	// countsShared means that the load balancer of another owner, and its floating IPs, count for this Service.
 	countsShared bool
-	// floating are floating IPs that lead to it, or that were created for it.
+	// floating are the floating IPs that lead to it, or that were created for it.
 	floating  []lb.FloatingIP
 	conflicts []Conflict
 	// tree has the statuses of the parts; nil if they were not read.
@@ -134,7 +136,7 @@ type holding struct {
 	planErr error
 }
 
-// match finds the Service's objects in the lists. uids are the Services of the cluster by their uids.
+// match finds the Service's objects in the lists. uids has the Services of the cluster by uid.
 func (s Source) match(service *corev1.Service, cloud cloud, uids map[string]string) holding {
 	f := holding{service: service, owner: s.Owner(service)}
 	conflict := func(kind, id, with, message string) {
@@ -173,7 +175,7 @@ func (s Source) match(service *corev1.Service, cloud cloud, uids map[string]stri
 	return f
 }
 
-// whose says to whom the load balancer belongs that is not the owner's, or returns "".
+// whose returns to what a load balancer belongs that is not the owner's, or "".
 func (s Source) whose(l lb.LoadBalancer, owner lb.Owner, uids map[string]string) string {
 	of, described := lb.DescribedService(l.Description)
 	cluster, service := lb.ClusterUIDOf(l.Tags), lb.ServiceUIDOf(l.Tags)
@@ -190,7 +192,7 @@ func (s Source) whose(l lb.LoadBalancer, owner lb.Owner, uids map[string]string)
 	return ""
 }
 
-// at says what has the port, as far as the lists show.
+// at returns what has the port, as far as the lists show.
 func (c cloud) at(portID string) string {
 	i := slices.IndexFunc(c.loadBalancers, func(l octavia.Listed) bool { return l.Bare.VIP.PortID == portID })
 	if i < 0 {
@@ -199,7 +201,7 @@ func (c cloud) at(portID string) string {
 	return "load balancer " + c.loadBalancers[i].Bare.Name
 }
 
-// status puts together what is known of the Service.
+// status combines what is known about the Service.
 func (f holding) status() ServiceStatus {
 	v := ServiceStatus{
 		Namespace: f.service.Namespace, Name: f.service.Name, LoadBalancerID: f.service.Annotations[annotation.LoadBalancerID],
@@ -237,8 +239,8 @@ func (f holding) status() ServiceStatus {
 	return v
 }
 
-// lastChange is honest about its source. The condition's time is that of its last change between True, False and Unknown,
-// so updated_at is the better one: it moves with each change.
+// lastChange returns the last change and its source. The condition's time is that of its last change between True,
+// False and Unknown, so updated_at is preferred: it changes with each change.
 func (f holding) lastChange() LastChange {
 	if f.current != nil {
 		at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(f.current.Bare.UpdatedAt, "Z"))
@@ -269,8 +271,8 @@ func (f holding) drift() Drift {
 		switch r.Reason {
 		case status.ReasonDrifted:
 			d.Held = append(d.Held, r.Message)
-		case desired.ReasonSecretForbidden: // the controller may be allowed to read it
-			d.Unknown = "the Secret with the certificate must not be read with this kubeconfig, so only members were compared"
+		case desired.ReasonSecretForbidden: // the controller may have the right to read it
+			d.Unknown = "the user of this kubeconfig may not read the Secret with the certificate, so only members were compared"
 		}
 	}
 	return d

@@ -37,7 +37,7 @@ var (
 	another  = lb.Owner{ClusterName: "prod", ClusterUID: "c-1", Namespace: "shop", Name: "api", ServiceUID: "uid-2"}
 )
 
-// programmed returns Service shop/web, which has been Programmed for a while.
+// programmed returns Service shop/web, which was Programmed some time ago.
 func programmed() *corev1.Service {
 	v := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid-1", Annotations: map[string]string{annotation.LoadBalancerID: balancerID}}}
 	v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.7"}}
@@ -89,7 +89,7 @@ func treeOf(t *testing.T, first, second string) *octavia.Tree {
 	return &tree
 }
 
-// known returns what is known of shop/web when everything was read.
+// known returns what is known about shop/web when everything was read.
 func known(t *testing.T) holding {
 	l := listed()
 	return holding{
@@ -160,7 +160,7 @@ func TestStateOfAServiceIn(t *testing.T) {
 		"drift, if a call fails": {func(f *holding) { f.planErr = errors.New("no answer") }, func(v ServiceStatus) any { return v.Drift }, Drift{Ops: []Op{}, Unknown: "no answer"}},
 		"drift, if the Secret must not be read": {func(f *holding) {
 			f.plan.Refused = []diff.Refusal{{Reason: desired.ReasonSecretForbidden, Message: "forbidden"}}
-		}, func(v ServiceStatus) any { return v.Drift }, Drift{Ops: []Op{}, Unknown: "the Secret with the certificate must not be read with this kubeconfig, so only members were compared"}},
+		}, func(v ServiceStatus) any { return v.Drift }, Drift{Ops: []Op{}, Unknown: "the user of this kubeconfig may not read the Secret with the certificate, so only members were compared"}},
 		"drift that is repaired, and drift that is not": {func(f *holding) {
 			f.plan.Ops = []diff.Op{diff.DeleteListener{ID: otherID, Key: lb.ListenerKey{Transport: lb.TCP, Port: 81}}}
 			f.plan.Refused = []diff.Refusal{{Reason: status.ReasonDrifted, Message: "not repaired"}, {Reason: "Other", Message: "no drift"}}

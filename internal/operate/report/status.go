@@ -21,31 +21,32 @@ import (
 
 // Survey has Services of the cluster with their cloud objects, and objects that belong to no Service. `status` prints it.
 type Survey struct {
-	// Unhandled says why no Service is handled; "" if one is.
+	// Unhandled is the reason why no Service is handled, or "".
 	Unhandled string `json:"-"`
-	// Unclassed is what function Unclassed says, if some Service is handled.
+	// Unclassed is the result of function Unclassed, if some Service is handled.
 	Unclassed string          `json:"-"`
 	Services  []ServiceStatus `json:"items"`
-	// Objects are those of all these Services.
+	// Objects are the objects of all these Services.
 	Objects Objects `json:"objects"`
-	// Orphans have the uid of this cluster and of a Service that does not exist. They are only shown with all Services.
+	// Orphans have the uid of this cluster and of a Service that does not exist. They are shown only if all Services
+	// are.
 	Orphans []orphan.Object `json:"orphans"`
 	// Conflicts are objects that block a Service, or that another client took from it.
 	Conflicts []Conflict `json:"conflicts"`
-	// LeftPorts are VIP ports of load balancers that do not exist. Their owner is unknown. They are only shown with all
-	// Services.
+	// LeftPorts are VIP ports of load balancers that do not exist. Their owner is unknown. They are shown only if all
+	// Services are.
 	LeftPorts []orphan.Object `json:"leftPorts"`
 }
 
-// StatusOptions say what to show.
+// StatusOptions select what is shown.
 type StatusOptions struct {
-	// Namespace is that of the Services; empty means all.
+	// Namespace is the namespace of the Services; empty means all.
 	Namespace string
 	// Names are the Services; empty means all of the namespace.
 	Names []owner.Key
-	// Parts is whether to read the statuses of listeners, pools and members.
+	// Parts means that the statuses of listeners, pools and members are read.
 	Parts bool
-	// NoDrift leaves out drift, and with it all calls for single load balancers.
+	// NoDrift omits drift, and thus all calls for single load balancers.
 	NoDrift bool
 }
 
@@ -63,11 +64,11 @@ type cloud struct {
 	orphan.Inventory
 }
 
-// statusReadsAtOnce is how many Services or load balancers are read concurrently.
+// statusReadsAtOnce is the number of Services or load balancers that are read concurrently.
 const statusReadsAtOnce = 8
 
-// Status reads the selected Services and what they have in the cloud: with one call per thousand load balancers,
-// listeners, pools, health monitors, floating IPs and VIP ports, and per hundred secrets. With Parts, there is one more for each
+// Status reads the selected Services and their cloud objects: with one call per thousand load balancers, listeners,
+// pools, health monitors, floating IPs and VIP ports, and per hundred secrets. With Parts, there is one more for each
 // load balancer. To find drift, it reads the members of load balancers that changed since a controller last confirmed
 // them, with one call for each pool.
 func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
@@ -110,8 +111,8 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 	return all, ctx.Err()
 }
 
-// countShared counts each shared load balancer whose owner is not among the Services, such as one that left the group, for the
-// first Service that shares it.
+// countShared counts each shared load balancer whose owner is not among the Services, because it has left the group,
+// for example, for the first Service that shares it.
 func countShared(found []holding) {
 	counted := map[string]bool{}
 	for _, f := range found {
@@ -127,7 +128,7 @@ func countShared(found []holding) {
 	}
 }
 
-// place names where the Services are.
+// place returns the namespace or cluster of the Services for messages.
 func (o StatusOptions) place() string {
 	if o.Namespace == "" {
 		return "the cluster"
@@ -135,7 +136,8 @@ func (o StatusOptions) place() string {
 	return "namespace " + o.Namespace
 }
 
-// readCloud reads what the project has. What belongs to no Service is only read if everything is shown.
+// readCloud reads the objects of the project. Objects that belong to no Service are read only if
+// everything is shown.
 func (s Source) readCloud(ctx context.Context, everything bool) (c cloud, err error) {
 	if everything {
 		// Ports are read first, so that a port that is created meanwhile does not count as left behind.
@@ -173,8 +175,8 @@ func (c cloud) leftPorts() []orphan.Object {
 	return left
 }
 
-// read reads what the lists do not show: the status trees, if parts are shown, and plans, if drift is. What cannot be read is
-// noted for each Service.
+// read reads what the lists do not show: the status trees, if parts are shown, and plans, if drift is shown. What
+// cannot be read is recorded for each Service.
 func (s Source) read(ctx context.Context, found []holding, c cloud, o StatusOptions) {
 	lists := survey.NewLists(s.Octavia, c.loadBalancers, c.FloatingIPs)
 	trees := sharedTrees{octavia: s.Octavia, read: map[string]func() (octavia.Tree, error){}}
@@ -194,10 +196,10 @@ func (s Source) read(ctx context.Context, found []holding, c cloud, o StatusOpti
 			return nil
 		})
 	}
-	_ = reads.Wait() // all errors are in found
+	_ = reads.Wait() // found has all errors
 }
 
-// sharedTrees reads each status tree once, for all Services that share the load balancer.
+// sharedTrees reads each status tree only once, for all Services that share the load balancer.
 type sharedTrees struct {
 	octavia *octavia.Client
 	mu      sync.Mutex

@@ -10,11 +10,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 )
 
-// StatusChange is what differs between two Surveys.
+// StatusChange has the differences between two Surveys.
 type StatusChange struct {
 	// Survey has what is new or different.
 	Survey
-	// Gone names what was in the first one only.
+	// Gone has the names of what was only in the first one.
 	Gone []string
 }
 
@@ -23,7 +23,8 @@ func (c StatusChange) Empty() bool {
 	return len(c.Services)+len(c.Orphans)+len(c.Conflicts)+len(c.LeftPorts)+len(c.Gone) == 0
 }
 
-// ChangeOf returns what differs between two Surveys. A Service whose conflicts differ is among them.
+// ChangeOf returns the differences between two Surveys. A Service whose conflicts differ is
+// included.
 func ChangeOf(before, now Survey) StatusChange {
 	c := StatusChange{Survey: Survey{
 		Orphans:   added(before.Orphans, now.Orphans),
@@ -41,7 +42,7 @@ func ChangeOf(before, now Survey) StatusChange {
 	return c
 }
 
-// steady returns the status without the errors of reads: each has the id of another request.
+// steady returns the status without the errors of reads, which contain request ids.
 func steady(v ServiceStatus) ServiceStatus {
 	v.Drift.Unknown = v.Drift.String()
 	if v.Members != nil {
@@ -52,7 +53,8 @@ func steady(v ServiceStatus) ServiceStatus {
 	return v
 }
 
-// gone names what is in the first Survey only. A conflict or an orphan that has another state is not gone.
+// gone returns the names of what is only in the first Survey. A conflict or an orphan that has another
+// state is not gone.
 func gone(before, now Survey) (all []string) {
 	for _, v := range before.Services {
 		if !slices.ContainsFunc(now.Services, func(w ServiceStatus) bool { return v.Namespace == w.Namespace && v.Name == w.Name }) {
@@ -79,7 +81,7 @@ func gone(before, now Survey) (all []string) {
 	return all
 }
 
-// added returns what is in the second list only.
+// added returns what is only in the second list.
 func added[T comparable](before, now []T) (all []T) {
 	for _, v := range now {
 		if !slices.Contains(before, v) {

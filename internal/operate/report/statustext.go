@@ -20,7 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/tree"
 )
 
-// StatusFormat is a form of a Survey for people.
+// StatusFormat is a text format of a Survey.
 type StatusFormat string
 
 // The formats.
@@ -30,22 +30,23 @@ const (
 	StatusTree StatusFormat = "tree"
 )
 
-// StatusPrinter prints a Survey, and later only what has changed since.
+// StatusPrinter prints a Survey, and after that only the changes.
 type StatusPrinter struct {
 	Format StatusFormat
-	// Now returns the time, for ages.
+	// Now returns the time, to compute ages.
 	Now func() time.Time
-	// Width is that of the terminal; 0 if there is none. The Services and the messages of format StatusText fit into it, if
-	// that is possible.
+	// Width is the width of the terminal, or 0. In format StatusText the Services and the messages fit into it, if
+	// possible.
 	Width int
 
 	columns columns
-	// left are the columns that do not fit, as of the first time.
+	// left are the columns that did not fit when the first Survey was printed.
 	left map[int]bool
 	last *Survey
 }
 
-// Print prints the Survey or, after the first one, what differs from the one before. If nothing does, it prints nothing.
+// Print prints the Survey or, after the first one, the differences from the previous one. If nothing differs, it prints
+// nothing.
 func (p *StatusPrinter) Print(out io.Writer, s Survey) error {
 	shown := StatusChange{Survey: s}
 	if p.last != nil {
@@ -103,7 +104,7 @@ func (p *StatusPrinter) services(out io.Writer, services []ServiceStatus, confli
 	}
 }
 
-// narrow reports whether there is a width to fit into.
+// narrow reports whether the width is limited.
 func (p *StatusPrinter) narrow() bool { return p.Format == StatusText && p.Width > 0 }
 
 // cells returns the cells of a Service's row, or the titles of the columns.
@@ -143,7 +144,8 @@ func (p *StatusPrinter) cells(v *ServiceStatus, conflicts []Conflict) (cells []s
 	return cells
 }
 
-// String returns how many members are up, of how many; or only how many there are, if the rest is not known.
+// String returns the number of members that are up and the total, or only the total if the statuses are
+// unknown.
 func (m *Members) String() string {
 	switch {
 	case m == nil:
@@ -160,7 +162,7 @@ func (m *Members) String() string {
 	return fmt.Sprintf("%d/%d", *m.Up, m.Total)
 }
 
-// String returns the number of differences, "" for none.
+// String returns the number of differences, or "".
 func (d Drift) String() string {
 	switch n := len(d.Ops) + len(d.Held); {
 	case d.Unknown != "":
@@ -171,7 +173,7 @@ func (d Drift) String() string {
 	return ""
 }
 
-// conflictsOf says with whom the Service has conflicts.
+// conflictsOf returns with what the Service has conflicts.
 func conflictsOf(v *ServiceStatus, conflicts []Conflict) string {
 	var with []string
 	for _, c := range conflicts {
@@ -182,7 +184,7 @@ func conflictsOf(v *ServiceStatus, conflicts []Conflict) string {
 	return strings.Join(with, ", ")
 }
 
-// age returns how long ago the change was, and of what if not of the load balancer.
+// age returns the age of the change, and what has changed, if not the load balancer.
 func (p *StatusPrinter) age(c LastChange) string {
 	if c.Time == nil {
 		return ""
@@ -194,7 +196,7 @@ func (p *StatusPrinter) age(c LastChange) string {
 	return text
 }
 
-// sections prints what is not in the rows. Empty sections are left out.
+// sections prints what is not in the rows. Empty sections are omitted.
 func (p *StatusPrinter) sections(out io.Writer, s Survey) error {
 	w := tabwriter.NewWriter(out, 0, 0, len(gap), ' ', 0)
 	section := func(title string, lines [][]string) {
@@ -244,10 +246,10 @@ func (p *StatusPrinter) sections(out io.Writer, s Survey) error {
 	return w.Flush()
 }
 
-// leastMessage is how narrow the column of messages becomes at most.
+// leastMessage is the minimum width of the column of messages.
 const leastMessage = 40
 
-// messages prints a section whose last column is a text, which is broken into lines.
+// messages prints a section whose last column is text, which is wrapped.
 func (p *StatusPrinter) messages(w io.Writer, title string, lines [][]string) {
 	if len(lines) == 0 {
 		return
@@ -274,7 +276,7 @@ func (p *StatusPrinter) messages(w io.Writer, title string, lines [][]string) {
 	}
 }
 
-// lines returns the differences, one each.
+// lines returns one line for each difference.
 func (d Drift) lines() (all []string) {
 	for _, op := range d.Ops {
 		all = append(all, op.Text)
@@ -286,7 +288,7 @@ func (d Drift) lines() (all []string) {
 	return all
 }
 
-// footer says how many objects the Services have.
+// footer returns the number of objects of the Services.
 func footer(s Survey) string {
 	counted := func(n int, what string) string {
 		if n != 1 {
@@ -301,7 +303,7 @@ func footer(s Survey) string {
 	}, ", ")
 }
 
-// tree returns the Service with its load balancer and the parts of that.
+// tree returns the Service with its load balancer and its parts.
 func (v ServiceStatus) tree() tree.Node {
 	root := tree.Node{Text: strings.TrimSpace(fmt.Sprintf("%s/%s Programmed=%s %s", v.Namespace, v.Name, v.Programmed, v.Reason))}
 	if len(v.Published) > 0 {

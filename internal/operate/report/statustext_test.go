@@ -17,8 +17,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 )
 
-// surveyed returns a survey with a Service that is well, one that waits for its load balancer, and one of each of what is
-// not as it should be.
+// surveyed returns a survey with a healthy Service, one that waits for its load balancer, and one of each kind of
+// problem.
 func surveyed(t *testing.T) Survey {
 	web := known(t).status()
 	api := ServiceStatus{Namespace: "shop", Name: "api", Programming: Programming{"False", "Quota", "the quota of load balancers is used up"},

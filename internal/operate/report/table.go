@@ -12,19 +12,19 @@ import (
 	"unicode/utf8"
 )
 
-// columns prints lines of a table one after another, unlike text/tabwriter, which has to know all of them. Its widths only
+// columns prints the lines of a table one by one, unlike text/tabwriter, which needs all of them first. Its widths only
 // grow.
 type columns struct{ widths []int }
 
 // gap separates columns.
 const gap = "   "
 
-// expendable are the titles of columns that are left out where a terminal is narrow, the first one first. -o wide and the
-// sections below the table have what they show.
+// expendable are the titles of columns that are omitted on a narrow terminal, in this order. -o wide and the sections
+// below the table show their content.
 var expendable = []string{"LOAD BALANCER", "OBJECTS", "CONFLICT", "LAST CHANGE", "PROVISIONING", "DRIFT", "MEMBERS", "OPERATING", "REASON"}
 
-// leaveOut returns which of the columns have to be left out to fit lines into the width, by their position. The first line has
-// the titles.
+// leaveOut returns the positions of the columns that must be omitted to fit the lines into the width. The first line
+// has the titles.
 func leaveOut(lines [][]string, width int) map[int]bool {
 	var all columns
 	all.fit(lines...)
@@ -44,7 +44,7 @@ func leaveOut(lines [][]string, width int) map[int]bool {
 	return left
 }
 
-// without returns the cells without those that are left out.
+// without returns the cells without the omitted ones.
 func without(cells []string, left map[int]bool) (rest []string) {
 	for i, cell := range cells {
 		if !left[i] {
@@ -54,7 +54,7 @@ func without(cells []string, left map[int]bool) (rest []string) {
 	return rest
 }
 
-// wrap breaks a text between words into lines of the width. A word that is longer stands alone.
+// wrap wraps a text into lines of the width, between words. A longer word is a line of its own.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -70,7 +70,7 @@ func wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// fit makes room for the lines.
+// fit widens the columns for the lines.
 func (c *columns) fit(lines ...[]string) {
 	for _, cells := range lines {
 		for i, cell := range cells {
@@ -82,7 +82,7 @@ func (c *columns) fit(lines ...[]string) {
 	}
 }
 
-// print prints a line, with a dash for what is empty.
+// print prints a line, with a dash for empty cells.
 func (c *columns) print(out io.Writer, cells []string) {
 	c.fit(cells)
 	var line strings.Builder

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 )
 
-// told is what the text says of each outcome. Outcomes that an operator has to look at come first.
+// told has the description of each outcome. Outcomes that need an operator's attention come first.
 var told = []struct {
 	outcome Outcome
 	text    string
@@ -28,8 +28,8 @@ var told = []struct {
 	{OutcomeLeftAlone, "is not handled by this controller"},
 }
 
-// Print prints how many Services there are of each outcome, a table of all of them, why they are not taken over as they
-// are, and what belongs to none of them.
+// Print prints the number of Services with each outcome, a table of all Services, why they are not taken over
+// unchanged, and what belongs to none of them.
 func (m Migration) Print(out io.Writer) error {
 	count := map[Outcome]int{}
 	for _, s := range m.Services {
@@ -92,7 +92,7 @@ func yes(is bool) string {
 	return "no"
 }
 
-// printService prints why a Service is not taken over as it is, and what would be done.
+// printService prints why a Service is not taken over unchanged, and what would be done.
 func printService(out io.Writer, s ServiceMigration) {
 	if s.Outcome.Unchanged() && len(s.Reasons) == 0 {
 		return
@@ -106,7 +106,7 @@ func printService(out io.Writer, s ServiceMigration) {
 	}
 }
 
-// row prints one line of a table, with a dash for what is empty.
+// row prints one line of a table, with a dash for empty cells.
 func row(w io.Writer, cells ...string) {
 	for i, cell := range cells {
 		if i > 0 {

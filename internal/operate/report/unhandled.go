@@ -19,11 +19,11 @@ func (s Source) unhandled(services []corev1.Service) string {
 	return Unhandled(s.Policy, "the cluster", services)
 }
 
-// unclassedNames is how many Services without a class are named.
+// unclassedNames is the maximum number of Services without a class that are named.
 const unclassedNames = 3
 
-// Unclassed says which of the Services are of type LoadBalancer, without a class, and not handled for that reason. It returns ""
-// for none. One with another class is not meant for this controller, so it is not named.
+// Unclassed returns a text about the Services of type LoadBalancer that are not handled because they have no class, or
+// "". A Service with another class is not meant for this controller, so it is not named.
 func Unclassed(policy claim.Policy, services []corev1.Service) string {
 	var names []string
 	reason := ""
@@ -47,8 +47,8 @@ func Unclassed(policy claim.Policy, services []corev1.Service) string {
 	return counted + strings.Join(names, ", ") + more + " (" + reason + ")"
 }
 
-// Unhandled says that none of the Services that are in the place, a namespace or the cluster, is handled, and why those of
-// type LoadBalancer are not. It returns "" if one is handled.
+// Unhandled returns a text that none of the Services in the place, a namespace or the cluster, is handled, and why
+// those of type LoadBalancer are not. It returns "" if one is handled.
 func Unhandled(policy claim.Policy, place string, services []corev1.Service) string {
 	reasons := map[string]int{}
 	for i := range services {

@@ -18,13 +18,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
-// Facts are what was read.
+// Facts are the input of Build.
 type Facts struct {
 	Cluster string
-	// ReadAt is when the lists of the cloud were read, and ServicesAt when Services and events were up to date.
+	// ReadAt is when the lists of the cloud were read, and ServicesAt when Services and events were last up to
+	// date.
 	ReadAt, ServicesAt time.Time
 	Services           []ServiceFacts
-	// Events are those of all Services, by their uids.
+	// Events has the events of all Services, by uid.
 	Events map[types.UID][]corev1.Event
 	// Survey has the orphans, conflicts and left ports.
 	Survey   report.Survey
@@ -32,30 +33,31 @@ type Facts struct {
 	Note     string
 }
 
-// ServiceFacts are the facts about one Service that the controller serves, or that it releases.
+// ServiceFacts are the facts about one Service that the controller serves or releases.
 type ServiceFacts struct {
 	Service  *corev1.Service
 	Observed lb.Observed
 	Details  Details
-	// Plan is what the controller would do, and Drift whether it undoes drift. Err says why that is not known.
+	// Plan is what the controller would do, and Drift whether it undoes drift. Err is the reason if they are
+	// unknown.
 	Plan  diff.Plan
 	Drift bool
 	Err   error
 }
 
-// Details are what lists of the project do not show of a load balancer.
+// Details has what lists of the project do not show about a load balancer.
 type Details struct {
-	// MembersRead is whether the members are known.
+	// MembersRead means that the members are known.
 	MembersRead bool
-	// Statuses are those of all objects, by id, and StatusAt is when they were read.
+	// Statuses has the statuses of all objects, by id, and StatusAt is when they were read.
 	Statuses map[string]octavia.Status
 	StatusAt time.Time
 }
 
-// mostEvents is how many events of a Service are shown.
+// mostEvents is the maximum number of events of a Service that are shown.
 const mostEvents = 20
 
-// Build returns the topology. It needs no call and changes no fact.
+// Build returns the topology. It makes no calls and does not change the facts.
 func Build(f Facts) Topology {
 	t := Topology{
 		Cluster: f.Cluster, ReadAt: f.ReadAt, ServicesAt: f.ServicesAt, Note: f.Note,
@@ -175,7 +177,7 @@ func loadBalancer(f ServiceFacts) *LoadBalancer {
 	return b
 }
 
-// sourcesOf says who may connect to a listener.
+// sourcesOf returns the clients that may connect to a listener.
 func sourcesOf(l *lb.LoadBalancer, listener lb.Listener) []string {
 	if len(l.VIPSecurityGroups) == 0 {
 		return list(listener.AllowedCIDRs)
@@ -187,14 +189,14 @@ func sourcesOf(l *lb.LoadBalancer, listener lb.Listener) []string {
 	return groups
 }
 
-// byPort returns the listeners in the order of their ports, whatever the order of the cloud's answer was.
+// byPort returns the listeners sorted by port, regardless of the order in the cloud's answer.
 func byPort(all []lb.Listener) []lb.Listener {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b lb.Listener) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol))
 	})
 }
 
-// addPool adds a pool, once: several listeners may have the same.
+// addPool adds a pool, unless it was added before: several listeners may have the same pool.
 func (b *LoadBalancer) addPool(p lb.Pool, shown statusesOf) {
 	if slices.ContainsFunc(b.Pools, func(o Pool) bool { return o.ID == p.ID }) {
 		return
@@ -216,10 +218,10 @@ func (b *LoadBalancer) addPool(p lb.Pool, shown statusesOf) {
 	b.Pools = append(b.Pools, next)
 }
 
-// statusesOf are the statuses of a status tree.
+// statusesOf has the statuses of a status tree.
 type statusesOf map[string]octavia.Status
 
-// of returns the statuses of an object. Listed is its provisioning status in the lists, which are newer than the tree.
+// of returns the statuses of an object. listed is its provisioning status in the lists, which are newer than the tree.
 func (s statusesOf) of(id string, listed lb.ProvisioningStatus) Statuses {
 	return statuses(cmp.Or(listed, s[id].Provisioning), s[id].Operating)
 }

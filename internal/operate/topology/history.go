@@ -12,35 +12,37 @@ import (
 	"time"
 )
 
-// Bounds of a History.
+// Limits of a History.
 const (
-	// MostChanges is how many changes it keeps, the newest.
+	// MostChanges is the number of changes that it keeps, the newest ones.
 	MostChanges = 500
-	// longestText is how long the text of a change may be, in characters.
+	// longestText is the maximum length of the text of a change, in characters.
 	longestText = 400
 )
 
-// Change is something that differs between two topologies, one read after the other.
+// Change is a difference between two consecutive topologies.
 type Change struct {
-	// Number counts the changes, from 1, without a gap.
+	// Number is the number of the change, counted from 1 without gaps.
 	Number int `json:"number"`
-	// After is when the earlier topology was read, and At when the later one was there: it happened in between.
+	// After is when the earlier topology was read, and At when the later one was available: the change happened
+	// in between.
 	After time.Time `json:"after"`
 	At    time.Time `json:"at"`
-	// Service is the key of the Service; "" if Kubernetes or OpenStack as a whole is meant.
+	// Service is the key of the Service, or "" for Kubernetes or OpenStack as a whole.
 	Service string `json:"service"`
 	// State is the state afterwards.
 	State State  `json:"state"`
 	Text  string `json:"text"`
 }
 
-// History is what changed from one topology to the next. It is never changed: Observe returns another one.
+// History has the changes between consecutive topologies. It is immutable: Observe returns another one.
 type History struct {
 	// Since is when the first topology with all Services was observed; zero before that.
 	Since time.Time
 	// Changes are the newest ones, the oldest first.
 	Changes []Change
-	// services are the Services as they were known last, by their keys, and problems are by what they are of.
+	// services has the last known state of the Services, by key, and problems the last known problems, by
+	// source.
 	services map[string]Service
 	problems map[string]Problem
 	// problemsAt is when problems were observed.
@@ -49,7 +51,7 @@ type History struct {
 	readAt time.Time
 }
 
-// Observe returns the history after another topology, which was there at the time now.
+// Observe returns the history after another topology, which was available at the time now.
 func (h History) Observe(t Topology, now time.Time) History {
 	next := h
 	next.Changes = slices.Clone(h.Changes)
@@ -61,7 +63,7 @@ func (h History) Observe(t Topology, now time.Time) History {
 	return next
 }
 
-// observeProblems notes what cannot be read any more, and what can be read again.
+// observeProblems records what cannot be read any more, and what can be read again.
 func (h *History) observeProblems(t Topology, now time.Time) {
 	before, beforeAt := h.problems, h.problemsAt
 	h.problems, h.problemsAt = map[string]Problem{}, now
@@ -78,8 +80,9 @@ func (h *History) observeProblems(t Topology, now time.Time) {
 	}
 }
 
-// observeServices notes how Services differ from what was known of them. A Service that is Unknown stays what it was:
-// not to know it is no change of it. A Service of which nothing is known yet is Unknown in the history, too.
+// observeServices records how Services differ from their last known state. A Service that is Unknown keeps its last
+// known state, because missing information is not a change. A Service about which nothing is known yet is Unknown in
+// the history, too.
 func (h *History) observeServices(t Topology, now time.Time) {
 	before := h.services
 	h.services = map[string]Service{}
@@ -102,7 +105,7 @@ func (h *History) observeServices(t Topology, now time.Time) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		if _, still := h.services[key]; !still {
-			h.add(Change{After: h.readAt, At: now, Service: key, State: Unknown, Text: "Gone: it was deleted, or is none of the Services to handle any more."})
+			h.add(Change{After: h.readAt, At: now, Service: key, State: Unknown, Text: "Gone: it was deleted, or is not handled any more."})
 		}
 	}
 	if h.Since.IsZero() {
@@ -111,7 +114,7 @@ func (h *History) observeServices(t Topology, now time.Time) {
 	h.readAt = t.ReadAt
 }
 
-// add numbers the change and bounds its text.
+// add numbers the change and truncates its text.
 func (h *History) add(c Change) {
 	c.Number = 1
 	if n := len(h.Changes); n > 0 {
@@ -123,10 +126,10 @@ func (h *History) add(c Change) {
 	h.Changes = append(h.Changes, c)
 }
 
-// differences says what a person wants to know of how a Service has changed.
+// differences describes the relevant changes of a Service.
 func differences(a, b Service) (texts []string) {
 	switch {
-	case a.State == Unknown && b.State != Failed && b.State != Warning: // to know it is no change of it either
+	case a.State == Unknown && b.State != Failed && b.State != Warning: // becoming known is not a change either
 	case a.State != b.State && len(b.Reasons) > 0:
 		texts = append(texts, fmt.Sprintf("%s, was %s: %s", b.State.label(), a.State.label(), b.Reasons[0]))
 	case a.State != b.State:
@@ -154,13 +157,14 @@ func differences(a, b Service) (texts []string) {
 	return texts
 }
 
-// request is the id of a call in the message of an error: it differs each time the same goes wrong.
+// request matches the id of a call in an error message, which differs for each occurrence.
 var request = regexp.MustCompile(` ?\(request [^)]*\)`)
 
 func withoutRequest(reason string) string { return request.ReplaceAllString(reason, "") }
 
-// memberDifferences names the members that came, left, went down and came up again. A node is named once, though it is a
-// member of several pools, and one that is down not again if said names it, as a word.
+// memberDifferences describes the members that were added, removed, went down and came up again. A node that is a
+// member of several pools is named only once, and one that is down is not named again if said contains its name as a
+// word.
 func memberDifferences(a, b *LoadBalancer, said string) (texts []string) {
 	was, is := memberStates(a), memberStates(b)
 	named := map[string]bool{}
@@ -195,7 +199,7 @@ func memberDifferences(a, b *LoadBalancer, said string) (texts []string) {
 	return texts
 }
 
-// memberStates returns the members by their names. One that is down in any pool is Failed.
+// memberStates returns the states of members by name. A member that is down in any pool is Failed.
 func memberStates(l *LoadBalancer) map[string]State {
 	states := map[string]State{}
 	for _, p := range l.Pools {
@@ -215,7 +219,7 @@ func listed(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// label is the state as the page writes it.
+// label returns the state as the page writes it.
 func (s State) label() string {
 	if s == OK {
 		return "OK"

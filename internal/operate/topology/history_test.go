@@ -14,15 +14,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// minute is a time of the tests.
+// minute returns a time, n minutes after the beginning of the tests.
 func minute(n int) time.Time { return time.Date(2026, 1, 2, 3, n, 0, 0, time.UTC) }
 
-// shot is a topology that was read completely at a minute.
+// shot returns a topology that was completely read at a minute.
 func shot(at int, services ...Service) Topology {
 	return Topology{ReadAt: minute(at), ServicesAt: minute(at), Services: services}
 }
 
-// web is a Service with a load balancer whose member w-1 is as given, and w-2 is OK.
+// web returns a Service with a load balancer whose member w-1 is as given, and w-2 is OK.
 func web(state State, member State, reasons ...string) Service {
 	return Service{Key: "shop/web", State: state, Reasons: reasons, Addresses: []string{"192.0.2.1"}, LoadBalancer: &LoadBalancer{
 		ID: "lb-1", MembersRead: true, Pools: []Pool{{ID: "p", Members: []Member{
@@ -31,7 +31,7 @@ func web(state State, member State, reasons ...string) Service {
 	}}
 }
 
-// observed is the history of topologies, each observed half a minute after it was read.
+// observed returns the history of topologies, each observed half a minute after it was read.
 func observed(all ...Topology) History {
 	var h History
 	for _, t := range all {
@@ -40,7 +40,7 @@ func observed(all ...Topology) History {
 	return h
 }
 
-// edited is the Service after the edit.
+// edited returns the Service after the edit.
 func edited(s Service, edit func(*Service)) Service {
 	edit(&s)
 	return s
@@ -53,7 +53,7 @@ func TestHistoryTellsWhatChangedOfAService(t *testing.T) {
 	}{
 		"nothing":                   {[]Service{web(OK, OK)}, []Service{web(OK, OK)}, nil},
 		"it is new":                 {nil, []Service{web(Pending, OK, "1 operation is pending.")}, []string{"shop/web pending New Service."}},
-		"it is gone":                {[]Service{web(OK, OK)}, nil, []string{"shop/web unknown Gone: it was deleted, or is none of the Services to handle any more."}},
+		"it is gone":                {[]Service{web(OK, OK)}, nil, []string{"shop/web unknown Gone: it was deleted, or is not handled any more."}},
 		"it fails":                  {[]Service{web(OK, OK)}, []Service{web(Failed, OK, "Quota: no more.", "1 operation is pending.")}, []string{"shop/web failed Failed, was OK: Quota: no more."}},
 		"it serves again":           {[]Service{web(Warning, Failed, "1 of 2 is down: w-1.")}, []Service{web(OK, OK)}, []string{"shop/web ok OK, was Warning. Up again: w-1."}},
 		"a member goes down":        {[]Service{web(OK, OK)}, []Service{web(Warning, Failed, "1 of 2 is down: w-1.")}, []string{"shop/web warning Warning, was OK: 1 of 2 is down: w-1."}},
@@ -124,7 +124,7 @@ func TestWhatWasNotReadIsNoChange(t *testing.T) {
 
 func TestAnOutageHasABeginningAndAnEnd(t *testing.T) {
 	var h History
-	for at := range 5 { // it begins after minute 1, and ends between minutes 3 and 4
+	for at := range 5 { // the outage begins after minute 1, and ends between minutes 3 and 4
 		t := shot(at)
 		if at == 2 || at == 3 {
 			t.Problems = []Problem{{Of: "OpenStack", Message: "502", Since: minute(2).Add(-time.Second)}}

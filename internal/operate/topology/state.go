@@ -26,7 +26,7 @@ const (
 	noMonitor = "NO_MONITOR"
 )
 
-// statuses returns both statuses and what they mean together.
+// statuses returns both statuses and the state that they mean together.
 func statuses(provisioning lb.ProvisioningStatus, operating string) Statuses {
 	s := Statuses{Provisioning: provisioning, Operating: operating}
 	switch {
@@ -46,13 +46,13 @@ func statuses(provisioning lb.ProvisioningStatus, operating string) Statuses {
 	return s
 }
 
-// passing are reasons of condition Programmed with which the Service is on its way.
+// passing are the reasons of condition Programmed that are temporary.
 var passing = []string{
 	status.ReasonCreating, status.ReasonUpdating, status.ReasonDeleting, status.ReasonReplacing, status.ReasonReplacingOnChange,
 	status.ReasonChildrenNotActive, status.ReasonWaitingForGroup, status.ReasonReadyForAdoption, status.ReasonChangesOnAdoption,
 }
 
-// judge returns the state of a Service, and why it is not OK, the worst first.
+// judge returns the state of a Service, and the reasons why it is not OK, the worst first.
 func judge(service *corev1.Service, s Service) (State, []string) {
 	type finding struct {
 		state  State
@@ -117,7 +117,8 @@ func judgeConditions(s Service, is func(State, string, ...any)) {
 	}
 }
 
-// judgeServing says what condition Serving knows, such as that no endpoint is ready. NotProgrammed repeats condition Programmed.
+// judgeServing adds the reasons of condition Serving, such as that no endpoint is ready. Its reason NotProgrammed only
+// repeats condition Programmed.
 func judgeServing(s Service, is func(State, string, ...any)) {
 	for _, c := range s.Conditions {
 		switch {
@@ -130,7 +131,7 @@ func judgeServing(s Service, is func(State, string, ...any)) {
 	}
 }
 
-// judgeAnnotations says which annotations have no effect because their keys are unknown.
+// judgeAnnotations adds the annotations that have no effect because their keys are unknown.
 func judgeAnnotations(s Service, is func(State, string, ...any)) {
 	for _, c := range s.Conditions {
 		if c.Type == status.AnnotationsKnown && c.Status == string(metav1.ConditionFalse) {
@@ -204,7 +205,7 @@ func (b *LoadBalancer) portsOf(p Pool) []string {
 	return ports
 }
 
-// place says which pool it is by its ports, or else by its name.
+// place describes the pool by its ports or, without ports, by its name.
 func (b *LoadBalancer) place(p Pool) string {
 	switch ports := b.portsOf(p); len(ports) {
 	case 0:
@@ -216,10 +217,10 @@ func (b *LoadBalancer) place(p Pool) string {
 	}
 }
 
-// display is how a person calls the member.
+// display returns the name of the member for users.
 func (m Member) display() string { return cmp.Or(m.Name, m.Address) }
 
-// some lists a few of the names, and says how many others there are.
+// some lists a few of the names, and the number of the others.
 func some(names []string) string {
 	const most = 3
 	if len(names) <= most+1 {

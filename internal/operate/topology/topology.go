@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package topology describes the Services of a cluster with their load balancers, listeners, pools and members, and
-// how each of them is, for the page of `kube-octavia ui`. It is a function of facts, which topologyfacts reads.
+// their states, for the page of `kube-octavia ui`. It is a pure function of facts, which topologyfacts reads.
 package topology
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 )
 
-// Topology is what the page shows.
+// Topology is the content of the page.
 type Topology struct {
 	// Cluster is the name of the cluster in the names of load balancers.
 	Cluster string `json:"cluster"`
-	// ReadAt is when the lists of the cloud were read; zero before the first.
+	// ReadAt is when the lists of the cloud were last read; zero before the first time.
 	ReadAt time.Time `json:"readAt"`
-	// ServicesAt is when Services and events were known to be up to date; zero before that.
+	// ServicesAt is when Services and events were last known to be up to date; zero before that.
 	ServicesAt time.Time `json:"servicesAt"`
 	// Unread is the number of load balancers whose members were not read yet.
 	Unread int `json:"unread"`
@@ -29,9 +29,9 @@ type Topology struct {
 	Orphans   []orphan.Object   `json:"orphans"`
 	Conflicts []report.Conflict `json:"conflicts"`
 	LeftPorts []orphan.Object   `json:"leftPorts"`
-	// Problems say what could not be read, and what to do.
+	// Problems are what could not be read, and what to do.
 	Problems []Problem `json:"problems"`
-	// Note says why no Service is shown; "" if one is.
+	// Note is the reason why no Service is shown, or "".
 	Note string `json:"note,omitempty"`
 }
 
@@ -40,9 +40,9 @@ type Problem struct {
 	// Of is "Kubernetes" or "OpenStack".
 	Of      string `json:"of"`
 	Message string `json:"message"`
-	// Action says what to do.
+	// Action is what to do.
 	Action string `json:"action"`
-	// Since is when it was first seen.
+	// Since is when it first occurred.
 	Since time.Time `json:"since"`
 }
 
@@ -53,7 +53,7 @@ type State string
 const (
 	// OK: the load balancer serves as the Service requests.
 	OK State = "ok"
-	// Unknown: it is not known yet.
+	// Unknown: the state is not known yet.
 	Unknown State = "unknown"
 	// Pending: something is being changed, or will be next.
 	Pending State = "pending"
@@ -65,21 +65,21 @@ const (
 	Unmonitored State = "unmonitored"
 )
 
-// badness orders the states of Services: the higher, the worse.
+// badness orders the states of Services: higher is worse.
 func (s State) badness() int { return slices.Index([]State{OK, Unknown, Pending, Warning, Failed}, s) }
 
-// Service is one Service, and what it has in the cloud.
+// Service is one Service with its cloud objects.
 type Service struct {
 	// Key is NAMESPACE/NAME.
 	Key       string `json:"key"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Type      string `json:"type"`
-	// Addresses are the published ones, and Ports those of the Service, such as 443/TCP.
+	// Addresses are the published addresses, and Ports the ports of the Service, such as 443/TCP.
 	Addresses []string `json:"addresses"`
 	Ports     []string `json:"ports"`
 	State     State    `json:"state"`
-	// Reasons say why the state is not OK, the worst first.
+	// Reasons are why the state is not OK, the worst first.
 	Reasons []string `json:"reasons"`
 	// Unmonitored are the ports, such as 443/TCP, with members that no health monitor checks.
 	Unmonitored []string    `json:"unmonitored"`
@@ -110,10 +110,10 @@ type Event struct {
 
 // Plan is what the controller would do now.
 type Plan struct {
-	// Known is whether there is a plan. If not, Why says why.
+	// Known is true if there is a plan. Otherwise Why is the reason.
 	Known bool   `json:"known"`
 	Why   string `json:"why,omitempty"`
-	// Drift is whether the operations undo changes by other clients of the cloud.
+	// Drift means that the operations undo changes by other clients of the cloud.
 	Drift      bool        `json:"drift"`
 	Operations []Operation `json:"operations"`
 	Refused    []Refusal   `json:"refused"`
@@ -125,7 +125,7 @@ type Operation struct {
 	Text string `json:"text"`
 }
 
-// Refusal is something that the controller does not do.
+// Refusal is a change that the controller refuses.
 type Refusal struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -145,13 +145,13 @@ type LoadBalancer struct {
 	Name string `json:"name"`
 	Statuses
 	Provider string `json:"provider,omitempty"`
-	// VIPs are the addresses of its port. FloatingIP is the one on that port, or "".
+	// VIPs are the addresses of its port. FloatingIP is the floating IP on that port, or "".
 	VIPs       []string `json:"vips"`
 	FloatingIP string   `json:"floatingIP,omitempty"`
 	UpdatedAt  string   `json:"updatedAt,omitempty"`
-	// Shared is whether another owner created it.
+	// Shared means that another owner created it.
 	Shared bool `json:"shared"`
-	// MembersRead is whether members were read. StatusAt is when the operating statuses were.
+	// MembersRead means that members were read. StatusAt is when the operating statuses were read.
 	MembersRead bool       `json:"membersRead"`
 	StatusAt    time.Time  `json:"statusAt"`
 	Listeners   []Listener `json:"listeners"`
@@ -167,9 +167,9 @@ type Listener struct {
 	Statuses
 	// AllowedCIDRs are its source ranges or, if the VIP has security groups, these as "security group ID".
 	AllowedCIDRs []string `json:"allowedCIDRs"`
-	// TLS is whether it has certificates.
+	// TLS means that it has certificates.
 	TLS bool `json:"tls"`
-	// PoolID is that of its default pool, or "".
+	// PoolID is the id of its default pool, or "".
 	PoolID string `json:"poolID"`
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
-// facts are those of a Service with two members that serves.
+// facts returns the facts of a Service that serves with two members.
 func facts(edits ...func(*ServiceFacts)) ServiceFacts {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid-1"}}
 	service.Spec.Ports = []corev1.ServicePort{{Port: 443}}

@@ -11,9 +11,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
-// Cloud passes the connection to OpenStack on to a Watcher, which may run before there is one.
+// Cloud passes the connection to OpenStack to a Watcher, which may run before it exists.
 type Cloud struct {
-	// changed has an element if the connection was made, or fails for another reason, and no Watcher knows yet.
+	// changed has an element if the connection was made, or fails for a new reason, and no Watcher has noticed
+	// yet.
 	changed chan struct{}
 
 	mu      sync.Mutex
@@ -25,8 +26,8 @@ type Cloud struct {
 // NewCloud returns a Cloud that is not connected.
 func NewCloud() *Cloud { return &Cloud{changed: make(chan struct{}, 1)} }
 
-// Connected gives the Watcher what makes the plans. Its Reader is replaced by one with a cache, and its Secrets by a reader
-// that reads none.
+// Connected passes the planner to the Watcher. The planner's Reader is replaced by one with a cache, and its Secrets by
+// a reader that refuses Secrets.
 func (c *Cloud) Connected(p *planner.Planner) {
 	p.Secrets = withoutSecrets{p.Secrets}
 	c.mu.Lock()
@@ -35,7 +36,7 @@ func (c *Cloud) Connected(p *planner.Planner) {
 	c.signal()
 }
 
-// Failed says why there is no connection. It may be called again and again.
+// Failed reports why there is no connection. It may be called repeatedly.
 func (c *Cloud) Failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,11 +53,12 @@ func (c *Cloud) Failed(err error) {
 func (c *Cloud) signal() {
 	select {
 	case c.changed <- struct{}{}:
-	default: // a Watcher will see it
+	default: // a Watcher will notice it
 	}
 }
 
-// current returns the planner, or nil, since when there is none, and why. Both are nil while the first attempt lasts.
+// current returns the planner or, if there is none, since when and why. During the first attempt it returns neither a
+// planner nor a failure.
 func (c *Cloud) current() (_ *planner.Planner, since time.Time, failure error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

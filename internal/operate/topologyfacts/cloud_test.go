@@ -21,7 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
-// signalled reports whether a Watcher would look at the cloud again.
+// signalled reports whether a Watcher would check the cloud again.
 func signalled(c *Cloud) bool {
 	select {
 	case <-c.changed:
@@ -104,11 +104,11 @@ func TestTheAdviceFitsTheProblem(t *testing.T) {
 		want string
 	}{
 		"the user lacks a right":     {ofKubernetes, fmt.Errorf("list: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", nil)), "the right to list and watch"},
-		"Kubernetes does not answer": {ofKubernetes, errors.New("connection refused"), "It is tried again"},
+		"Kubernetes does not answer": {ofKubernetes, errors.New("connection refused"), "It is retried"},
 		"a password is wrong":        {ofOpenStack, &openstack.Error{Class: openstack.Unauthorized}, "Replace the credentials in /etc/cloud.conf. It is read again when it changes."},
 		"a role is missing":          {ofOpenStack, &openstack.Error{Class: openstack.Invalid}, "roles and access rules of the credentials in /etc/cloud.conf. "},
 		"too many calls":             {ofOpenStack, &openstack.Error{Class: openstack.Throttled}, "--refresh-interval"},
-		"502":                        {ofOpenStack, &openstack.Error{Class: openstack.Transient, Status: 502}, "It is tried again"},
+		"502":                        {ofOpenStack, &openstack.Error{Class: openstack.Transient, Status: 502}, "It is retried"},
 	} {
 		if got := file.action(c.of, c.err); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", name, got)

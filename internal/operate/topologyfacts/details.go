@@ -15,8 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// readDetails reads the members and the status trees of load balancers that are new or have changed, a batch at a time,
-// and returns how many are left.
+// readDetails reads the members and the status trees of a batch of load balancers that are new or have changed, and
+// returns the number of those that are left.
 func (w *Watcher) readDetails(ctx context.Context) (left int, err error) {
 	var due []octavia.Listed
 	for _, b := range w.lists.balancers {
@@ -33,14 +33,14 @@ func (w *Watcher) readDetails(ctx context.Context) (left int, err error) {
 		d.version, d.members = version(b), membersOf(full)
 		for pool, n := range b.Members {
 			if len(d.members[pool]) != n {
-				d.version = "" // it changed since it was listed
+				d.version = "" // it has changed since it was listed
 			}
 		}
 		return w.readTree(ctx, b, d)
 	})
 }
 
-// membersOf returns the members of all pools, by the pool's id.
+// membersOf returns the members of all pools, by pool id.
 func membersOf(l lb.LoadBalancer) map[string][]lb.Member {
 	members := map[string][]lb.Member{}
 	for _, listener := range l.Listeners {
@@ -81,8 +81,8 @@ func (w *Watcher) readTree(ctx context.Context, b octavia.Listed, d *detail) err
 	return nil
 }
 
-// each reads a few load balancers at once, and keeps what it read also if another one could not be read. One that is gone
-// is none of the errors: the next lists lack it.
+// each reads a few load balancers at once, and keeps the results even if another one could not be read. A load balancer
+// that does not exist any more is not an error: the next lists lack it.
 func (w *Watcher) each(ctx context.Context, all []octavia.Listed, read func(context.Context, octavia.Listed, *detail) error) error {
 	details, complete := make([]detail, len(all)), make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 )
 
-// The page once ended the whole program, with a concurrent read and write of the details. The race detector sees it here.
+// A concurrent read and write of the details once crashed the whole program. The race detector detects it here.
 func TestDetailsOfManyLoadBalancersAreReadAtOnce(t *testing.T) {
 	w := New(Options{})
 	var all []octavia.Listed

@@ -19,18 +19,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// syncLimit is how long the watches may take to begin.
+// syncLimit is the time limit for the watches to start.
 const syncLimit = 20 * time.Second
 
-// answerLimit is how long the cluster may take to answer while the watches run.
+// answerLimit is the time limit for an answer of the cluster while the watches run.
 const answerLimit = 5 * time.Second
 
-// kube is the cache of the cluster's objects while there are viewers.
+// kube is the cache of the cluster's objects while the page is open.
 type kube struct {
 	options Options
 	reader  cache.Cache
 	synced  bool
-	// changed has an element if something has changed. members counts changes of what members depend on.
+	// changed has an element if something has changed. members counts changes of objects on which
+	// members depend.
 	changed chan struct{}
 	members atomic.Int64
 	cancel  context.CancelFunc
@@ -41,7 +42,7 @@ type kube struct {
 
 func newKube(o Options) *kube { return &kube{options: o, changed: make(chan struct{}, 1)} }
 
-// start begins the watches or, if they run, looks whether the cluster still answers: watches do not say that it does not.
+// start starts the watches or, if they run, checks that the cluster still answers, which watches do not show.
 func (k *kube) start(ctx context.Context) error {
 	if k.synced {
 		return k.options.Explain(k.answers(ctx))
@@ -90,7 +91,7 @@ func (k *kube) answers(ctx context.Context) error {
 	return k.direct.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
 }
 
-// check reads one object of each kind: a cache would not say why it does not get them.
+// check reads one object of each kind, because a cache does not report why it cannot read them.
 func (k *kube) check(ctx context.Context) error {
 	var err error
 	if k.direct, err = client.New(k.options.Cluster, client.Options{}); err != nil {
@@ -106,7 +107,7 @@ func (k *kube) check(ctx context.Context) error {
 	return nil
 }
 
-// follow lets changes of the objects be noticed.
+// follow registers the handler of changes of the objects.
 func (k *kube) follow(informer cache.Informer, object client.Object) error {
 	_, service := object.(*corev1.Service)
 	_, event := object.(*corev1.Event)
@@ -116,7 +117,7 @@ func (k *kube) follow(informer cache.Informer, object client.Object) error {
 		}
 		select {
 		case k.changed <- struct{}{}:
-		default: // it is noted already
+		default: // it is already signalled
 		}
 	}
 	_, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 )
 
-// lists are all load balancers and floating IPs of the project, and details of load balancers. It implements
+// lists has all load balancers and floating IPs of the project, and details of load balancers. It implements
 // planner.Lists.
 type lists struct {
 	readAt    time.Time
@@ -24,9 +24,9 @@ type lists struct {
 	details   map[string]detail
 }
 
-// detail is what lists do not show of a load balancer.
+// detail has what lists do not show about a load balancer.
 type detail struct {
-	// version is that of the load balancer when its members were read; members are by the id of their pool.
+	// version is the version of the load balancer when its members were read; members are by pool id.
 	version string
 	members map[string][]lb.Member
 	// health is the operating status of the load balancer when the statuses were read.
@@ -40,7 +40,8 @@ var (
 	errIncomplete     = errors.New("the load balancer changed while it was listed; the next lists show it")
 )
 
-// version changes when a load balancer or one of its children is changed through the API.
+// version returns a text that changes when a load balancer or one of its children is changed
+// through the API.
 func version(l octavia.Listed) string {
 	return l.Bare.UpdatedAt + " " + string(l.Bare.ProvisioningStatus)
 }
@@ -54,7 +55,7 @@ func (l *lists) find(id string) *octavia.Listed {
 	return &l.balancers[i]
 }
 
-// current reports whether the members of the load balancer are known as they are now.
+// current reports whether the known members of the load balancer are up to date.
 func (l *lists) current(b octavia.Listed) bool {
 	d, known := l.details[b.Bare.ID]
 	if !known || d.version != version(b) {

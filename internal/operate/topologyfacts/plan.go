@@ -24,14 +24,14 @@ import (
 
 // plan is the last plan of a Service.
 type plan struct {
-	// on identifies what it depends on, and made is when it was made.
+	// on identifies what it depends on, and made is the time at which it was made.
 	on   [sha256.Size]byte
 	made time.Time
 	planner.ListedPlan
 	err error
 }
 
-// topology returns the topology of what was read.
+// topology returns the topology of the facts that were read.
 func (w *Watcher) topology(ctx context.Context) topology.Topology {
 	if w.kube.synced {
 		if err := w.readServices(ctx); err != nil {
@@ -44,7 +44,8 @@ func (w *Watcher) topology(ctx context.Context) topology.Topology {
 	})
 }
 
-// readServices reads the Services of the cluster with their events, and what they have in the lists.
+// readServices reads the Services of the cluster with their events, and finds their objects in the
+// lists.
 func (w *Watcher) readServices(ctx context.Context) error {
 	var services corev1.ServiceList
 	var events corev1.EventList
@@ -93,12 +94,13 @@ func (w *Watcher) sharedState() [sha256.Size]byte {
 func digest(state ...any) [sha256.Size]byte {
 	text, err := json.Marshal(state)
 	if err != nil {
-		text = fmt.Append(nil, err, time.Now()) // never the same
+		text = fmt.Append(nil, err, time.Now()) // always different
 	}
 	return sha256.Sum256(text)
 }
 
-// plan returns the plan for the Service: the last one, if nothing has changed and it is not old.
+// plan returns the plan for the Service. It reuses the last one if nothing has changed and it is
+// recent.
 func (w *Watcher) plan(ctx context.Context, service *corev1.Service, shared [sha256.Size]byte) plan {
 	key := owner.ServiceKey(service.Namespace, service.Name)
 	before, known := w.plans[key]
@@ -119,7 +121,7 @@ func (w *Watcher) plan(ctx context.Context, service *corev1.Service, shared [sha
 	return p
 }
 
-// shown returns the load balancer as the lists show it, also if it is PENDING, with the members that it had last.
+// shown returns the load balancer from the lists, even if it is PENDING, with its last known members.
 func (w *Watcher) shown(l lb.LoadBalancer) *lb.LoadBalancer {
 	b := w.lists.find(l.ID)
 	if b == nil {

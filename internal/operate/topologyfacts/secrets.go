@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withoutSecrets reads everything but Secrets, which it refuses without a call.
+// withoutSecrets reads everything except Secrets, which it refuses without a call.
 type withoutSecrets struct{ client.Reader }
 
-var errSecretNotRead = errors.New("the topology page reads no Secrets, so it is not known what the controller does for a new certificate")
+var errSecretNotRead = errors.New("the topology page reads no Secrets, so it is unknown what the controller does for a new certificate")
 
 // Get implements client.Reader.
 func (r withoutSecrets) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {

@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package topologyfacts reads the facts of the topology, again and again, for the page of `kube-octavia ui`: Services,
+// Package topologyfacts continuously reads the facts of the topology for the page of `kube-octavia ui`: Services,
 // nodes, EndpointSlices and events from watches, load balancers from lists of the project, and what lists lack from a
-// few calls for single load balancers. It writes nothing, and reads no Secret.
+// few calls for single load balancers. It writes nothing, and reads no Secrets.
 package topologyfacts
 
 import (
@@ -29,39 +29,40 @@ import (
 
 // Options configure a Watcher.
 type Options struct {
-	// Policy says which Services are shown.
+	// Policy selects the Services that are shown.
 	Policy claim.Policy
 	// Cloud has the planner once OpenStack is connected. Until then Services are shown without their load balancers.
 	Cloud *Cloud
-	// Login says where the login of the cloud is, for people, and LoginFollowed whether it is read again when it changes.
+	// Login is the place of the cloud's login, for messages. LoginFollowed means that it is read again when it changes.
 	Login         string
 	LoginFollowed bool
-	// Cluster and Cache are for that cache. Explain says what to do about an error of the cluster.
+	// Cluster and Cache configure the cache. Explain adds what to do to an error of the cluster.
 	Cluster *rest.Config
 	Cache   cache.Options
 	Explain func(error) error
-	// Interval is the time between two readings of the lists.
+	// Interval is the time between two reads of the lists.
 	Interval time.Duration
 	Logger   logr.Logger
 }
 
 // Limits of the calls for single load balancers.
 const (
-	// batch is how many new or changed load balancers are read before the topology is published.
+	// batch is the number of new or changed load balancers that are read before the topology is
+	// published.
 	batch = 40
-	// parallel is how many are read at once.
+	// parallel is the number of load balancers that are read at once.
 	parallel = 4
-	// mostStatuses is how many status trees are read after the lists, the oldest first.
+	// mostStatuses is the number of status trees that are read after the lists, the oldest first.
 	mostStatuses = 10
 	// surveyInterval is the time between two searches for orphans, conflicts and left ports.
 	surveyInterval = time.Minute
-	// planAge is how old a plan may be if nothing has changed that it is known to depend on.
+	// planAge is the maximum age of a plan if nothing has changed that it is known to depend on.
 	planAge = time.Minute
-	// settle is the time in which changes of the cluster are shown together.
+	// settle is the time in which changes of the cluster are combined.
 	settle = 250 * time.Millisecond
 )
 
-// The places that problems are of.
+// The sources of problems.
 const (
 	ofKubernetes = "Kubernetes"
 	ofOpenStack  = "OpenStack"
@@ -75,26 +76,26 @@ type Watcher struct {
 	lists      lists
 	survey     report.Survey
 	surveyedAt time.Time
-	// services, events and nothing (why there is no Service) are what the cluster had when it was read last. servicesAt is
-	// when it answered last.
+	// services, events and nothing (why there is no Service) are the state of the cluster when it was last read.
+	// servicesAt is when it last answered.
 	services   []topology.ServiceFacts
 	events     map[types.UID][]corev1.Event
 	nothing    string
 	servicesAt time.Time
 	plans      map[owner.Key]plan
-	// used are the load balancers of Services, by the last topology.
+	// used are the load balancers of Services in the last topology.
 	used     map[string]bool
 	problems map[string]topology.Problem
 	kube     *kube
 }
 
-// New returns a Watcher that reads nothing before Watch.
+// New returns a Watcher, which reads nothing before Watch.
 func New(o Options) *Watcher {
 	return &Watcher{Options: o, lists: lists{details: map[string]detail{}}, plans: map[owner.Key]plan{},
 		used: map[string]bool{}, problems: map[string]topology.Problem{}}
 }
 
-// Watch reads until the context ends, and publishes each topology. What it has read is used by the next Watch.
+// Watch reads until the context ends, and publishes each topology. The next Watch reuses what it has read.
 func (w *Watcher) Watch(ctx context.Context, publish func(topology.Topology)) {
 	w.kube = newKube(w.Options)
 	defer w.kube.stop()
@@ -107,7 +108,7 @@ func (w *Watcher) Watch(ctx context.Context, publish func(topology.Topology)) {
 		w.readCluster(ctx)
 		w.connect()
 		if first && (w.planner == nil || !w.lists.readAt.IsZero()) {
-			show() // the cloud may take its time
+			show() // the cloud may be slow
 		}
 		if w.planner != nil {
 			w.noteUnlessEnded(ctx, ofOpenStack, w.read(ctx, show))
@@ -117,7 +118,7 @@ func (w *Watcher) Watch(ctx context.Context, publish func(topology.Topology)) {
 	}
 }
 
-// readCluster starts the watches of the cluster or, if they run, looks whether it answers.
+// readCluster starts the watches of the cluster or, if they run, checks that it answers.
 func (w *Watcher) readCluster(ctx context.Context) {
 	err := w.kube.start(ctx)
 	if err == nil {
@@ -126,9 +127,9 @@ func (w *Watcher) readCluster(ctx context.Context) {
 	w.noteUnlessEnded(ctx, ofKubernetes, err)
 }
 
-// connect takes the planner over when OpenStack is connected.
+// connect uses the planner as soon as OpenStack is connected.
 func (w *Watcher) connect() {
-	// What was signalled until now is seen now. Otherwise the wait would end at once, and everything would be read twice.
+	// Signals until now are handled now. Otherwise the wait would end at once, and everything would be read twice.
 	select {
 	case <-w.Cloud.changed:
 	default:
@@ -143,12 +144,12 @@ func (w *Watcher) connect() {
 	}
 }
 
-// read reads the lists and then the details. It publishes in between.
+// read reads the lists and then the details, and publishes in between.
 func (w *Watcher) read(ctx context.Context, publish func()) error {
 	if err := w.readLists(ctx); err != nil {
 		return err
 	}
-	w.topology(ctx) // to know which load balancers are used
+	w.topology(ctx) // finds out which load balancers are used
 	for {
 		left, err := w.readDetails(ctx)
 		if err != nil {
@@ -188,8 +189,8 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 		return nil
 	}
 	source := report.NewSource(w.planner)
-	source.Reader = w.planner.Secrets                                             // has no cache, and reads namespaces
-	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
+	source.Reader = w.planner.Secrets                                             // has no cache, and may read namespaces
+	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the Watcher makes its own plans
 	if err != nil {
 		return err
 	}
@@ -197,8 +198,8 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until the lists are to be read again, or OpenStack is connected or not. Meanwhile it publishes changes of the
-// cluster.
+// wait waits until the lists must be read again, or until the connection to OpenStack changes. Meanwhile it publishes
+// changes of the cluster.
 func (w *Watcher) wait(ctx context.Context, publish func()) {
 	next := time.After(w.Interval)
 	for {
@@ -220,14 +221,15 @@ func (w *Watcher) wait(ctx context.Context, publish func()) {
 	}
 }
 
-// noteUnlessEnded notes the error of a reading, unless the reading was ended: that is no problem of the cluster or the cloud.
+// noteUnlessEnded records the error of a read, unless the read was cancelled, which is not a problem of the cluster or
+// the cloud.
 func (w *Watcher) noteUnlessEnded(ctx context.Context, of string, err error) {
 	if ctx.Err() == nil {
 		w.note(of, err, time.Now())
 	}
 }
 
-// note keeps what could not be read, and since when, or forgets it if err is nil.
+// note records what could not be read, and since when, or clears it if err is nil.
 func (w *Watcher) note(of string, err error, since time.Time) {
 	if err == nil {
 		delete(w.problems, of)
@@ -242,9 +244,9 @@ func (w *Watcher) note(of string, err error, since time.Time) {
 	w.problems[of] = p
 }
 
-// action says what to do about a problem.
+// action returns what to do about a problem.
 func (w *Watcher) action(of string, err error) string {
-	const again = "It is tried again after each interval."
+	const again = "It is retried after each interval."
 	switch {
 	case of == ofKubernetes && apierrors.IsForbidden(err):
 		return "Give the user the right to list and watch services, nodes, endpointslices and events in all namespaces, and to get namespace kube-system. " + again
@@ -258,9 +260,9 @@ func (w *Watcher) action(of string, err error) string {
 		}
 		return fmt.Sprintf("Replace the credentials in %s, and start this command again.", w.Login)
 	case openstack.Invalid:
-		return "Check the roles and access rules of the credentials in " + w.Login + ". `kube-octavia doctor` says what is missing."
+		return "Check the roles and access rules of the credentials in " + w.Login + ". `kube-octavia doctor` shows what is missing."
 	case openstack.Throttled:
-		return "The cloud limits the rate of calls. It is tried again; a longer --refresh-interval needs fewer calls."
+		return "The cloud limits the rate of calls. They are retried; a longer --refresh-interval needs fewer calls."
 	}
 	return again + " If it persists, `kube-octavia doctor` checks the cloud."
 }
@@ -275,7 +277,7 @@ func (w *Watcher) sortedProblems() []topology.Problem {
 	return all
 }
 
-// errNotSynced says which rights are missing.
+// errNotSynced returns the error that the watches did not start in time.
 func errNotSynced(limit time.Duration) error {
-	return fmt.Errorf("the watches of Services, nodes, EndpointSlices and events did not begin within %v", limit)
+	return fmt.Errorf("the watches of Services, nodes, EndpointSlices and events did not start within %v", limit)
 }

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tree prints trees of objects for people.
+// Package tree prints trees of objects as text.
 package tree
 
 import "strings"
@@ -12,7 +12,7 @@ type Node struct {
 	Below []Node
 }
 
-// String returns the node and all below it, one line each.
+// String returns the node and all nodes below it, one per line.
 func (n Node) String() string {
 	var b strings.Builder
 	b.WriteString(n.Text + "\n")
