@@ -70,7 +70,7 @@ func fullSlice() *discoveryv1.EndpointSlice {
 	}
 }
 
-// slim is the object as the cache has it.
+// slim returns the object as the cache has it.
 func slim[T client.Object](t *testing.T, object T) T {
 	t.Helper()
 	for kind, of := range CacheOptions(config.ClusterIP{}).ByObject {

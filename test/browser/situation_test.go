@@ -15,13 +15,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 )
 
-// states is an expression that is true if so many Services of the list are failed, and so on.
+// states returns an expression that is true if so many Services of the list are failed, and so on.
 func states(failed, warning, pending, ok int) string {
 	return fmt.Sprintf(`['failed', 'warning', 'pending', 'ok'].map(s => document.querySelectorAll('#services .icon.' + s).length).join() === '%d,%d,%d,%d'`,
 		failed, warning, pending, ok)
 }
 
-// has is an expression that is true if the element shows the text.
+// has returns an expression that is true if the element shows the text.
 func has(selector, text string) string {
 	return fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? '').includes(%q)`, selector, text)
 }
@@ -220,7 +220,7 @@ func TestAllServicesFail(t *testing.T) {
 	tab.requireNoComplaints()
 }
 
-// long is a name of as many characters as Kubernetes allows, without a place to break it.
+// long returns a name of as many characters as Kubernetes allows, without a place to break it.
 func long(beginning string) string { return beginning + strings.Repeat("m", 63-len(beginning)) }
 
 func TestLongNamesFit(t *testing.T) {

@@ -195,7 +195,7 @@ func (b *tab) screenshot(name string) {
 	}
 }
 
-// services are those that the server shows.
+// services returns those that the server shows.
 func (w *world) services() map[string]topology.Service {
 	w.t.Helper()
 	transport := &http.Transport{Proxy: nil, DisableKeepAlives: true}

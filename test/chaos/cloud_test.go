@@ -214,7 +214,7 @@ func (c *cloud) state() (state, error) {
 	return s, nil
 }
 
-// members are those of a pool, none when it has gone meanwhile.
+// members returns those of a pool, none when it has gone meanwhile.
 func (c *cloud) members(poolID string) []member {
 	var answer struct{ Members []member }
 	if c.octavia(http.MethodGet, "pools/"+poolID+"/members", nil, &answer) != nil {

@@ -14,7 +14,7 @@ import (
 // clusterIPLabel selects a Service for cluster-ip mode.
 const clusterIPLabel = "at-cluster-ip"
 
-// clusterIPMode are the lines of cloud.conf for it.
+// clusterIPMode returns the lines of cloud.conf for it.
 func clusterIPMode(subnetID string) string {
 	return fmt.Sprintf("\n[ClusterIP]\nenabled = true\nservice-subnet-id = %q\nselector = %s\n", subnetID, clusterIPLabel)
 }

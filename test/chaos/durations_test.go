@@ -31,7 +31,7 @@ func cloudDurations() durations {
 	return durations{deadline: 4 * time.Minute, pollInterval: 250 * time.Millisecond, requestTimeout: 10 * time.Second, delays: delaysTimes(15)}
 }
 
-// delaysTimes are the controller's delays with a simulated cloud, multiplied.
+// delaysTimes returns the controller's delays with a simulated cloud, multiplied.
 func delaysTimes(by time.Duration) timing.Delays {
 	return timing.Delays{
 		FirstBackoff: by * 50 * time.Millisecond, LastBackoff: by * time.Second,

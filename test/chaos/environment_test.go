@@ -232,7 +232,7 @@ func (e *environment) addNode(name, address string) error {
 	return err
 }
 
-// nodes are the addresses of the cluster's nodes.
+// nodes returns the addresses of the cluster's nodes.
 func (e *environment) nodes(ctx context.Context) ([]string, error) {
 	list, err := e.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -271,7 +271,7 @@ func (c *results) record(t *testing.T) {
 	})
 }
 
-// controllerArgs are the arguments of a controller in the environment.
+// controllerArgs returns the arguments of a controller in the environment.
 func (e *environment) controllerArgs() []string {
 	return []string{"controller",
 		"--cloud-config=" + filepath.Join(e.dir, "cloud.conf"), "--kubeconfig=" + filepath.Join(e.dir, "kubeconfig"),

@@ -21,7 +21,7 @@ type target struct {
 	nth                    int
 }
 
-// String is the name of the call in a case: POST-loadbalancers-1.
+// String returns the name of the call in a case: POST-loadbalancers-1.
 func (c target) String() string {
 	route := c.route
 	for _, prefix := range []string{"/v2.0/lbaas/", "/v2.0/", "/v2.1/", "/api/v1/namespaces/{namespace}/", "/api/v1/", "/apis/events.k8s.io/v1/namespaces/{namespace}/"} {
@@ -34,7 +34,7 @@ func (c target) String() string {
 // isRead reports whether the call changes nothing.
 func (c target) isRead() bool { return c.method == http.MethodGet }
 
-// faults are those of the proxy or the cloud that the call goes through.
+// faults returns those of the proxy or the cloud that the call goes through.
 func (r *run) faults(c target) *wire.Faults {
 	if c.service == kubernetes {
 		return &r.env.proxy.faults
@@ -42,7 +42,7 @@ func (r *run) faults(c target) *wire.Faults {
 	return r.env.cloud.Faults()
 }
 
-// faultOf is the fault for this call.
+// faultOf returns the fault for this call.
 func (c target) faultOf(f wire.Fault) wire.Fault {
 	f.Service, f.Method, f.Route, f.Skip = c.service, c.method, c.route, c.nth-1
 	return f

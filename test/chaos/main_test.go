@@ -69,7 +69,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(reporting{m})
 }
 
-// runController is the controller, with delays that suit the cloud.
+// runController returns the controller, with delays that suit the cloud.
 func runController() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

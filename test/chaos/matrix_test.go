@@ -90,9 +90,8 @@ func selected(scenario string, c target, injection string) bool {
 	return *full || h.Sum32()%part == 0
 }
 
-// targets are the calls that were recorded, each kind of read once: how often the controller
-// reads depends on how fast the cloud is, and with a real one so does how often it writes an
-// event.
+// targets returns the calls that were recorded, each kind of read once: how often the controller
+// reads depends on how fast the cloud is, and with a real one so does how often it writes an event.
 func (r *run) targets() []target {
 	calls := slices.Concat(r.env.cloud.Recorder().Calls(), r.env.proxy.recorder.Calls())
 	slices.SortStableFunc(calls, func(a, b wire.Call) int { return a.At.Compare(b.At) })

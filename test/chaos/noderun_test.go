@@ -171,7 +171,7 @@ func (r *nodeRun) unregister(name string) error {
 	return err
 }
 
-// server is a server of the cloud, nil if there is none.
+// server returns a server of the cloud, nil if there is none.
 func (r *nodeRun) server(id string) *nova.Server {
 	for _, s := range r.env.cloud.sim().Nova().Servers() {
 		if s.ID == id {

@@ -110,8 +110,8 @@ func startNodeTest(t *testing.T) *nodeRun {
 	return r
 }
 
-// periods is how often the lifecycle controller has asked about the servers of all Nodes: in each period it logs once that the
-// provider id of one Node cannot be read.
+// periods returns how often the lifecycle controller has asked about the servers of all Nodes: in each period it logs
+// once that the provider id of one Node cannot be read.
 func (r *nodeRun) periods() int {
 	return strings.Count(r.controller.log.String(), "error checking if node "+unreadableNode+" exists")
 }

@@ -45,7 +45,7 @@ func podsAre(addresses ...string) func(*run) error {
 	}
 }
 
-// pods are the addresses and ports of the Pods, sorted.
+// pods returns the addresses and ports of the Pods, sorted.
 func (r *run) pods() ([]string, error) {
 	slice, err := r.slices().Get(r.ctx, podSlice, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

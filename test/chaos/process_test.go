@@ -40,7 +40,7 @@ func (l *log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is everything that was written so far.
+// String returns everything that was written so far.
 func (l *log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *process) restart() error {
 	return p.start()
 }
 
-// startCount is how often a controller was started.
+// startCount returns how often a controller was started.
 func (p *process) startCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

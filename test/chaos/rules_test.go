@@ -57,7 +57,7 @@ type openPort struct {
 	Protocols string
 }
 
-// protocolsOf are the protocols of a port of the Service, with the annotations that scenarios
+// protocolsOf returns the protocols of a port of the Service, with the annotations that scenarios
 // use.
 func protocolsOf(v *corev1.Service, p corev1.ServicePort) string {
 	switch {
@@ -79,8 +79,8 @@ func requests(v *corev1.Service) bool {
 	return v.Spec.Type == corev1.ServiceTypeLoadBalancer || hasClusterIPMode(v)
 }
 
-// expected are the resources that a Service requests with these backends. A Service that is
-// nil or of another type requests nothing.
+// expected returns the resources that a Service requests with these backends. A Service that is nil
+// or of another type requests nothing.
 func expected(v *corev1.Service, from backends) resources {
 	if v == nil || v.DeletionTimestamp != nil || !requests(v) {
 		return resources{}
@@ -110,7 +110,7 @@ func expected(v *corev1.Service, from backends) resources {
 	return s
 }
 
-// annotationOr is what the annotation says, or otherwise.
+// annotationOr returns what the annotation says, or otherwise.
 func annotationOr(v *corev1.Service, key, otherwise string) string {
 	if value, there := v.Annotations[key]; there {
 		return value
@@ -118,7 +118,7 @@ func annotationOr(v *corev1.Service, key, otherwise string) string {
 	return otherwise
 }
 
-// actual are the resources that the cloud has for the Service with this uid.
+// actual returns the resources that the cloud has for the Service with this uid.
 func (s state) actual(uid string) resources {
 	var have resources
 	for _, b := range s.Balancers {
@@ -138,7 +138,7 @@ func (s state) actual(uid string) resources {
 	return have
 }
 
-// ports are those that the load balancer has open.
+// ports returns those that the load balancer has open.
 func (b balancer) ports() map[string]openPort {
 	open := map[string]openPort{}
 	for _, l := range b.Listeners {

@@ -273,7 +273,7 @@ func (r *run) cleanUp() error {
 	return errors.Join(errs...)
 }
 
-// state is what the cloud has, without another cluster's objects.
+// state returns what the cloud has, without another cluster's objects.
 func (r *run) state() (state, error) {
 	s, err := r.env.cloud.state()
 	s.Balancers = slices.DeleteFunc(s.Balancers, func(b balancer) bool { return b.ID == r.otherCluster.balancer.ID })
@@ -399,7 +399,7 @@ func (r *run) checkWriteCount() error {
 	return nil
 }
 
-// writes is how many writes to the cloud were recorded.
+// writes returns how many writes to the cloud were recorded.
 func (r *run) writes() int {
 	n := 0
 	for _, c := range r.env.cloud.Recorder().Calls() {
@@ -480,7 +480,7 @@ func (r *run) services() typed.ServiceInterface {
 	return r.env.client.CoreV1().Services(r.namespace)
 }
 
-// service is the Service as it is now, nil when there is none.
+// service returns the Service as it is now, nil when there is none.
 func (r *run) service() (*corev1.Service, error) {
 	v, err := r.services().Get(r.ctx, r.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -502,7 +502,7 @@ func (r *run) update(change func(*corev1.Service)) error {
 	})
 }
 
-// balancer is the Service's load balancer.
+// balancer returns the Service's load balancer.
 func (r *run) balancer() (balancer, error) {
 	s, err := r.state()
 	if err == nil && len(s.Balancers) != 1 {

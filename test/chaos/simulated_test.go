@@ -49,7 +49,7 @@ func startSimulated(played release.Release) (*cloud, error) {
 	return c, s.makeFlavor()
 }
 
-// sim is the cloud as a simulated one; the test of a real one has no use for it.
+// sim returns the cloud as a simulated one; the test of a real one has no use for it.
 func (c *cloud) sim() simulated { return c.backend.(simulated) }
 
 // makeFlavor makes the flavor as the cloud's administrator would.

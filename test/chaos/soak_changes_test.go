@@ -141,7 +141,7 @@ func (w *worker) randomChange(v *corev1.Service) func(*run) error {
 	return options[w.random.IntN(len(options))]
 }
 
-// freePort is a random port that the Service does not have, or 0.
+// freePort returns a random port that the Service does not have, or 0.
 func (w *worker) freePort(v *corev1.Service) int32 {
 	free := int32(81 + w.random.IntN(8))
 	if slices.ContainsFunc(v.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == free }) {

@@ -25,7 +25,7 @@ type figures struct {
 	addresses int
 }
 
-// writes is how many writes to the cloud there were in this round.
+// writes returns how many writes to the cloud there were in this round.
 func (s *soak) writes() int {
 	n := 0
 	for operation, times := range s.env.cloud.Recorder().Counts() {

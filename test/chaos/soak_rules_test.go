@@ -35,7 +35,7 @@ func (s state) differences(services []corev1.Service, nodes []string, given []fl
 	return append(all, s.leaks(wants, given)...)
 }
 
-// leaks are the objects of the cloud that no Service requests. The keys of wants are the tags
+// leaks returns the objects of the cloud that no Service requests. The keys of wants are the tags
 // of Services.
 func (s state) leaks(wants map[string]bool, given []floatingIP) []error {
 	var all []error
@@ -119,7 +119,7 @@ func (s *soak) giveUpAddresses() {
 	}
 }
 
-// differences are those of all Services now.
+// differences returns those of all Services now.
 func (s *soak) differences() []error {
 	services, err := s.services()
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *soak) differences() []error {
 	return now.differences(services, nodes, s.given())
 }
 
-// state is what the cloud has, without another cluster's objects.
+// state returns what the cloud has, without another cluster's objects.
 func (s *soak) state() (state, error) {
 	now, err := s.env.cloud.state()
 	for _, other := range s.otherClusters {
@@ -147,7 +147,7 @@ func (s *soak) state() (state, error) {
 	return now, err
 }
 
-// given are the floating IPs that were created by hand.
+// given returns the floating IPs that were created by hand.
 func (s *soak) given() []floatingIP {
 	var all []floatingIP
 	for _, r := range s.runs {
@@ -158,7 +158,7 @@ func (s *soak) given() []floatingIP {
 	return all
 }
 
-// services are all Services of the soak.
+// services returns all Services of the soak.
 func (s *soak) services() ([]corev1.Service, error) {
 	var all []corev1.Service
 	namespaces := map[string]bool{}

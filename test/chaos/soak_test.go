@@ -135,7 +135,7 @@ func (s *soak) rounds() {
 	}
 }
 
-// newRandom is a source of random choices for one goroutine.
+// newRandom returns a source of random choices for one goroutine.
 func (s *soak) newRandom() *rand.Rand { return rand.New(rand.NewPCG(s.seed, s.random.Uint64())) }
 
 func (s *soak) workers() []*worker {

@@ -62,7 +62,7 @@ type try struct {
 	exchanges []exchange
 }
 
-// newName is a name that nothing else has, in any run.
+// newName returns a name that nothing else has, in any run.
 func (c *try) newName() string { return "case-" + strings.ToLower(rand.Text()[:10]) }
 
 // caller makes calls as a user, with a token for the project of that user.
@@ -188,8 +188,8 @@ func isGone(status string) bool          { return status == "" }
 func isSettled(status string) bool       { return status != "" && !strings.HasPrefix(status, "PENDING_") }
 func isSettledOrGone(status string) bool { return isGone(status) || isSettled(status) }
 
-// pace is how often to look at what is PENDING: a real cloud shares this
-// machine's cores with the tests.
+// pace returns how often to look at what is PENDING: a real cloud shares this machine's cores with
+// the tests.
 func (c *cloud) pace() time.Duration {
 	if c.simulated {
 		return 10 * time.Millisecond

@@ -53,9 +53,9 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// file is a secret that is one of the files in testdata/certificate: a
-// certificate with its key as a PKCS#12 bundle, one with a password, one as tools
-// made it before 2022, and one with two certificates.
+// file returns a secret that is one of the files in testdata/certificate: a certificate with its
+// key as a PKCS#12 bundle, one with a password, one as tools made it before 2022, and one with two
+// certificates.
 func (c *try) file(name string) object {
 	c.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "certificate", name))

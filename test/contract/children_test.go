@@ -28,7 +28,7 @@ func newTree(t *testing.T, extra object) parts {
 	return p
 }
 
-// byName are the ids of a load balancer's listeners or pools by their names.
+// byName returns the ids of a load balancer's listeners or pools by their names.
 func (c *try) byName(key, lb string) map[string]string {
 	c.Helper()
 	a := c.quietly(k8s).lb("GET", "/"+key+"?loadbalancer_id="+lb+"&fields=id&fields=name", nil).is(200)
@@ -78,7 +78,7 @@ func (c *try) refuse(status int, method, path, key string, bodies ...object) {
 	}
 }
 
-// with is an object with more attributes; the value missing leaves one out.
+// with returns an object with more attributes; the value missing leaves one out.
 func with(o object, more object) object {
 	all := object{}
 	for key, value := range o {

@@ -78,7 +78,7 @@ func (a answer) is(status int) answer {
 	return a
 }
 
-// at is what the answer has at a path such as "pools.0.id"; nil if nothing.
+// at returns what the answer has at a path such as "pools.0.id"; nil if nothing.
 func (a answer) at(path string) any {
 	x := a.Body
 	for step := range strings.SplitSeq(path, ".") {
@@ -98,19 +98,19 @@ func (a answer) at(path string) any {
 	return x
 }
 
-// text is the string at a path; empty if there is none.
+// text returns the string at a path; empty if there is none.
 func (a answer) text(path string) string {
 	s, _ := a.at(path).(string)
 	return s
 }
 
-// list is the list at a path; nil if there is none.
+// list returns the list at a path; nil if there is none.
 func (a answer) list(path string) []any {
 	l, _ := a.at(path).([]any)
 	return l
 }
 
-// texts are the strings that the elements of the list at path have at key.
+// texts returns the strings that the elements of the list at path have at key.
 func (a answer) texts(path, key string) []string {
 	var all []string
 	for _, item := range a.list(path) {
@@ -128,8 +128,7 @@ type token struct {
 	body answer
 }
 
-// endpoint is the public URL of a service, without a version and without a
-// slash at the end.
+// endpoint returns the public URL of a service, without a version and without a slash at the end.
 func (k token) endpoint(t testing.TB, service string) string {
 	t.Helper()
 	for _, s := range k.body.list("token.catalog") {
@@ -174,8 +173,8 @@ func (k *tokenCache) of(c *try, user string) token {
 	return k.kept[user]
 }
 
-// passwordLogin is the body of a request for a token, scoped to the project
-// unless that is empty.
+// passwordLogin returns the body of a request for a token, scoped to the project unless that is
+// empty.
 func passwordLogin(user, password, project string) object {
 	auth := object{"identity": object{"methods": list{"password"}, "password": object{"user": object{
 		"name": user, "domain": object{"id": "default"}, "password": password}}}}

@@ -173,7 +173,7 @@ func addPublicSubnet(sim *cloudsim.Cloud) (id string, err error) {
 	return id, errors.Join(err, sim.Neutron().ShareNetwork(ids.PublicNetwork, ids.Project))
 }
 
-// loadReal is the cloud that hack/openstack brought up.
+// loadReal returns the cloud that hack/openstack brought up.
 func loadReal(dir string) (*cloud, error) {
 	real, err := openstack.Load(dir)
 	if err != nil {

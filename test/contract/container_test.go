@@ -22,7 +22,7 @@ func (c *try) newContainer(kind string, secrets object) string {
 	return p
 }
 
-// container is the wish for a container; secrets are paths by name.
+// container returns the wish for a container; secrets are paths by name.
 func (c *try) container(kind string, secrets object) object {
 	refs := list{}
 	for name, p := range secrets {

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// route is an extra route of a router, as bodies have it.
+// route returns an extra route of a router, as bodies have it.
 func route(destination, nextHop string) object {
 	return object{"destination": destination, "nexthop": nextHop}
 }
 
-// routes is the body of a change of a router's routes.
+// routes returns the body of a change of a router's routes.
 func routes(all ...object) object {
 	wanted := list{}
 	for _, each := range all {
@@ -46,7 +46,7 @@ func (c *try) hasRouter(user, subnet string) string {
 	return path
 }
 
-// routesOf are the routes of a router as "destination via next hop", sorted.
+// routesOf returns the routes of a router as "destination via next hop", sorted.
 func (a answer) routesOf() []string {
 	all := []string{}
 	for i := range a.list("router.routes") {

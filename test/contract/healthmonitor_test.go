@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// watched is a listener with a pool of the given protocol, called so, and a
-// health monitor.
+// watched returns a listener with a pool of the given protocol, called so, and a health monitor.
 func watched(port int, listener, protocol, monitor string, more object) object {
 	return with(onPort(port, protocol, protocol, object{"healthmonitor": with(object{
 		"type": monitor, "delay": 5, "timeout": 3, "max_retries": 2, "name": protocol,
@@ -27,14 +26,14 @@ func TestHealthMonitors(t *testing.T) {
 	state(t, slices.Concat(monitorCreation(tree), monitorTypes(tree), monitorRanges(tree), monitorChanges(tree), monitorLists(tree)))
 }
 
-// monitor is the path of a pool's health monitor.
+// monitor returns the path of a pool's health monitor.
 func (c *try) monitor(tree parts, pool string) string {
 	c.Helper()
 	a := c.quietly(k8s).lb("GET", "/pools/"+tree.pools[pool], nil).is(200)
 	return "/healthmonitors/" + a.text("pool.healthmonitor_id")
 }
 
-// monitorOf is the body of a request for a monitor of the pool.
+// monitorOf returns the body of a request for a monitor of the pool.
 func (p parts) monitorOf(pool string, more object) object {
 	return with(object{"pool_id": p.pools[pool], "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2}, more)
 }

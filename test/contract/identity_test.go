@@ -30,7 +30,7 @@ func (c *try) identify(path string, identity, scope any) answer {
 	return c.as(k8s).with("").identity("POST", path, object{"auth": auth})
 }
 
-// byPassword is the identity of a user of the domain with the id default.
+// byPassword returns the identity of a user of the domain with the id default.
 func byPassword(name, password string) object {
 	return object{"methods": list{"password"}, "password": object{"user": object{
 		"name": name, "password": password, "domain": object{"id": "default"}}}}
@@ -40,7 +40,7 @@ func byToken(id string) object {
 	return object{"methods": list{"token"}, "token": object{"id": id}}
 }
 
-// projectNamed is the scope of a project of the domain with the id default.
+// projectNamed returns the scope of a project of the domain with the id default.
 func projectNamed(name string) object {
 	return object{"project": object{"name": name, "domain": object{"id": "default"}}}
 }
@@ -53,10 +53,10 @@ func (c *try) newToken() answer {
 		"identity": byPassword(k8s, c.cloud.Passwords[k8s]), "scope": projectNamed(k8s)}}).is(201)
 }
 
-// userID is the id of a user of the cloud.
+// userID returns the id of a user of the cloud.
 func (c *try) userID(user string) string { return tokens.of(c, user).body.text("token.user.id") }
 
-// projectID is the id of the project that a user's tokens are for.
+// projectID returns the id of the project that a user's tokens are for.
 func (c *try) projectID(user string) string { return tokens.of(c, user).body.text("token.project.id") }
 
 func TestPasswords(t *testing.T) {
@@ -328,12 +328,12 @@ func TestCatalogue(t *testing.T) {
 	})
 }
 
-// publicURL is a service's public endpoint in the answer of GET /auth/catalog.
+// publicURL returns a service's public endpoint in the answer of GET /auth/catalog.
 func publicURL(a answer, region, service string) string {
 	return urlIn(a.list("catalog"), region, service)
 }
 
-// publicURLOf is a service's public endpoint in a token.
+// publicURLOf returns a service's public endpoint in a token.
 func publicURLOf(a answer, region, service string) string {
 	return urlIn(a.list("token.catalog"), region, service)
 }

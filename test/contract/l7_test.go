@@ -27,8 +27,7 @@ func TestL7(t *testing.T) {
 	state(t, slices.Concat(policyShapes(tree), policyRefusals(tree), policyChanges(tree), ruleRefusals(tree), ruleChanges(tree), policyEnds(tree)))
 }
 
-// policies are the names of a listener's policies in order of their positions,
-// with their ids.
+// policies returns the names of a listener's policies in order of their positions, with their ids.
 func (c *try) policies(tree parts, listener string) (names []string, ids map[string]string) {
 	c.Helper()
 	a := c.quietly(k8s).lb("GET", "/l7policies?listener_id="+tree.listeners[listener]+"&sort_key=position", nil).is(200)
@@ -41,7 +40,7 @@ func (c *try) policies(tree parts, listener string) (names []string, ids map[str
 	return names, ids
 }
 
-// policy is the path of a policy of the listener "web".
+// policy returns the path of a policy of the listener "web".
 func (c *try) policy(tree parts, name string) string {
 	c.Helper()
 	_, ids := c.policies(tree, "web")
@@ -51,7 +50,7 @@ func (c *try) policy(tree parts, name string) string {
 	return "/l7policies/" + ids[name]
 }
 
-// rules are the paths of a policy's rules.
+// rules returns the paths of a policy's rules.
 func (c *try) rules(tree parts, policy string) []string {
 	c.Helper()
 	path := c.policy(tree, policy) + "/rules"

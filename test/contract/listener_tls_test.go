@@ -24,7 +24,7 @@ import (
 //go:embed testdata/web.p12
 var bundle []byte
 
-// selfSigned is a certificate, that of an authority, and its key, as PEM.
+// selfSigned returns a certificate, that of an authority, and its key, as PEM.
 func selfSigned(t *testing.T) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// wholeTree is a load balancer with one of everything that goes into a single
-// create, named and tagged, and with listeners that share pools.
+// wholeTree returns a load balancer with one of everything that goes into a single create, named
+// and tagged, and with listeners that share pools.
 func (c *try) wholeTree() object {
 	return object{
 		"name": longestName, "description": "everything", "tags": list{"cluster", "service"}, "project_id": c.cloud.Projects[k8s],

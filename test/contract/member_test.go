@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// at is a member on an address and port, with what more says.
+// at returns a member on an address and port, with what more says.
 func at(address string, port int, more object) object {
 	return with(object{"address": address, "protocol_port": port}, more)
 }
@@ -34,10 +34,10 @@ func TestMemberBatches(t *testing.T) {
 	state(t, slices.Concat(memberBatches(tree), memberPages(tree)))
 }
 
-// members are the paths of a pool's members, and of the pool's list of them.
+// members returns the paths of a pool's members, and of the pool's list of them.
 func (p parts) members(pool string) string { return "/pools/" + p.pools[pool] + "/members" }
 
-// inPool are the members of a pool by address:port.
+// inPool returns the members of a pool by address:port.
 func (c *try) inPool(tree parts, pool string) map[string]object {
 	c.Helper()
 	all := map[string]object{}

@@ -18,7 +18,7 @@ var kindOf = map[string]string{
 	"security-groups": "security_group", "security-group-rules": "security_group_rule",
 }
 
-// shared is a try for what the cases of a group share; nothing of it is compared.
+// shared returns a try for what the cases of a group share; nothing of it is compared.
 func shared(t *testing.T) *try { return &try{T: t, cloud: theCloud} }
 
 // make makes an object of Neutron, which is deleted when the case, or the group
@@ -60,8 +60,8 @@ func (c *try) hasSubnet(user, cidr string) subnetPair {
 	return subnetPair{n, c.has(user, "subnets", object{"network_id": n, "ip_version": 4, "cidr": cidr, "allocation_pools": highAddresses(c, cidr)})}
 }
 
-// highAddresses are those from .100 on of a subnet with 24 bits: the cases ask
-// for others by themselves, which must not be given to a port before.
+// highAddresses returns those from .100 on of a subnet with 24 bits: the cases ask for others by
+// themselves, which must not be given to a port before.
 func highAddresses(c *try, cidr string) list {
 	c.Helper()
 	net, of := strings.CutSuffix(cidr, ".0/24")
@@ -86,7 +86,7 @@ func (c *try) project() string {
 	return (id + "00000000000000000000000000000000")[:32]
 }
 
-// projectOf is the id of the user's project.
+// projectOf returns the id of the user's project.
 func (c *try) projectOf(user string) string {
 	c.Helper()
 	return tokens.of(c, user).body.text("token.project.id")
@@ -114,5 +114,5 @@ func sameSet(have []string, want ...string) bool {
 	return slices.Equal(have, want)
 }
 
-// ifMatch is the header of a change that is for one revision of an object only.
+// ifMatch returns the header of a change that is for one revision of an object only.
 func ifMatch(revision float64) string { return fmt.Sprintf("If-Match: revision_number=%v", revision) }

@@ -13,7 +13,7 @@ import (
 const nodeFields = "fields=id&fields=device_id&fields=status&fields=fixed_ips&fields=network_id&fields=allowed_address_pairs" +
 	"&fields=port_security_enabled&fields=tags&fields=revision_number&fields=trunk_details"
 
-// pairs is the body that gives a port these address pairs, without MAC addresses.
+// pairs returns the body that gives a port these address pairs, without MAC addresses.
 func pairs(addresses ...string) object {
 	all := list{}
 	for _, a := range addresses {

@@ -129,7 +129,7 @@ func (c *try) lockedBy(calls []func() answer, lock func() (id, state string)) {
 	}
 }
 
-// keys are the sorted names of what an object in an answer has.
+// keys returns the sorted names of what an object in an answer has.
 func (a answer) keys(path string) []string {
 	m, _ := a.at(path).(map[string]any)
 	var names []string
@@ -140,7 +140,7 @@ func (a answer) keys(path string) []string {
 	return names
 }
 
-// texts are the strings in a list.
+// texts returns the strings in a list.
 func texts(items []any) []string {
 	var all []string
 	for _, item := range items {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// onPort is a listener with a default pool of the same name and protocol, which
-// has what more says.
+// onPort returns a listener with a default pool of the same name and protocol, which has what more
+// says.
 func onPort(port int, protocol, name string, more object) object {
 	return object{"name": name, "protocol": protocol, "protocol_port": port, "default_pool": with(object{
 		"name": name, "protocol": protocol, "lb_algorithm": "ROUND_ROBIN",

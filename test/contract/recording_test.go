@@ -113,10 +113,10 @@ func newExchange(service, method, path string, a answer) exchange {
 	return e
 }
 
-// shape is the JSON value without what differs from run to run.
+// shape returns the JSON value without what differs from run to run.
 func shape(x any) any { return shapeAt("", x) }
 
-// shapeAt is the shape of what an object has at the key.
+// shapeAt returns the shape of what an object has at the key.
 func shapeAt(key string, x any) any {
 	switch v := x.(type) {
 	case map[string]any:
@@ -168,8 +168,8 @@ func hasNoCaller(entry any) bool {
 	return !slices.Contains(called, e["type"])
 }
 
-// union is the shape of something that has one of the two shapes: "null|string"
-// for instance. Keys that only one has are marked with a question mark.
+// union returns the shape of something that has one of the two shapes: "null|string" for instance.
+// Keys that only one has are marked with a question mark.
 func union(a, b any) any {
 	ma, okA := a.(map[string]any)
 	mb, okB := b.(map[string]any)
@@ -219,7 +219,7 @@ func unionOfObjects(a, b map[string]any) map[string]any {
 	return m
 }
 
-// words is the JSON value with the texts kept, for answers that are errors.
+// words returns the JSON value with the texts kept, for answers that are errors.
 func words(x any) any {
 	switch v := x.(type) {
 	case map[string]any:
@@ -252,7 +252,7 @@ type recordings struct {
 	inherited, kept map[string][]exchange
 }
 
-// recordingFile is the file of a release's exchanges of a group.
+// recordingFile returns the file of a release's exchanges of a group.
 func recordingFile(dir, group string, r release) string {
 	if r != releases[0] {
 		dir = filepath.Join(dir, string(r))
@@ -285,7 +285,7 @@ func loadRecordings(dir, group string, r release) (*recordings, error) {
 	return loaded, nil
 }
 
-// of is what the release answers in a case.
+// of returns what the release answers in a case.
 func (r *recordings) of(name string) (exchanges []exchange, known bool) {
 	if exchanges, known = r.kept[name]; !known {
 		exchanges, known = r.inherited[name]

@@ -20,7 +20,7 @@ const (
 // releases are those that the contract is recorded from, the oldest first.
 var releases = []release{release2022, release2025, newest}
 
-// parseRelease is the release of that name.
+// parseRelease returns the release of that name.
 func parseRelease(name string) (release, error) {
 	if r := release(name); slices.Contains(releases, r) {
 		return r, nil

@@ -27,7 +27,7 @@ func (c *try) newProject() (id, name string) {
 	return id, name
 }
 
-// roleID is the id of a role.
+// roleID returns the id of a role.
 func (c *try) roleID(name string) string {
 	c.Helper()
 	return c.quietly(admin).identity("GET", "/roles?name="+name, nil).is(200).text("roles.0.id")
@@ -173,7 +173,7 @@ func TestUsersAndRoles(t *testing.T) {
 	})
 }
 
-// rolesLeft is the case of an application credential whose user loses the role creator, and
+// rolesLeft returns the case of an application credential whose user loses the role creator, and
 // then the role member, of which there is ofMember in a token.
 func rolesLeft(ofMember ...string) func(*try) {
 	return func(c *try) {

@@ -36,7 +36,7 @@ func (c *try) bytes(content string) object {
 	}
 }
 
-// ref is the reference of what has the path.
+// ref returns the reference of what has the path.
 func (c *try) ref(path string) string {
 	return tokens.of(c, k8s).endpoint(c, "key-manager") + "/v1" + path
 }

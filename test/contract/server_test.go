@@ -13,7 +13,7 @@ import (
 
 const noServer = "00000000-0000-4000-8000-000000000001"
 
-// addressesOf are the fixed addresses that a server in the answer has.
+// addressesOf returns the fixed addresses that a server in the answer has.
 func addressesOf(a answer, path string) []string {
 	var all []string
 	networks, _ := a.at(path + ".addresses").(map[string]any)
@@ -232,7 +232,7 @@ func TestServers(t *testing.T) {
 	})
 }
 
-// newestMicroversion is the newest microversion that Nova says it has.
+// newestMicroversion returns the newest microversion that Nova says it has.
 func (c *try) newestMicroversion() string {
 	c.Helper()
 	return c.quietly(k8s).do("compute", "GET", "/", nil).is(200).text("versions.1.version")

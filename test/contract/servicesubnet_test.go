@@ -69,5 +69,5 @@ func TestServiceSubnet(t *testing.T) {
 	})
 }
 
-// at443 is a member on port 443.
+// at443 returns a member on port 443.
 func at443(address string, more object) object { return at(address, 443, more) }

@@ -28,7 +28,7 @@ func TestStatusTree(t *testing.T) {
 // path of the load balancer.
 func (p parts) path() string { return "/loadbalancers/" + p.lb }
 
-// listenerIn is what the status tree says of a listener.
+// listenerIn returns what the status tree says of a listener.
 func listenerIn(a answer, id string) object {
 	for _, l := range a.list("statuses.loadbalancer.listeners") {
 		if l.(object)["id"] == id {

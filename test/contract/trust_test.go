@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// trust is the wish for a trust of k8s in other, with changes.
+// trust returns the wish for a trust of k8s in other, with changes.
 func (c *try) trust(changes object) object {
 	wish := object{
 		"trustor_user_id": c.userID(k8s), "trustee_user_id": c.userID(other), "project_id": c.cloud.Projects[k8s],
@@ -42,7 +42,7 @@ func (c *try) trusted(id string) answer {
 	return c.identify(plain3, byPassword(other, c.cloud.Passwords[other]), trustScope(id))
 }
 
-// someExpiry is a time in 2040 that no other trust has.
+// someExpiry returns a time in 2040 that no other trust has.
 func someExpiry() string {
 	begin := time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
 	return begin.Add(time.Duration(rand.IntN(366*24*3600)) * time.Second).Format("2006-01-02T15:04:05.000000Z")

@@ -223,7 +223,7 @@ func TestVIPs(t *testing.T) {
 	})
 }
 
-// portsAt are the ports that have an address.
+// portsAt returns the ports that have an address.
 func (c *try) portsAt(address string) []string {
 	c.Helper()
 	return c.as(k8s).net("GET", "/ports?fixed_ips=ip_address%3D"+address+"&fields=id&fields=device_owner", nil).is(200).texts("ports", "id")

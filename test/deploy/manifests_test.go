@@ -45,7 +45,7 @@ func kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// installed is the Deployment, once the manifests are in the cluster.
+// installed returns the Deployment, once the manifests are in the cluster.
 func installed(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	if err := deploy.Install(t.Context(), kubetest.Cluster(t), manifests); err != nil {
@@ -69,7 +69,7 @@ func TestKubeAPIServerAcceptsTheManifestsWithoutAWarning(t *testing.T) {
 	}
 }
 
-// altered is a copy of the manifests in which one text is replaced by another.
+// altered returns a copy of the manifests in which one text is replaced by another.
 func altered(t *testing.T, file, from, to string) string {
 	t.Helper()
 	dir := t.TempDir()

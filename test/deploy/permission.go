@@ -28,7 +28,7 @@ type Permission struct {
 	Name string
 }
 
-// String is the permission as a sentence's part: "patch services/status".
+// String returns the permission as a sentence's part: "patch services/status".
 func (p Permission) String() string {
 	text := p.Verb + " " + p.Resource
 	if p.Group != "" {
@@ -127,7 +127,7 @@ func Compare(granted []Permission, requests []kube.Request) (unused, lacking []P
 	return unused, slices.Compact(lacking)
 }
 
-// needed is the least that allows the request.
+// needed returns the least that allows the request.
 func needed(r kube.Request) Permission {
 	p := Permission{Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Name: r.Name}
 	if r.Subresource != "" {

@@ -268,7 +268,7 @@ func createNode(t *testing.T) *corev1.Node {
 	return node
 }
 
-// withoutRights is the client of a user who may do nothing.
+// withoutRights returns the client of a user who may do nothing.
 func withoutRights(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	config := rest.CopyConfig(kubetest.Cluster(t).Config())

@@ -33,7 +33,7 @@ type Cloud struct {
 // Request is one that was made.
 type Request struct{ Method, Path string }
 
-// String is the request's first line.
+// String returns the request's first line.
 func (r Request) String() string { return r.Method + " " + r.Path }
 
 // RoundTrip implements http.RoundTripper.
@@ -58,7 +58,7 @@ func (c *Cloud) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response(r, answer), nil
 }
 
-// Route is a path with ids taken out.
+// Route returns a path with ids taken out.
 func (c *Cloud) Route(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {

@@ -74,7 +74,7 @@ func sizeOf(children []*Document) int {
 	return size
 }
 
-// String is the document as JSON.
+// String returns the document as JSON.
 func (d *Document) String() string { return string(d.json(nil)) }
 
 // json appends the document to a text.
@@ -178,8 +178,8 @@ func (d *Document) Edit(edits []byte) *Document {
 	return d
 }
 
-// edited is what comes in the place of a value: nothing, the value twice, another
-// one, or one that stands elsewhere in the document.
+// edited returns what comes in the place of a value: nothing, the value twice, another one, or one
+// that stands elsewhere in the document.
 func edited(old *Document, what int, whole *Document) []*Document {
 	switch {
 	case what == 0:

@@ -24,8 +24,8 @@ const (
 	udpIdle = 3 * time.Minute
 )
 
-// forwarding is what the node does for the Service, as a load balancer: a
-// listener for each NodePort that has endpoints.
+// forwarding returns what the node does for the Service, as a load balancer: a listener for each
+// NodePort that has endpoints.
 func forwarding(svc *corev1.Service, all []*discoveryv1.EndpointSlice, nd Node, pods podNetwork) dataplane.LoadBalancer {
 	local := svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 	lb := dataplane.LoadBalancer{
@@ -69,8 +69,8 @@ func affinityTimeout(svc *corev1.Service) time.Duration {
 	return 3 * time.Hour // the API's default
 }
 
-// endpoints are the members for one port: the ready endpoints, or if there are
-// none, those that serve while they terminate.
+// endpoints returns the members for one port: the ready endpoints, or if there are none, those that
+// serve while they terminate.
 func endpoints(all []*discoveryv1.EndpointSlice, port corev1.ServicePort, local bool, nodeName string, pods podNetwork) []dataplane.Member {
 	var ready, terminating []dataplane.Member
 	for _, s := range all {

@@ -39,8 +39,8 @@ type healthAnswer struct {
 	ServiceProxyHealthy bool        `json:"serviceProxyHealthy"`
 }
 
-// localHealth is the health of the Service on the node; nil if the Service has
-// no health check node port.
+// localHealth returns the health of the Service on the node; nil if the Service has no health check
+// node port.
 func localHealth(svc *corev1.Service, slices []*discoveryv1.EndpointSlice, nd Node) *health {
 	if svc.Spec.HealthCheckNodePort == 0 {
 		return nil

@@ -168,7 +168,7 @@ func (n *Nodes) patchStatus(ctx context.Context, pod *corev1.Pod, s corev1.PodSt
 	return err
 }
 
-// running is the status of a Pod whose server runs.
+// running returns the status of a Pod whose server runs.
 func running(pod *corev1.Pod, p *process, hostIP string) corev1.PodStatus {
 	now := metav1.Now()
 	s := corev1.PodStatus{
@@ -190,7 +190,7 @@ func running(pod *corev1.Pod, p *process, hostIP string) corev1.PodStatus {
 	return s
 }
 
-// failed is the status of a Pod whose server cannot start.
+// failed returns the status of a Pod whose server cannot start.
 func failed(pod *corev1.Pod, err error) corev1.PodStatus {
 	return corev1.PodStatus{Phase: corev1.PodFailed, Reason: "CannotListen", Message: err.Error(), Conditions: readiness(pod, false)}
 }

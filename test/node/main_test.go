@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
 
-// randomAddr is a loopback address that no other process is likely to use.
+// randomAddr returns a loopback address that no other process is likely to use.
 func randomAddr() netip.Addr {
 	return netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(15)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
 }
@@ -129,7 +129,7 @@ func (f *fixture) service(change func(*corev1.ServiceSpec)) *corev1.Service {
 
 func local(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }
 
-// url is where the Service's first port is on a node.
+// url returns where the Service's first port is on a node.
 func url(nd node.Node, svc *corev1.Service) string {
 	return fmt.Sprintf("http://%s:%d", nd.Address, svc.Spec.Ports[0].NodePort)
 }

@@ -35,8 +35,8 @@ type podNetwork struct {
 // inNamespace reports whether Pods listen at the addresses that they have.
 func (p podNetwork) inNamespace() bool { return p.namespace != "" || len(p.ports) > 0 }
 
-// from is where nodes forward to Pods: in the Pods' namespace, or, if each Pod has
-// its own, in that of the node.
+// from returns where nodes forward to Pods: in the Pods' namespace, or, if each Pod has its own, in
+// that of the node.
 func (p podNetwork) from(node string) dataplane.Place {
 	if len(p.ports) > 0 {
 		return place(node)
@@ -60,8 +60,8 @@ func (p podNetwork) candidates(taken func(netip.Addr) bool) []PodPort {
 	return all
 }
 
-// reachedAt is the address at which a Pod with the address listens; false means
-// that the address is not of the simulated pod network.
+// reachedAt returns the address at which a Pod with the address listens; false means that the
+// address is not of the simulated pod network.
 func (p podNetwork) reachedAt(pod netip.Addr) (netip.Addr, bool) {
 	if !podAddresses.Contains(pod) {
 		return netip.Addr{}, false

@@ -17,8 +17,8 @@ const (
 	gatesNotReady      = "ReadinessGatesNotReady"
 )
 
-// readiness are the two conditions that say whether a Pod takes traffic: that of
-// its containers, and that of the Pod, which needs its readiness gates too.
+// readiness returns the two conditions that say whether a Pod takes traffic: that of its
+// containers, and that of the Pod, which needs its readiness gates too.
 func readiness(pod *corev1.Pod, containers bool) []corev1.PodCondition {
 	inner := corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}
 	if !containers {

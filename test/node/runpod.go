@@ -81,7 +81,7 @@ func (n *Nodes) RunPod(ctx context.Context, p Pod) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// podObject is the Pod as a user would write it, but for the node's name.
+// podObject returns the Pod as a user would write it, but for the node's name.
 func podObject(p Pod) *corev1.Pod {
 	var gates []corev1.PodReadinessGate
 	for _, gate := range p.ReadinessGates {

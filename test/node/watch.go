@@ -85,7 +85,7 @@ func key(obj any) string {
 	return name.String()
 }
 
-// sliceService is the key of the Service that the slice belongs to.
+// sliceService returns the key of the Service that the slice belongs to.
 func sliceService(s *discoveryv1.EndpointSlice) string {
 	return s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 }

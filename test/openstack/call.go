@@ -24,7 +24,7 @@ type StatusError struct {
 	Response
 }
 
-// Error is the status and the text of the answer.
+// Error returns the status and the text of the answer.
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s %s: %d: %s", e.Method, e.Path, e.Status, e.Body)
 }

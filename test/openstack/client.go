@@ -58,14 +58,14 @@ func Connect(ctx context.Context, login Login) (*Client, error) {
 	return c, c.authenticate(ctx)
 }
 
-// Endpoints are the addresses of the services in the catalogue, by their types.
+// Endpoints returns the addresses of the services in the catalogue, by their types.
 func (c *Client) Endpoints() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.endpoints
 }
 
-// Project is the id of the project that the client is in.
+// Project returns the id of the project that the client is in.
 func (c *Client) Project() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *Client) Do(ctx context.Context, service, method, path string, body []by
 	return answer, err
 }
 
-// Token is the token as it was granted.
+// Token returns the token as it was granted.
 func (c *Client) Token() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

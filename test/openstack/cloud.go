@@ -107,8 +107,8 @@ func Load(stateDir string) (*Cloud, error) {
 	return c, nil
 }
 
-// CloudConf is a cloud.conf for the user of the cloud that is reached at authURL,
-// which may be that of a proxy.
+// CloudConf returns a cloud.conf for the user of the cloud that is reached at authURL, which may be
+// that of a proxy.
 func (c *Cloud) CloudConf(authURL string) string {
 	text := fmt.Sprintf(`[Global]
 auth-url="%s"

@@ -26,8 +26,8 @@ func (c *Cloud) SQL(ctx context.Context, database, statements string) error {
 	return nil
 }
 
-// mariadb is the client of the cloud's release, which the machine itself may not have. Tests are two folders below the root
-// of the repository.
+// mariadb returns the client of the cloud's release, which the machine itself may not have. Tests are two folders below
+// the root of the repository.
 func (c *Cloud) mariadb(ctx context.Context, database string) *exec.Cmd {
 	command := exec.CommandContext(ctx, filepath.Join("..", "..", "hack", "openstack", "run.sh"), "mariadb", "--no-defaults", "--user=root",
 		"--socket="+c.Socket, "--skip-column-names", "--unbuffered", database)

@@ -111,24 +111,24 @@ func (p *Proxy) serve(l net.Listener, handler http.Handler) {
 	p.running.Go(func() { _ = server.Serve(l) }) // it ends with ErrServerClosed
 }
 
-// AuthURL is where the proxy answers for Keystone.
+// AuthURL returns where the proxy answers for Keystone.
 func (p *Proxy) AuthURL() string { return p.origins[identity] + p.authPath }
 
 // Recorder has the calls that were made through the proxy.
 func (p *Proxy) Recorder() *wire.Recorder { return &p.recorder }
 
-// Faults are what goes wrong with them. FaultErrorState does nothing here: no
-// proxy can make a real service fail at its work.
+// Faults returns what goes wrong with them. FaultErrorState does nothing here: no proxy can make a
+// real service fail at its work.
 func (p *Proxy) Faults() *wire.Faults { return &p.faults }
 
-// Latency is how long they take longer.
+// Latency returns how long they take longer.
 func (p *Proxy) Latency() *wire.Latency { return &p.latency }
 
 // ExpireTokens lets no token pass any more that was used so far, with the words
 // of a service that was given an invalid one.
 func (p *Proxy) ExpireTokens() { p.tokens.expire() }
 
-// Tokens are all tokens with which calls came through the proxy.
+// Tokens returns all tokens with which calls came through the proxy.
 func (p *Proxy) Tokens() []string { return p.tokens.all() }
 
 // closeTimeout bounds how long Close waits for requests under way.

@@ -21,8 +21,8 @@ const (
 	loadBalancer = "load-balancer"
 )
 
-// routes are what the calls to each service are recorded as: the routes that the
-// simulated services have. They serve nothing here.
+// routes returns what the calls to each service are recorded as: the routes that the simulated
+// services have. They serve nothing here.
 func routes() (map[string]*http.ServeMux, error) {
 	networks := neutron.New(neutron.Options{})
 	balancers, err := octavia.New(octavia.Options{Network: networks})

@@ -44,7 +44,7 @@ func (u user) agree(t testingT, annotations map[string]string) {
 	}
 }
 
-// kinds are one annotation for each rule, under each prefix in turn.
+// kinds returns one annotation for each rule, under each prefix in turn.
 func kinds() []string {
 	var keys []string
 	known := map[annotation.Rule]bool{}

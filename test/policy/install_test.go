@@ -70,8 +70,8 @@ type user struct {
 	warned    *warnings
 }
 
-// newUser is a user with a namespace of their own, for whom the policy is in force, with these patches
-// of an operator's kustomization.
+// newUser returns a user with a namespace of their own, for whom the policy is in force, with these
+// patches of an operator's kustomization.
 func newUser(t *testing.T, patches ...string) user {
 	t.Helper()
 	kubetest.NeedsVersion(t, kube.HasValidatingAdmissionPolicy, "ValidatingAdmissionPolicy in API version v1")
@@ -94,7 +94,8 @@ func newUser(t *testing.T, patches ...string) user {
 	return u
 }
 
-// kustomization is a directory with an operator's kustomization of the manifests in the directory.
+// kustomization returns a directory with an operator's kustomization of the manifests in the
+// directory.
 func kustomization(t *testing.T, of string, patches []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,7 +147,7 @@ func kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// service is a Service of type LoadBalancer.
+// service returns a Service of type LoadBalancer.
 func service(name string, annotations map[string]string) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},

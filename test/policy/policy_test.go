@@ -231,7 +231,7 @@ func TestTheOperatorMayBeWarnedOnlyOrHaveItInTheAuditLogOnly(t *testing.T) {
 	}
 }
 
-// audited is what kube-apiserver noted about Services in a namespace, by their name.
+// audited returns what kube-apiserver noted about Services in a namespace, by their name.
 func audited(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(kubetest.Cluster(t).Dir(), "audit.log"))

@@ -28,7 +28,7 @@ type value struct {
 	told string
 }
 
-// Key is the whole key.
+// Key returns the whole key.
 func (v value) Key() string {
 	if strings.Contains(v.key, "/") {
 		return v.key

@@ -39,7 +39,7 @@ type action struct {
 	Wait int `json:"wait,omitempty"`
 }
 
-// String is the action as JSON, in one line.
+// String returns the action as JSON, in one line.
 func (a action) String() string {
 	text := a.Do
 	for _, word := range []string{a.On, a.Key, a.Value} {
@@ -191,7 +191,7 @@ func (s *stage) recreate(a action) error {
 	return nil
 }
 
-// asNew is a Service as its author requests it, without what Kubernetes has chosen.
+// asNew returns a Service as its author requests it, without what Kubernetes has chosen.
 func asNew(old *corev1.Service) *corev1.Service {
 	v := requested(old)
 	v.Spec.ClusterIP, v.Spec.ClusterIPs, v.Spec.HealthCheckNodePort = "", nil, 0
@@ -243,7 +243,7 @@ func (s *stage) deleteNamespace(a action) error {
 	return s.client.CoreV1().Namespaces().Delete(s.ctx, a.On, metav1.DeleteOptions{})
 }
 
-// edit is an action that changes a Service.
+// edit returns an action that changes a Service.
 func edit(change func(*stage, *corev1.Service, action) error) func(*stage, action) error {
 	return func(s *stage, a action) error {
 		for {
@@ -425,7 +425,8 @@ func (s *stage) setEndpoints(a action) error {
 	return nil
 }
 
-// endpointSlice is the EndpointSlice of a Service that has an address of the family on each of the nodes.
+// endpointSlice returns the EndpointSlice of a Service that has an address of the family on each of the
+// nodes.
 func endpointSlice(v *corev1.Service, family corev1.IPFamily, nodes []string) *discoveryv1.EndpointSlice {
 	suffix, address := "-1", "10.20.%d.%d"
 	if family == corev1.IPv6Protocol {

@@ -53,7 +53,7 @@ func (d dice) port() string {
 	return pick(d, "TCP/80", "TCP/443", "UDP/53", "TCP/53", "TCP/8080", "UDP/443", "SCTP/80")
 }
 
-// words are what a new Service is to be.
+// words returns what a new Service is to be.
 func (d dice) words() string {
 	var words []string
 	for _, one := range []string{"TCP/443", "UDP/53", "Local", "ClientIP", "class", internalKey + "=true"} {
@@ -237,7 +237,7 @@ func (d dice) action() action {
 	return action{Do: "wait"}
 }
 
-// aboutGroups is an action that concerns the security groups of the nodes.
+// aboutGroups returns an action that concerns the security groups of the nodes.
 func (d dice) aboutGroups() action {
 	switch n := d.IntN(20); {
 	case n < 8:

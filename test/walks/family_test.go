@@ -32,13 +32,14 @@ func setFamilies(_ *stage, v *corev1.Service, a action) error {
 	return nil
 }
 
-// requestOfVIPs is everything in a Service that decides about the families and the subnets of the VIPs of a new load balancer.
+// requestOfVIPs returns everything in a Service that decides about the families and the subnets of the VIPs of a new
+// load balancer.
 func requestOfVIPs(v *corev1.Service) string {
 	return fmt.Sprint(v.Spec.IPFamilies, ptr.Deref(v.Spec.IPFamilyPolicy, ""), v.Spec.LoadBalancerSourceRanges, v.Annotations[sourcesKey],
 		v.Annotations[annotation.SubnetID], v.Annotations[annotation.AdditionalSubnetID], v.Annotations[annotation.NetworkID], v.Annotations[annotation.PortID])
 }
 
-// movedServices are the Services that have requested other VIPs since they were created.
+// movedServices returns the Services that have requested other VIPs since they were created.
 func (s *stage) movedServices() (names []string, _ error) {
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -52,7 +53,8 @@ func (s *stage) movedServices() (names []string, _ error) {
 	return names, nil
 }
 
-// singleStack is what the requests are when Services with both families request the first one only.
+// singleStack returns what the requests are when Services with both families request the first one
+// only.
 func (r requests) singleStack() requests {
 	single := r
 	single.services = nil
@@ -83,9 +85,9 @@ var (
 // ofCloudConf is the subnet of a VIP for which none is requested.
 const ofCloudConf = `"vip_subnet_id":"$subnet"`
 
-// kept are those of the Services whose load balancers are not as new ones would be, because Octavia cannot change them: the
-// Service is served as well as it can be, or refused, until a person deletes it and creates it again. In the end of a walk that is
-// done, and it is compared as any other.
+// kept returns those of the Services whose load balancers are not as new ones would be, because Octavia cannot change
+// them: the Service is served as well as it can be, or refused, until a person deletes it and creates it again. In the
+// end of a walk that is done, and it is compared as any other.
 //
 //   - A Service that has requested other VIPs, among those that moved: Octavia cannot add a VIP to a load balancer, or remove one
 //     (docs/service-authors.md, IPv6 and dual-stack).
@@ -116,8 +118,8 @@ func (p picture) cannotBeReplaced(name, now, wanted string) bool {
 		strings.Contains(p["Service "+name], "Accepted=False "+desired.ReasonRequiresReplacement)
 }
 
-// adapted are the picture, and the one that is wanted, for Services that keep other VIPs. Each must say so in its condition
-// Accepted, or its load balancer stays in a subnet that is not requested any more.
+// adapted returns the picture, and the one that is wanted, for Services that keep other VIPs. Each must say so in its
+// condition Accepted, or its load balancer stays in a subnet that is not requested any more.
 //
 // One that is served by the first family only must be as one that requests no more: single is the picture of that. One whose load
 // balancer has a VIP too many must be as wanted but for this VIP. Of both, the conditions that tell so are not compared. Any other is

@@ -109,8 +109,8 @@ func (s *stage) provenByPorts(group string) (bool, error) {
 	return len(ports) > 0 && !slices.ContainsFunc(ports, func(p groupedPort) bool { return !slices.Contains(nodes, p.Server) }), nil
 }
 
-// withoutEmptied is a picture without the group of the cluster if it shows none of its rules: those that it has are for Services
-// that the picture leaves out.
+// withoutEmptied returns a picture without the group of the cluster if it shows none of its rules: those that it has
+// are for Services that the picture leaves out.
 func (p picture) withoutEmptied() picture {
 	for line := range p {
 		if strings.HasPrefix(line, groupOfNodes+", rule ") {
@@ -122,7 +122,7 @@ func (p picture) withoutEmptied() picture {
 	return kept
 }
 
-// groupName is what a security group is. Its description shows it, whatever its name is.
+// groupName returns what a security group is. Its description shows it, whatever its name is.
 func (ph *photographer) groupName(g securityGroup) string {
 	if strings.HasPrefix(g.Name, "kube-octavia-nodes-") || strings.Contains(ph.replaced(g.Description), "(kube-octavia.cluster=<cluster> ") {
 		return groupOfNodes

@@ -44,8 +44,8 @@ type entry struct {
 	keeps  bool // in the end
 }
 
-// request is everything in a Service that decides about its address: what it says, and whether it is accepted. What a refused
-// Service says takes effect when the reason to refuse it goes.
+// request returns everything in a Service that decides about its address: what it says, and whether it is accepted.
+// What a refused Service says takes effect when the reason to refuse it goes.
 func request(v *corev1.Service) string {
 	keys := []string{
 		internalKey, "loadbalancer.openstack.org/class", "kube-octavia.io/floating-ip", "loadbalancer.openstack.org/floating-network-id", "loadbalancer.openstack.org/floating-subnet-id",

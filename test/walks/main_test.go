@@ -124,7 +124,8 @@ func TestWalksOnAnOlderKubernetes(t *testing.T) {
 	}
 }
 
-// releaseOf is the release of OpenStack that the walk with the seed has. The walks take them in turn.
+// releaseOf returns the release of OpenStack that the walk with the seed has. The walks take them in
+// turn.
 func releaseOf(n uint64) release.Release { return release.All[n%uint64(len(release.All))] }
 
 // takeWalk makes the walk with the seed. The error has its story, shortened.

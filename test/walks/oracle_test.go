@@ -28,7 +28,7 @@ var plain = story{
 	{Do: "create", On: "blog/web", Value: internalKey + "=true", Wait: 120},
 }
 
-// atWeb is a tampering with the objects of shop/web.
+// atWeb returns a tampering with the objects of shop/web.
 func atWeb(name string) tamperer {
 	return func(s *stage) error {
 		b, err := s.find("shop/web")

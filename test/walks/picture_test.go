@@ -25,7 +25,7 @@ import (
 // times are replaced, so that two stages with the same requests have the same picture.
 type picture map[string]string
 
-// diff is what differs. A line that says any differs from none.
+// diff returns what differs. A line that says any differs from none.
 func (p picture) diff(want picture) string {
 	have, wanted := maps.Clone(p), maps.Clone(want)
 	for line, text := range p {
@@ -47,7 +47,7 @@ var leftOut = map[string]bool{
 	"vip_qos_policy_id": true, "default_pool": true, "l7policies": true, "revision_number": true,
 }
 
-// refused are the Services that cannot be served as they are requested.
+// refused returns the Services that cannot be served as they are requested.
 func (p picture) refused() (all []string) {
 	for line, text := range p {
 		if name, ok := strings.CutPrefix(line, "Service "); ok && (strings.Contains(text, "Accepted=False") || strings.Contains(text, "Programmed=False")) {
@@ -57,7 +57,8 @@ func (p picture) refused() (all []string) {
 	return all
 }
 
-// without is the picture without these Services and their objects: a Service that is refused keeps what it has.
+// without returns the picture without these Services and their objects: a Service that is refused keeps what it
+// has.
 func (p picture) without(services []string) picture {
 	kept := picture{}
 	for line, text := range p {
@@ -150,7 +151,7 @@ func (s *stage) picture() (picture, error) {
 	return ph.p, nil
 }
 
-// text is a value with its ids replaced, without the fields that are left out.
+// text returns a value with its ids replaced, without the fields that are left out.
 func (ph *photographer) text(o anything) string {
 	kept := anything{}
 	for field, value := range o {
@@ -314,7 +315,7 @@ func (ph *photographer) secrets() error {
 	return nil
 }
 
-// additionalAddress is the address of the second VIP of a load balancer, or "".
+// additionalAddress returns the address of the second VIP of a load balancer, or "".
 func additionalAddress(b anything) string {
 	vips, _ := b["additional_vips"].([]any)
 	if len(vips) == 0 {
@@ -324,7 +325,7 @@ func additionalAddress(b anything) string {
 	return fmt.Sprint(vip["ip_address"])
 }
 
-// where is the text without the subnet, unless the Service requests one.
+// where returns the text without the subnet, unless the Service requests one.
 func (ph *photographer) where(label, text string) string {
 	if ph.placed[label] {
 		return text
@@ -466,7 +467,7 @@ func unserved(v *corev1.Service) bool {
 	return v.Spec.Type != corev1.ServiceTypeLoadBalancer && len(v.Finalizers) == 0
 }
 
-// meaning is what an address is.
+// meaning returns what an address is.
 func (ph *photographer) meaning(address string) string {
 	if address == "" {
 		return ""

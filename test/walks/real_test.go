@@ -25,7 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-// real is the pace of stages with a real kube-apiserver, where time passes as it does.
+// real returns the pace of stages with a real kube-apiserver, where time passes as it does.
 func real() pace {
 	// Octavia's times are whole seconds, and of two changes within one the sweep sees one. Here each has a second of its own.
 	var second atomic.Int64
@@ -39,7 +39,7 @@ func real() pace {
 	}
 }
 
-// delays are those of a controller on such a stage.
+// delays returns those of a controller on such a stage.
 func delays() timing.Delays {
 	const unit = time.Millisecond
 	return timing.Delays{
@@ -57,7 +57,7 @@ func delays() timing.Delays {
 // controllerVariable is set in the environment of a process of this program that is to be the controller.
 const controllerVariable = "KUBE_OCTAVIA_WALKS_CONTROLLER"
 
-// runController is the controller of a real stage.
+// runController returns the controller of a real stage.
 func runController() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

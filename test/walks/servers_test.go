@@ -109,7 +109,7 @@ func (s *stage) makeServer(name, addresses string, groups ...string) (made serve
 	return made, s.setGroups(made.port, groups)
 }
 
-// nodeServers are the ids of the servers of Nodes.
+// nodeServers returns the ids of the servers of Nodes.
 func (s *stage) nodeServers() (ids []string, _ error) {
 	nodes, err := s.client.CoreV1().Nodes().List(s.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *stage) securityGroups() ([]securityGroup, error) {
 	return answer.Groups, err
 }
 
-// ownGroups are the security groups that are not those of others.
+// ownGroups returns the security groups that are not those of others.
 func (s *stage) ownGroups() ([]securityGroup, error) {
 	groups, err := s.securityGroups()
 	return slices.DeleteFunc(groups, func(g securityGroup) bool { _, other := s.others["security-groups/"+g.ID]; return other }), err
@@ -261,7 +261,7 @@ type groupedPort struct {
 	Groups []string `json:"security_groups"`
 }
 
-// portsWith are the ports of the nodes' servers that have the group.
+// portsWith returns the ports of the nodes' servers that have the group.
 func (s *stage) portsWith(group string) (ports []groupedPort, _ error) {
 	for _, one := range s.servers {
 		var answer struct{ Port groupedPort }

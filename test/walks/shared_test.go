@@ -127,7 +127,7 @@ func (s *stage) failOverShared() error {
 	return nil
 }
 
-// apart is the picture of a stage with the last requests on which no Service shares.
+// apart returns the picture of a stage with the last requests on which no Service shares.
 func (s *stage) apart() (picture, error) {
 	r, err := s.requests()
 	if err != nil {
@@ -367,7 +367,7 @@ func (j *sharedJudge) requests(name, needed string) bool {
 	return false
 }
 
-// socket is what a listener needs for itself: all protocols but UDP and SCTP use TCP.
+// socket returns what a listener needs for itself: all protocols but UDP and SCTP use TCP.
 func socket(port string) string {
 	protocol, number, _ := strings.Cut(port, "/")
 	if protocol != "UDP" && protocol != "SCTP" {

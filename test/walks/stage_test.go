@@ -160,7 +160,8 @@ func newMemoryStage(ctx context.Context, dir string, v versions) (*stage, error)
 // The subnets of load balancers: the usual one, and another one in the same network.
 const firstSubnet, secondSubnet = "10.20.0.0/16", "10.30.0.0/24"
 
-// cloudOptions are those of all clouds. The networks are the same on all stages, so that addresses can be compared.
+// cloudOptions returns those of all clouds. The networks are the same on all stages, so that addresses can be
+// compared.
 func (s *stage) cloudOptions() cloudsim.Options {
 	return cloudsim.Options{
 		Release: s.release, BuildTime: s.pace.build, UpdateTime: s.pace.update, DeleteTime: s.pace.remove,
@@ -190,7 +191,7 @@ func (s *stage) end() error {
 	return errors.Join(errs...)
 }
 
-// args are those of the controller.
+// args returns those of the controller.
 func (s *stage) args() []string {
 	return append([]string{"controller",
 		"--cloud-config=" + filepath.Join(s.dir, "cloud.conf"), "--kubeconfig=" + filepath.Join(s.dir, "kubeconfig"),
@@ -283,7 +284,7 @@ func (s *stage) addNode(name string) error {
 	return err
 }
 
-// internalAddresses are the words of a text as addresses of a Node.
+// internalAddresses returns the words of a text as addresses of a Node.
 func internalAddresses(text string) (all []corev1.NodeAddress) {
 	for _, address := range strings.Fields(text) {
 		all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
@@ -294,7 +295,7 @@ func internalAddresses(text string) (all []corev1.NodeAddress) {
 // ofPerson is the description of the floating IPs that are given, and the name of secrets.
 const ofPerson = "of a person"
 
-// portFor is the symbol of the port that is there for a Service.
+// portFor returns the symbol of the port that is there for a Service.
 func portFor(on string) string { return "$port-" + strings.ReplaceAll(on, "/", "-") }
 
 // makeSymbols makes what Services can refer to.
@@ -432,7 +433,7 @@ func (s *stage) makeOthers() error {
 	return nil
 }
 
-// othersNow are the objects of others as they are now.
+// othersNow returns the objects of others as they are now.
 func (s *stage) othersNow() (map[string]string, error) {
 	now := map[string]string{}
 	for what := range s.others {

@@ -33,7 +33,7 @@ func (st story) String() string {
 	return b.String()
 }
 
-// requested is a Service as its author requests it, without what others have written.
+// requested returns a Service as its author requests it, without what others have written.
 func requested(v *corev1.Service) *corev1.Service {
 	r := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: v.Name, Namespace: v.Namespace, Annotations: map[string]string{}, Labels: v.Labels}, Spec: *v.Spec.DeepCopy()}
 	for key, value := range v.Annotations {
@@ -213,9 +213,9 @@ func (s *stage) giveUpAddresses() error {
 	return s.correctAll(waiting)
 }
 
-// waitForOthers are the Services that request an address or a port that they cannot have: another Service requests it, too, or has
-// it. A Service that has an address keeps it, also if it does not request it any more, and so does a Service that shares the load
-// balancer of one that was deleted.
+// waitForOthers returns the Services that request an address or a port that they cannot have: another Service requests
+// it, too, or has it. A Service that has an address keeps it, also if it does not request it any more, and so does a
+// Service that shares the load balancer of one that was deleted.
 func (s *stage) waitForOthers() (waiting []string, _ error) {
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *stage) waitForOthers() (waiting []string, _ error) {
 	return waiting, nil
 }
 
-// attachedAddresses are the symbols of the floating IPs that something has.
+// attachedAddresses returns the symbols of the floating IPs that something has.
 func (s *stage) attachedAddresses() (map[string]bool, error) {
 	var list struct {
 		FloatingIPs []struct {
@@ -271,7 +271,8 @@ func (s *stage) attachedAddresses() (map[string]bool, error) {
 	return attached, nil
 }
 
-// alone is the picture of a new stage in memory with nothing but these requests, and of these versions.
+// alone returns the picture of a new stage in memory with nothing but these requests, and of these
+// versions.
 func alone(ctx context.Context, dir string, v versions, r requests) (picture, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -293,7 +294,7 @@ func alone(ctx context.Context, dir string, v versions, r requests) (picture, er
 	return s.settled()
 }
 
-// settled is the picture of the stage when it has not changed for a while.
+// settled returns the picture of the stage when it has not changed for a while.
 func (s *stage) settled() (last picture, err error) {
 	since := time.Now()
 	err = s.waitFor(s.pace.patience, func() error {

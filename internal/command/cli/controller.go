@@ -243,7 +243,7 @@ func (o *controllerOptions) emptyCaches() string {
 	return "the caches of Services, Nodes and EndpointSlices are not filled yet"
 }
 
-// lease is the Lease of the controller, if it has one.
+// lease returns the Lease of the controller, if it has one.
 func (o *controllerOptions) lease() othercontroller.LeaseName {
 	if !o.leaderElect {
 		return othercontroller.LeaseName{}
@@ -251,7 +251,7 @@ func (o *controllerOptions) lease() othercontroller.LeaseName {
 	return othercontroller.LeaseName{Namespace: o.namespace(), Name: o.leaseName}
 }
 
-// namespace is where the Lease is kept.
+// namespace returns where the Lease is kept.
 func (o *controllerOptions) namespace() string {
 	if o.leaseNamespace != "" {
 		return o.leaseNamespace

@@ -26,7 +26,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// renewed is the Lease of a controller that works.
+// renewed returns the Lease of a controller that works.
 func renewed(namespace, name string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},

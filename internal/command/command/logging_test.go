@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// logged is what a logger with these flags writes of one line each at levels 0,
-// 1, 4 and 9 and one error.
+// logged returns what a logger with these flags writes of one line each at levels 0, 1, 4 and 9 and
+// one error.
 func logged(t *testing.T, l Logging) string {
 	t.Helper()
 	var out, errs bytes.Buffer

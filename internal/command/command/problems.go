@@ -32,5 +32,5 @@ func (p *Problems) Require(right bool, flag string, value any, form string) {
 // Err returns all problems as one error, or nil if there are none.
 func (p *Problems) Err() error { return errors.Join(*p...) }
 
-// Quoted is a value as errors show it.
+// Quoted returns a value as errors show it.
 func Quoted(text string) string { return fmt.Sprintf("%q", text) }

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// flags are the options as they are without a command line.
+// flags returns the options as they are without a command line.
 func flags() *Options {
 	c := &Options{}
 	c.AddFlags(pflag.NewFlagSet("test", pflag.ContinueOnError))

@@ -237,7 +237,7 @@ func TestTheReasonWhyTheControllerIsNotReadyNamesTheFile(t *testing.T) {
 	}
 }
 
-// anotherAuthority is the certificate of an authority that has signed nothing.
+// anotherAuthority returns the certificate of an authority that has signed nothing.
 func anotherAuthority(t *testing.T) string {
 	t.Helper()
 	certificate, _, err := cert.GenerateSelfSignedCertKey("another.example", nil, nil)

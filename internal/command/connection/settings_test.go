@@ -23,7 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// published are the settings of a controller.
+// published returns the settings of a controller.
 func published() installation.Settings {
 	return installation.Settings{
 		Namespace: "system", Secret: "conf", SecretKey: "cloud.conf", Region: "east", CloudConf: "[LoadBalancer]\nlb-provider = ovn\nlb-method = SOURCE_IP_PORT\n",
@@ -130,7 +130,7 @@ func TestSettingsAreNotFoundInAnAPIThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// kubeconfigOf is the path of a kubeconfig for an API without authentication.
+// kubeconfigOf returns the path of a kubeconfig for an API without authentication.
 func kubeconfigOf(t *testing.T, server string) string {
 	t.Helper()
 	return file(t, "kubeconfig", `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x"}}],

@@ -169,7 +169,7 @@ func (o *createOptions) files(login config.Global, made openstack.ApplicationCre
 	return files, err
 }
 
-// manifest is the Secret that holds the files, as YAML or JSON.
+// manifest returns the Secret that holds the files, as YAML or JSON.
 func manifest(namespace, name string, files map[string]string, format string) ([]byte, error) {
 	secret := map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",

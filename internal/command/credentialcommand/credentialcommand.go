@@ -111,7 +111,7 @@ func additionalNames() string {
 	return strings.Join(names, ", ")
 }
 
-// credential is the application credential that the flags describe.
+// credential returns the application credential that the flags describe.
 func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.ApplicationCredential, error) {
 	c := openstack.ApplicationCredential{Name: w.name, Roles: w.roles, Description: "for kube-octavia, with access rules"}
 	if c.Name == "" {

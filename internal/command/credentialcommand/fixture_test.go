@@ -45,7 +45,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// anotherAuthority is the certificate of an authority that has signed nothing.
+// anotherAuthority returns the certificate of an authority that has signed nothing.
 func anotherAuthority(t *testing.T) string {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)

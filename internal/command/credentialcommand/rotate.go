@@ -144,8 +144,8 @@ func withPublished(ctx context.Context, kube client.Reader, err error) error {
 	return fmt.Errorf("%w; name it with --secret: %s", err, strings.Join(published, "; "))
 }
 
-// successor is the application credential to make, and the id of the one in whose
-// place it comes, if there is one. What is not said is as it was.
+// successor returns the application credential to make, and the id of the one in whose place it
+// comes, if there is one. What is not said is as it was.
 func (o *rotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
 	if wanted, err = o.credential(session, time.Now()); err != nil {
 		return wanted, "", err

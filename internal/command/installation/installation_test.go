@@ -27,7 +27,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 )
 
-// settingsIn are those of a controller whose Lease has the name in the namespace.
+// settingsIn returns those of a controller whose Lease has the name in the namespace.
 func settingsIn(namespace, lease string) Settings {
 	return Settings{
 		Namespace: namespace, Version: "v1.2.3", Secret: "cloud-config", SecretKey: "cloud.conf", Region: "r", ProjectID: "p", CloudConf: "[LoadBalancer]\n",
@@ -186,7 +186,7 @@ func TestACloudConfOfASecretIsReadWithoutTheFilesOfThePod(t *testing.T) {
 	}
 }
 
-// published are the settings in the ConfigMap of the Lease.
+// published returns the settings in the ConfigMap of the Lease.
 func published(t *testing.T, c client.Client) Settings {
 	t.Helper()
 	m, err := Get(t.Context(), c, types.NamespacedName{Namespace: "system", Name: "east-settings"})

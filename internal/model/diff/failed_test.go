@@ -11,7 +11,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// observedComplete is the observed state of the usual Service, with all ids and nothing left to do.
+// observedComplete returns the observed state of the usual Service, with all ids and nothing left
+// to do.
 func observedComplete(t *testing.T) lb.Observed {
 	t.Helper()
 	o := successor()

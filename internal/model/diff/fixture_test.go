@@ -32,8 +32,8 @@ const cloudControllerFloating = "Floating IP for Kubernetes external service sho
 // edit is one difference of a wanted load balancer from the usual one.
 type edit func(*lb.Wanted)
 
-// usual is a wanted load balancer with ports TCP 80 and 443, two members each,
-// and any floating IP.
+// usual returns a wanted load balancer with ports TCP 80 and 443, two members each, and any
+// floating IP.
 func usual(changes ...edit) lb.Wanted {
 	w := lb.Wanted{
 		LoadBalancer: &lb.LoadBalancer{
@@ -49,7 +49,7 @@ func usual(changes ...edit) lb.Wanted {
 	return w
 }
 
-// port is an open port with members 10.0.0.11 and 10.0.0.12.
+// port returns an open port with members 10.0.0.11 and 10.0.0.12.
 func port(transport lb.Transport, number, nodePort int) lb.Listener {
 	timeouts := lb.DefaultTimeouts
 	l := lb.Listener{
@@ -174,7 +174,7 @@ func address(a string) edit { return func(w *lb.Wanted) { w.FloatingIP.Address =
 
 func nothing(w *lb.Wanted) { w.LoadBalancer, w.FloatingIP = nil, nil }
 
-// cloudWith is a cloud in which everything wanted was done.
+// cloudWith returns a cloud in which everything wanted was done.
 func cloudWith(w lb.Wanted) *cloud {
 	c := newCloud(web)
 	if w.LoadBalancer != nil {
@@ -275,7 +275,7 @@ func golden(t *testing.T, name string, plan Plan, passes [][]string) {
 	}
 }
 
-// texts are the ops' texts.
+// texts returns the ops' texts.
 func texts(ops []Op) []string {
 	var all []string
 	for _, op := range ops {

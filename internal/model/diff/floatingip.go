@@ -92,9 +92,9 @@ func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) add
 	return addresses{attach: inPlaceOf(have.attached, attach, observed.FloatingIPs)}
 }
 
-// formerAddresses is the plan for the floating IPs of a sharer whose own load balancer is gone. If the sharer published
-// such a floating IP, users may have noted its address. So it stays: it is left to the project before another address
-// is published. Others are released when the sharer is served.
+// formerAddresses returns the plan for the floating IPs of a sharer whose own load balancer is gone. If the sharer
+// published such a floating IP, users may have noted its address. So it stays: it is left to the project before another
+// address is published. Others are released when the sharer is served.
 func formerAddresses(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, ready bool) (a addresses) {
 	if wanted.KeepFloatingIP {
 		return a // the Service keeps what it has, or is refused

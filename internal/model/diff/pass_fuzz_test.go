@@ -138,7 +138,7 @@ func (p *passes) confirm(observed lb.Observed) lb.Observed {
 	return observed
 }
 
-// treeOf is the status tree of a load balancer.
+// treeOf returns the status tree of a load balancer.
 func treeOf(p *passes, l lb.LoadBalancer) octavia.Tree {
 	type object = map[string]any
 	listeners := []object{}

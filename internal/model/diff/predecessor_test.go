@@ -27,7 +27,7 @@ func successor(changes ...func(*lb.Observed)) lb.Observed {
 	return o
 }
 
-// written is the ops as `kube-octavia plan -o json` shows them.
+// written returns the ops as `kube-octavia plan -o json` shows them.
 func written(t *testing.T, ops []Op) []string {
 	t.Helper()
 	var all []string

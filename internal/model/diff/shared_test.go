@@ -57,7 +57,8 @@ func TestASharedLoadBalancerStaysWhenTheServiceIsDeleted(t *testing.T) {
 	}
 }
 
-// sharedCloud is a cloud with a load balancer of another Service, which has port 9000, with these additional tags.
+// sharedCloud returns a cloud with a load balancer of another Service, which has port 9000, with these additional
+// tags.
 func sharedCloud(tags ...string) *cloud {
 	api := lb.Owner{ClusterName: "kubernetes", ClusterUID: web.ClusterUID, Namespace: "shop", Name: "api", ServiceUID: "uid-of-api"}
 	c := cloudWith(usual(ports()))

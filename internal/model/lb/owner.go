@@ -97,8 +97,8 @@ func (o Owner) childName(kind string, i int) string {
 // gave to load balancers up to version 1.14.
 const longestLegacyName = 32
 
-// LegacyName is the name that openstack-cloud-controller-manager gave to the load balancer up to version 1.14, made
-// of the Service's uid. Existing load balancers keep it.
+// LegacyName returns the name that openstack-cloud-controller-manager gave to the load balancer up to version 1.14,
+// made of the Service's uid. Existing load balancers keep it.
 func (o Owner) LegacyName() string {
 	name := "a" + strings.ReplaceAll(o.ServiceUID, "-", "")
 	return name[:min(len(name), longestLegacyName)]

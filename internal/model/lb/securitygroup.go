@@ -50,12 +50,14 @@ const (
 	serviceGroupOf     = " Service LoadBalancer in cluster "
 )
 
-// SecurityGroupName is the name of openstack-cloud-controller-manager's security group for the Service.
+// SecurityGroupName returns the name of openstack-cloud-controller-manager's security group for the
+// Service.
 func (o Owner) SecurityGroupName() string {
 	return cut(serviceGroupPrefix + o.ServiceUID + "-" + o.Namespace + "-" + o.Name)
 }
 
-// SecurityGroupDescription is the description of openstack-cloud-controller-manager's security group for the Service.
+// SecurityGroupDescription returns the description of openstack-cloud-controller-manager's security group for the
+// Service.
 func (o Owner) SecurityGroupDescription() string {
 	return cut(serviceGroupText + o.Namespace + "/" + o.Name + serviceGroupOf + o.ClusterName)
 }

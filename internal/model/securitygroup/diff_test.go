@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wantedFor is the wanted state for two nodes and these Services.
+// wantedFor returns the wanted state for two nodes and these Services.
 func wantedFor(nodes []Node, claims ...Claim) Wanted {
 	w := Wanted{Nodes: nodes, Groups: []WantedGroup{{For: OfNodes, Name: "ours", Description: "marked"}}}
 	w.Groups[0].Rules, w.Groups[0].Keep, w.Groups[0].KeepAll = Claimed(claims, subnets)
@@ -22,7 +22,7 @@ func wantedFor(nodes []Node, claims ...Claim) Wanted {
 
 func claim(need Need) Claim { return Claim{Need: &need, Ports: need.Ports} }
 
-// unknown is a Service without a pass so far.
+// unknown returns a Service without a pass so far.
 func unknown(ports ...PortKey) Claim { return Claim{Ports: ports} }
 
 func texts(ops []Op) []string {

@@ -28,7 +28,8 @@ func udp(port int) PortKey { return PortKey{lb.UDP, port} }
 
 func rule(port PortKey, source netip.Prefix) Rule { return Rule{port, source} }
 
-// serviceOn is the need of a Service whose load balancer has an address in the subnet of the nodes.
+// serviceOn returns the need of a Service whose load balancer has an address in the subnet of the
+// nodes.
 func serviceOn(ports ...PortKey) Need {
 	return Need{Ports: ports, FromSubnets: true, MemberSubnetIDs: []string{"nodes"}, VIPSubnetID: "nodes"}
 }

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// groupFor is an existing group of a Service, with rules for these NodePorts.
+// groupFor returns an existing group of a Service, with rules for these NodePorts.
 func groupFor(uid string, ports ...PortKey) Group {
 	g := Group{For: uid, ID: "g-" + uid, Name: "lb-sg-" + uid}
 	for i, p := range ports {
@@ -22,7 +22,7 @@ func groupFor(uid string, ports ...PortKey) Group {
 	return g
 }
 
-// wantedOwn is the wanted group of the Service with the uid.
+// wantedOwn returns the wanted group of the Service with the uid.
 func wantedOwn(uid string, ports ...PortKey) WantedGroup {
 	w := WantedGroup{For: uid, Name: "lb-sg-" + uid, Description: "described"}
 	for _, p := range ports {
@@ -31,12 +31,12 @@ func wantedOwn(uid string, ports ...PortKey) WantedGroup {
 	return w
 }
 
-// deleted is a group to be deleted.
+// deleted returns a group to be deleted.
 func deleted(uid string, replaced bool) WantedGroup {
 	return WantedGroup{For: uid, Delete: true, Replaced: replaced}
 }
 
-// inCluster is the wanted state for two nodes and one Service, whose own group is replaced.
+// inCluster returns the wanted state for two nodes and one Service, whose own group is replaced.
 func inCluster(going ...WantedGroup) Wanted {
 	w := wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(1))))
 	w.Groups = append(w.Groups, going...)

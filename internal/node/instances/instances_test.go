@@ -165,7 +165,7 @@ func TestAPersonIsToldOfAProviderIDThatNamesNoServer(t *testing.T) {
 	}
 }
 
-// readyNode is a Node that is initialized and ready.
+// readyNode returns a Node that is initialized and ready.
 func readyNode(name, server string) *corev1.Node {
 	n := &corev1.Node{Spec: corev1.NodeSpec{ProviderID: "openstack:///" + server}}
 	n.Name, n.UID = name, types.UID(name)

@@ -177,7 +177,7 @@ func (r *Routes) Delete(ctx context.Context, gone Route) error {
 	return err
 }
 
-// tag is the tag of ports to which the cluster has routes.
+// tag returns the tag of ports to which the cluster has routes.
 func (r *Routes) tag() string { return clusterTag(r.ClusterUID) }
 
 // portsSince returns the ports of the project, as they were at that time or later.

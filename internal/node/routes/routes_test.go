@@ -78,7 +78,7 @@ func addServers(t *testing.T, cloud *cloudsim.Cloud, r *Routes, n int) (addresse
 	return addresses
 }
 
-// toPods is the route that Kubernetes requests for the Node with the address.
+// toPods returns the route that Kubernetes requests for the Node with the address.
 func toPods(i int, address string) *cloudprovider.Route {
 	return &cloudprovider.Route{
 		DestinationCIDR:     fmt.Sprintf("10.244.%d.0/24", i),

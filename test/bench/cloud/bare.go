@@ -89,7 +89,7 @@ func (b *bare) createAll(ctx context.Context, n, ports int) error {
 	})
 }
 
-// tree is a load balancer with all its ports.
+// tree returns a load balancer with all its ports.
 func (b *bare) tree(i, ports int) any {
 	type object map[string]any
 	var listeners []object
@@ -206,7 +206,7 @@ func (b *bare) wait(ctx context.Context, every time.Duration, done func([]LoadBa
 	}
 }
 
-// own are the load balancers that the limits are measured with.
+// own returns the load balancers that the limits are measured with.
 func (b *bare) own(ctx context.Context) ([]LoadBalancer, error) {
 	all, err := list(ctx, b.user)
 	var own []LoadBalancer

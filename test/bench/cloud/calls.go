@@ -27,10 +27,10 @@ func (c *Cloud) Reset() {
 	c.finished, c.changes = map[string]time.Time{}, map[string]int{}
 }
 
-// Calls are those since Reset.
+// Calls returns those since Reset.
 func (c *Cloud) Calls() Calls { return count(c.recorder.Counts()) }
 
-// Throttled are when the controller made the calls since Reset that were answered with 429.
+// Throttled returns when the controller made the calls since Reset that were answered with 429.
 func (c *Cloud) Throttled() []time.Time {
 	var times []time.Time
 	for _, call := range c.recorder.Calls() {
@@ -41,7 +41,7 @@ func (c *Cloud) Throttled() []time.Time {
 	return times
 }
 
-// CallTimes are when the controller made calls since Reset: the latest 100,000.
+// CallTimes returns when the controller made calls since Reset: the latest 100,000.
 func (c *Cloud) CallTimes() []time.Time {
 	var times []time.Time
 	for _, call := range c.recorder.Calls() {

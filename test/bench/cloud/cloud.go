@@ -58,13 +58,13 @@ const balancers = "/v2.0/lbaas/loadbalancers"
 // Close ends the cloud, or the connection to it.
 func (c *Cloud) Close() error { return c.close() }
 
-// Limits are those of n load balancers with the given number of ports that change together.
-// On a real cloud they are measured with n load balancers of the bench.
+// Limits returns those of n load balancers with the given number of ports that change together. On
+// a real cloud they are measured with n load balancers of the bench.
 func (c *Cloud) Limits(ctx context.Context, n, ports int) (Limits, error) {
 	return c.limits(ctx, n, ports)
 }
 
-// NodeAddress is an address for the node with the number. No such server exists: load
+// NodeAddress returns an address for the node with the number. No such server exists: load
 // balancers without packets do not need it.
 func (c *Cloud) NodeAddress(number int) netip.Addr {
 	address := c.subnet.Addr()

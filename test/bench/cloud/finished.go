@@ -33,7 +33,7 @@ func (c *Cloud) note(all []LoadBalancer) {
 	c.seen = seen
 }
 
-// Finished is when each load balancer finished its last change since Reset, by id.
+// Finished returns when each load balancer finished its last change since Reset, by id.
 func (c *Cloud) Finished() map[string]time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *Cloud) finish(id string) {
 	c.changes[id]++
 }
 
-// Changes is how many changes of each load balancer have finished since Reset, by id. On a
+// Changes returns how many changes of each load balancer have finished since Reset, by id. On a
 // real cloud that is only how many the bench has seen.
 func (c *Cloud) Changes() map[string]int {
 	c.mu.Lock()

@@ -81,7 +81,7 @@ func ParseTail(text string) (Tail, error) {
 	return Tail{Kind: kind, Shape: value}, nil
 }
 
-// String is what ParseTail reads.
+// String returns what ParseTail reads.
 func (t Tail) String() string {
 	if t.Kind == "" {
 		return "none"

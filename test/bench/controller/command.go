@@ -37,7 +37,7 @@ func Parse(text string) (Command, error) {
 	return c, nil
 }
 
-// String is the command line with its placeholders.
+// String returns the command line with its placeholders.
 func (c Command) String() string { return strings.Join(c, " ") }
 
 // With returns the command line with further arguments.

@@ -98,7 +98,7 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Tail is the end of the log, for an error message.
+// Tail returns the end of the log, for an error message.
 func (p *Process) Tail() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

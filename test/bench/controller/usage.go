@@ -15,7 +15,7 @@ import (
 // architectures.
 const ticksPerSecond = 100
 
-// CPU is the CPU time that the controller has used. Only Linux reports it; elsewhere it is 0.
+// CPU returns the CPU time that the controller has used. Only Linux reports it; elsewhere it is 0.
 func (p *Process) CPU() time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -36,7 +36,7 @@ func parseCPU(stat string) time.Duration {
 	return time.Duration(user+system) * time.Second / ticksPerSecond
 }
 
-// Memory is the resident memory of the controller in MB. Only Linux reports it; elsewhere it
+// Memory returns the resident memory of the controller in MB. Only Linux reports it; elsewhere it
 // is 0.
 func (p *Process) Memory() float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

@@ -78,7 +78,7 @@ func loadAverage() string {
 	return first
 }
 
-// processor is the model of the first processor, or empty if the system does not report it.
+// processor returns the model of the first processor, or empty if the system does not report it.
 func processor() string {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {

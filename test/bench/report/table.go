@@ -109,7 +109,7 @@ func (d *Document) ratios() table {
 	return t
 }
 
-// counterpart is the row of the other controller for a row of this one; nil if there is none.
+// counterpart returns the row of the other controller for a row of this one; nil if there is none.
 func (d *Document) counterpart(r *Row) *Row {
 	if r.Controller != This || r.Failure != "" {
 		return nil
@@ -182,7 +182,7 @@ func orDash(v float64) string {
 	return number(v)
 }
 
-// ratio is a dash if there is nothing to compare with.
+// ratio returns a dash if there is nothing to compare with.
 func ratio(v float64) string {
 	if v == 0 {
 		return "-"

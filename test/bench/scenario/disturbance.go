@@ -163,7 +163,7 @@ func throttle(ctx context.Context, r *Run) error {
 	return r.Depopulate(ctx)
 }
 
-// mostPerSecond is the largest number of times, in their order, within one second.
+// mostPerSecond returns the largest number of times, in their order, within one second.
 func mostPerSecond(times []time.Time) int {
 	most, first := 0, 0
 	for i, at := range times {

@@ -150,7 +150,7 @@ func goals(row *report.Row, callsPerService float64) {
 	}
 }
 
-// longest is the last of some times.
+// longest returns the last of some times.
 func longest(times []time.Duration) time.Duration {
 	if len(times) == 0 {
 		return 0

@@ -63,7 +63,7 @@ func (s *Stage) measure(ctx context.Context, change, wait func(context.Context) 
 	return m, nil
 }
 
-// Times are the times of all load balancers that were changed.
+// Times returns the times of all load balancers that were changed.
 func (m Measured) Times() []time.Duration {
 	var times []time.Duration
 	for _, d := range m.Finished {

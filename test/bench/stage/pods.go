@@ -18,7 +18,7 @@ import (
 // firstPod is the address of the first Pod. There are no such Pods: no packets flow.
 var firstPod = netip.MustParseAddr("10.244.0.1")
 
-// PodAddresses are those of n Pods from the one with that number.
+// PodAddresses returns those of n Pods from the one with that number.
 func PodAddresses(from, n int) []string {
 	address := firstPod
 	for range from {

@@ -34,7 +34,7 @@ type service struct {
 	clusterIP bool
 }
 
-// Names are the Services of the population.
+// Names returns the Services of the population.
 func (s *Stage) Names() []string { return namesOf(s.population.services) }
 
 func namesOf(n int) []string {

@@ -164,7 +164,7 @@ func (s *Stage) Kill() error {
 // Running reports whether there is a controller.
 func (s *Stage) Running() bool { return s.process != nil }
 
-// Nodes is how many there are.
+// Nodes returns how many there are.
 func (s *Stage) Nodes() int { return len(s.nodes) }
 
 // CPU and Memory are those of the controller's process.
@@ -176,7 +176,7 @@ func (s *Stage) Memory() float64 { return s.process.Memory() }
 // Say reports progress.
 func (s *Stage) Say(format string, args ...any) { s.options.Say(format, args...) }
 
-// LoadBalancers are those of the cluster: a real cloud may have others. Controllers put the
+// LoadBalancers returns those of the cluster: a real cloud may have others. Controllers put the
 // name of the cluster into theirs.
 func (s *Stage) LoadBalancers(ctx context.Context) ([]cloud.LoadBalancer, error) {
 	all, err := s.Cloud.LoadBalancers(ctx)

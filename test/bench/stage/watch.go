@@ -95,7 +95,7 @@ func (s *services) remove(object any) {
 	}
 }
 
-// names are the Services that exist.
+// names returns the Services that exist.
 func (s *services) names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *services) checkGone(names []string) error {
 	return nil
 }
 
-// some are the first of many names.
+// some returns the first of many names.
 func some(names []string) []string { return names[:min(len(names), 5)] }
 
 // since returns how long after each of the beginnings the Service was served, or gone.

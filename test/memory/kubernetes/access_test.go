@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/memory/kubernetes"
 )
 
-// guarded is an API whose only user may not list Services and not update the status of any.
+// guarded returns an API whose only user may not list Services and not update the status of any.
 func guarded(t *testing.T, token string) *clientgo.Clientset {
 	t.Helper()
 	api := kubernetes.New()

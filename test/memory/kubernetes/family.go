@@ -104,7 +104,7 @@ func checkKept(spec, before *corev1.ServiceSpec) string {
 	return ""
 }
 
-// familyOf is the family of an address. What is no address counts as IPv4.
+// familyOf returns the family of an address. What is no address counts as IPv4.
 func familyOf(ip string) corev1.IPFamily {
 	if a, err := netip.ParseAddr(ip); err == nil && a.Is6() {
 		return corev1.IPv6Protocol

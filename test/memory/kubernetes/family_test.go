@@ -53,7 +53,7 @@ func onlyFirstAddress(s *corev1.ServiceSpec) { s.ClusterIPs = s.ClusterIPs[:1] }
 
 func nothing(*corev1.ServiceSpec) {}
 
-// summary is the policy, the families, and the families of the addresses.
+// summary returns the policy, the families, and the families of the addresses.
 func summary(s corev1.ServiceSpec) string {
 	var addresses []string
 	for _, ip := range s.ClusterIPs {

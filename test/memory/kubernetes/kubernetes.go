@@ -262,7 +262,7 @@ func (a *API) update(t target, change func(object) (object, error)) (object, err
 	return a.set(k, o), nil
 }
 
-// normal is the object as JSON has it.
+// normal returns the object as JSON has it.
 func normal(o object) (same object) {
 	text, err := json.Marshal(o)
 	if err == nil {
