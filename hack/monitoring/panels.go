@@ -127,7 +127,7 @@ var rows = []row{
 		},
 		{
 			title: "Writes, by error class", unit: units.OpsPerSecond, stacked: true, noValue: "No writes yet",
-			description: "Quota, Invalid and Unauthorized need a person. Busy, Conflict, Throttled and Transient are tried again.",
+			description: "Quota, Invalid and Unauthorized need an operator. Busy, Conflict, Throttled and Transient are retried.",
 			queries:     []query{{`label_replace(sum by (class) (rate(kube_octavia_ops_total{SEL}[$__rate_interval])), "class", "success", "class", "")`, "{{class}}"}},
 		},
 		{

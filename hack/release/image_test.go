@@ -126,7 +126,7 @@ func TestOnlyRootMayWriteInTheImageAndNothingIsSetuid(t *testing.T) {
 					t.Errorf("%s: %s has mode %o", platform, name, h.Mode)
 				}
 				if dir := path.Dir(path.Clean(name)) + "/"; dir != "./" && headers[dir] == nil {
-					t.Errorf("%s: the directory of %s is not there, so whoever unpacks it chooses its mode", platform, name)
+					t.Errorf("%s: the directory of %s is missing, so the program that unpacks it chooses its mode", platform, name)
 				}
 			}
 			if err := archive.Close(); err != nil {

@@ -9,7 +9,7 @@ import path from 'node:path'
 /** The entries of all groups, outermost first. */
 const entries = (group) => [...(group.pages ?? []), ...(group.groups ?? []).flatMap(entries)]
 
-/** Whether a file is what an entry of navigation.json says. A star is any text without a slash. */
+/** Reports whether a file matches an entry of navigation.json. A star matches any text without a slash. */
 export const matches = (entry, file) =>
   new RegExp(`^${entry.split('*').map((text) => text.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('[^/]*')}$`).test(file)
 
@@ -45,7 +45,7 @@ export const title = (text) => /^# (.*)$/m.exec(text)?.[1].replace(/`/g, '')
  * links to other files of the repository lead to the repository, and everything else stays.
  *
  * @param file the file with the link, from the root of the repository
- * @param href what the link says
+ * @param href the target of the link
  * @param site.pages the path in the site of each file that is a page
  * @param site.repository the address of the repository
  * @param site.kind whether a path of the repository is a 'file' or a 'directory'; undefined if it is neither

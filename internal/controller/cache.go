@@ -17,10 +17,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// CacheOptions are for the caches of Services, nodes and EndpointSlices, and of Pods and namespaces if readiness gates
-// are set. They hold all of the cluster, so they drop what nothing reads. Services are written by patches of what
-// changes, which remove no dropped field. ClusterIPs and labels of Services matter in cluster-ip mode only, but after
-// the mode was switched off, the load balancer of default/kubernetes is found by its ClusterIP.
+// CacheOptions returns the options of the caches of Services, nodes and EndpointSlices, and of Pods and namespaces if
+// readiness gates are set. The caches hold all objects of the cluster, so they drop fields that nothing reads. That is
+// safe: Services are written by patches with only the changed fields. ClusterIPs and labels of Services matter only in
+// cluster-ip mode, but after the mode was disabled, the load balancer of default/kubernetes is found by its ClusterIP.
 func CacheOptions(mode config.ClusterIP) cache.Options {
 	slimService := slimService
 	if mode.Enabled {
@@ -32,7 +32,7 @@ func CacheOptions(mode config.ClusterIP) cache.Options {
 			&corev1.Service{}:            {Transform: transform(slimService)},
 			&corev1.Node{}:               {Transform: transform(slimNode)},
 			&discoveryv1.EndpointSlice{}: {Transform: transform(slimSlice)},
-			// Only with readiness gates these two are read.
+			// These two are read only with readiness gates.
 			&corev1.Pod{}: {Transform: transform(readiness.Slim)},
 			&corev1.Namespace{}: {
 				Label:     labels.SelectorFromSet(labels.Set{readiness.NamespaceLabel: readiness.Enabled}),
@@ -42,7 +42,7 @@ func CacheOptions(mode config.ClusterIP) cache.Options {
 	}
 }
 
-// transform makes a function of one kind of object one for the cache, which may pass others.
+// transform adapts a function for one kind of object to the cache, which may pass other kinds.
 func transform[T any](slim func(*T)) func(any) (any, error) {
 	return func(object any) (any, error) {
 		if one, ok := object.(*T); ok {
@@ -52,7 +52,8 @@ func transform[T any](slim func(*T)) func(any) (any, error) {
 	}
 }
 
-// slimService drops what kubectl apply notes, often most of the Service, and what is about Pods.
+// slimService drops the annotation of kubectl apply, often most of the Service, and fields about
+// Pods.
 func slimService(s *corev1.Service) {
 	s.ManagedFields, s.Labels, s.OwnerReferences = nil, nil, nil
 	delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
@@ -69,14 +70,15 @@ func slimServiceAtClusterIP(s *corev1.Service) {
 	s.Labels, s.Spec.ClusterIP, s.Spec.ClusterIPs = labels, clusterIP, clusterIPs
 }
 
-// slimNode keeps what decides about members: the list of images, above all, is most of a node.
+// slimNode keeps only what determines members. Most of the size of a node is its list of images.
 func slimNode(n *corev1.Node) {
 	n.ManagedFields, n.Annotations, n.OwnerReferences = nil, nil, nil
 	n.Spec = corev1.NodeSpec{ProviderID: n.Spec.ProviderID, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable}
 	n.Status = corev1.NodeStatus{Addresses: n.Status.Addresses}
 }
 
-// slimSlice keeps which nodes have endpoints of which Service, their addresses and ports, and who writes the slice.
+// slimSlice keeps which nodes have endpoints of which Service, the addresses and ports of endpoints, and which
+// controller writes the slice.
 func slimSlice(s *discoveryv1.EndpointSlice) {
 	s.ManagedFields, s.Annotations, s.OwnerReferences = nil, nil, nil
 	maps.DeleteFunc(s.Labels, func(key, _ string) bool {

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller wires the controller: queues, watches, and what runs beside them.
+// Package controller assembles the controller: queues, watches, and the loops that run beside them.
 package controller
 
 import (
@@ -29,29 +29,30 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
-// backlog is how many load balancers may end their changes at once before the
-// watcher has to wait for the queue.
+// backlog is the number of load balancers that may finish their changes at once before the watcher
+// must wait for the queue.
 const backlog = 1024
 
-// Options is what the controller is made of and how it works.
+// Options configure the controller.
 type Options struct {
 	Planner *planner.Planner
 	Metrics *metrics.Metrics
-	// Registry is where the gauges of PENDING load balancers and of Services are registered.
+	// Registry is the registry for the gauges of PENDING load balancers and of Services.
 	Registry prometheus.Registerer
 	Logger   logr.Logger
-	// Concurrency is how many Services are worked on at once. A pass lasts as
-	// long as its few calls, never as long as Octavia takes.
+	// Concurrency is the number of Services that are processed concurrently. A pass takes as long
+	// as its few calls. It never waits for a change in Octavia.
 	Concurrency int
-	// SweepInterval lies between two looks at everything.
+	// SweepInterval is the time between two sweeps, which check everything.
 	SweepInterval time.Duration
-	// OrphanGrace is how long orphans stay, or orphan.Never.
+	// OrphanGrace is the time before orphans are deleted, or orphan.Never.
 	OrphanGrace time.Duration
-	// Others looks for other controllers of the same Services before anything is written, and at each sweep.
+	// Others searches for other controllers of the same Services before anything is written, and at each
+	// sweep.
 	Others *Others
 	// ReadinessGates is whether readiness gates of Pods are set.
 	ReadinessGates bool
-	// Timing is how long things are left alone; timing.Default is for real clouds.
+	// Timing has the delays; timing.Default is for real clouds.
 	Timing timing.Delays
 }
 
@@ -83,7 +84,7 @@ func SetUp(m manager.Manager, o Options) error {
 	})
 	counted := services{reader: m.GetClient(), policy: o.Planner.Policy, elected: m.Elected(), log: o.Logger.WithName("metrics")}
 	for _, c := range []prometheus.Collector{watcher, counted} {
-		// A process may run one controller after the other.
+		// Tests run one controller after the other in a process.
 		o.Registry.Unregister(c)
 		if err := o.Registry.Register(c); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
@@ -112,8 +113,8 @@ func SetUp(m manager.Manager, o Options) error {
 	return reconciler.SetUp(m, o.Concurrency, wake)
 }
 
-// setUpOptional adds what runs only if a setting requests it: the reconcilers of the nodes' security groups and of
-// readiness gates.
+// setUpOptional adds the reconcilers that run only if a setting enables them: those of the nodes' security groups
+// and of readiness gates.
 func setUpOptional(m manager.Manager, o Options, options *service.Options) (err error) {
 	if o.Planner.Config.ManageSecurityGroups {
 		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{

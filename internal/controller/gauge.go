@@ -20,22 +20,23 @@ var (
 	servicesGauge = prometheus.NewDesc("kube_octavia_services",
 		"Services of this controller, by reason of condition Programmed; NotProcessed without the condition.", []string{"reason"}, nil)
 	notProgrammedGauge = prometheus.NewDesc("kube_octavia_longest_not_programmed_seconds",
-		"How long a Service with this reason of condition Programmed has been not programmed, the longest of them; 0 if there is none.", []string{"reason"}, nil)
+		"Longest time that a Service with this reason of condition Programmed has not been programmed; 0 if there is none.", []string{"reason"}, nil)
 	servingGauge = prometheus.NewDesc("kube_octavia_services_serving",
 		"Services of this controller, by reason of condition Serving; NotProcessed without the condition.", []string{"reason"}, nil)
 	notServingGauge = prometheus.NewDesc("kube_octavia_longest_not_serving_seconds",
-		"How long condition Serving of a Service with this reason has been False, the longest of them; 0 if there is none.", []string{"reason"}, nil)
+		"Longest time that condition Serving of a Service with this reason has been False; 0 if there is none.", []string{"reason"}, nil)
 )
 
-// listLimit bounds how long a scrape waits for the cache of Services.
+// listLimit is the longest time that a scrape waits for the cache of Services.
 const listLimit = time.Second
 
-// services counts the Services in the cache at each scrape, so that the numbers are those of the conditions
+// services counts the Services in the cache at each scrape, so that the numbers agree with the conditions
 // that users see. It implements prometheus.Collector.
 type services struct {
 	reader client.Reader
 	policy claim.Policy
-	// elected is closed when this replica is active. The others have no cache, and would count everything twice.
+	// elected is closed when this replica is active. Only the active replica counts: the others have no cache,
+	// and their numbers would be counted twice.
 	elected <-chan struct{}
 	log     logr.Logger
 }
@@ -58,7 +59,7 @@ func (s services) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), listLimit)
 	defer cancel()
 	var all corev1.ServiceList
-	// They are only read, and there may be thousands.
+	// The Services are only read, and there may be thousands.
 	if err := s.reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		s.log.V(1).Info("the Services are not counted in the metrics", "error", err.Error())
 		return

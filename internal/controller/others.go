@@ -30,7 +30,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
-// lookLimit bounds a look for other controllers, for which the first pass waits.
+// lookLimit limits the search for other controllers, because the first pass waits for it.
 const lookLimit = 10 * time.Second
 
 // OthersOptions configure an Others.
@@ -39,36 +39,37 @@ type OthersOptions struct {
 	Reader client.Reader
 	Client client.Writer
 	Policy claim.Policy
-	// Lease is that of this controller.
+	// Lease is the Lease of this controller.
 	Lease   othercontroller.LeaseName
 	Metrics *metrics.Metrics
 	Logger  logr.Logger
 }
 
-// Others looks for other controllers of the same Services and tells of them: in the log, by an event and by a metric. It
-// blocks nothing. It is safe for concurrent use.
+// Others searches for other controllers of the same Services and reports them in the log, by an event and by a metric.
+// It never prevents the controller from working. It is safe for concurrent use.
 type Others struct {
 	OthersOptions
 
 	looking sync.Mutex
-	// facts are what was read last. What cannot be read now stays. failed is what could not be read.
+	// facts have the result of the last reads. If a read fails, its earlier result stays. failed has
+	// the reads that failed.
 	facts  othercontroller.Facts
 	looked bool
 	failed map[string]bool
 
 	mu sync.Mutex
-	// told are the controllers that were told of.
+	// told has the controllers that were reported.
 	told map[string]othercontroller.Finding
 }
 
-// NewOthers returns an Others that has not looked yet.
+// NewOthers returns an Others that has not searched yet.
 func NewOthers(o OthersOptions) *Others {
 	o.Logger = o.Logger.WithName("other-controllers")
 	return &Others{OthersOptions: o, told: map[string]othercontroller.Finding{}, failed: map[string]bool{},
 		facts: othercontroller.Facts{Policy: o.Policy, Own: o.Lease}}
 }
 
-// BeforeWriting returns when a look was made. It is to be called before anything is written.
+// BeforeWriting returns after the first search. Call it before anything is written.
 func (o *Others) BeforeWriting(ctx context.Context) {
 	o.looking.Lock()
 	defer o.looking.Unlock()
@@ -77,14 +78,14 @@ func (o *Others) BeforeWriting(ctx context.Context) {
 	}
 }
 
-// Look makes another look.
+// Look searches again.
 func (o *Others) Look(ctx context.Context) {
 	o.looking.Lock()
 	defer o.looking.Unlock()
 	o.look(ctx)
 }
 
-// Serving names the other controllers that are known to serve Services now; "" if there are none.
+// Serving returns the names of the other controllers that are known to serve Services now, or "".
 func (o *Others) Serving() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +99,8 @@ func (o *Others) Serving() string {
 	return strings.Join(names, ", ")
 }
 
-// sources are for the controllers whose first pass has to wait for the first look. Key is what their queues hold.
+// sources returns the sources for controllers whose first pass must wait for the first search. Key is the type of
+// the items of their queues.
 func sources[key comparable](o *Others) []source.TypedSource[key] {
 	return []source.TypedSource[key]{source.TypedFunc[key](func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[key]) error {
 		o.BeforeWriting(ctx)
@@ -115,7 +117,7 @@ func (o *Others) look(ctx context.Context) {
 	f.OCCMUnknown = f.OCCM == nil && o.failed[lease]
 	set(ctx, o, "DaemonSets and Deployments of openstack-cloud-controller-manager", &f.Workloads, othercontrollerfacts.Workloads)
 	set(ctx, o, "Leases of other kube-octavia", &f.Instances, othercontrollerfacts.Instances)
-	if !o.looked { // later, the conflict detection sees the writes of others
+	if !o.looked { // later, the conflict detection notices writes of others
 		set(ctx, o, "managed fields of Services", &f.Writes, func(ctx context.Context, reader client.Reader) ([]othercontroller.Write, error) {
 			return othercontrollerfacts.Writes(ctx, reader, o.Policy.Serves)
 		})
@@ -129,7 +131,7 @@ func (o *Others) look(ctx context.Context) {
 	o.tell(ctx, found)
 }
 
-// set reads one kind of facts. It logs once what cannot be read.
+// set reads one kind of facts. It logs a failure once.
 func set[T any](ctx context.Context, o *Others, what string, into *T, read func(context.Context, client.Reader) (T, error)) {
 	value, err := read(ctx, o.Reader)
 	if err == nil {
@@ -141,14 +143,14 @@ func set[T any](ctx context.Context, o *Others, what string, into *T, read func(
 		return
 	}
 	o.failed[what] = true
-	do := "it is tried again after each sweep"
+	do := "it is retried after each sweep"
 	if apierrors.IsForbidden(err) {
 		do = "apply deploy/clusterrole.yaml, or upgrade the chart; nothing else needs this right"
 	}
 	o.Logger.Info("cannot look for other controllers of the same Services", "what", what, "error", err.Error(), "do", do)
 }
 
-// tell tells of what is new and of what is gone.
+// tell reports controllers that are new or gone.
 func (o *Others) tell(ctx context.Context, found []othercontroller.Finding) {
 	now := map[string]othercontroller.Finding{}
 	count := map[othercontroller.Kind]int{}
@@ -177,8 +179,8 @@ func (o *Others) tell(ctx context.Context, found []othercontroller.Finding) {
 	}
 }
 
-// event writes an event about namespace kube-system, whose uid identifies the cluster. Recorders write later, and this
-// event has to be there before anything else is written.
+// event writes an event about namespace kube-system, whose uid identifies the cluster. It uses no recorder, because
+// recorders write later, and this event must exist before anything else is written.
 func (o *Others) event(ctx context.Context, kind, reason, note string) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -191,6 +193,6 @@ func (o *Others) event(ctx context.Context, kind, reason, note string) {
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: metav1.NamespaceSystem, UID: types.UID(o.Policy.ClusterUID)},
 	}
 	if err := o.Client.Create(ctx, e); err != nil {
-		o.Logger.Error(fmt.Errorf("create event %s about namespace %s: %w", reason, metav1.NamespaceSystem, err), "cannot tell of another controller by an event")
+		o.Logger.Error(fmt.Errorf("create event %s about namespace %s: %w", reason, metav1.NamespaceSystem, err), "cannot report another controller by an event")
 	}
 }

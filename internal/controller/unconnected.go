@@ -13,8 +13,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
-// TellUnconnected returns what lets the Services that are to be served know that there is no cloud, and why. Only the replica
-// that would serve them does.
+// TellUnconnected returns the function that reports in the Services that the cloud is not connected, and why. Only the
+// replica that would serve them reports it.
 func TellUnconnected(m manager.Manager, others *Others, p *planner.Planner, log logr.Logger) func(context.Context, error) {
 	return func(ctx context.Context, failure error) {
 		select {

@@ -17,23 +17,25 @@ type Source interface {
 	Watch(ctx context.Context, publish func(topology.Topology))
 }
 
-// linger is how long it is still read after the last viewer has gone: a page that is loaded again needs no new watches.
+// linger is the time for which reading continues after the last viewer has left, so that reloading the page needs no
+// new watches.
 const linger = 15 * time.Second
 
-// hub lets all viewers share one reading of the cluster and the cloud, which runs only while there are any.
+// hub lets all viewers share one reader of the cluster and the cloud, which runs only while there are
+// viewers.
 type hub struct {
 	source Source
-	// context is that of the server.
+	// context is the context of the server.
 	context context.Context
 
 	mu      sync.Mutex
 	viewers int
-	// cancel ends the reading; nil if there is none. done is closed when it has ended.
+	// cancel stops the reader; nil if none runs. done is closed when it has stopped.
 	cancel context.CancelFunc
 	done   chan struct{}
 	leave  *time.Timer
 	last   *snapshot
-	// history is what changed. It outlasts times without viewers.
+	// history has the changes. It stays while there are no viewers.
 	history topology.History
 	// next is closed when there is another snapshot.
 	next chan struct{}
@@ -58,7 +60,7 @@ func (h *hub) join() (leave func()) {
 	return sync.OnceFunc(h.left)
 }
 
-// begin begins to read, after an earlier reading has ended.
+// begin starts the reader after an earlier one has stopped.
 func (h *hub) begin() {
 	ctx, cancel := context.WithCancel(h.context)
 	before, done := h.done, make(chan struct{})
@@ -80,17 +82,17 @@ func (h *hub) left() {
 	}
 }
 
-// rest ends the reading if there are no viewers.
+// rest stops the reader if there are no viewers.
 func (h *hub) rest() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.viewers == 0 && h.cancel != nil {
 		h.cancel()
-		h.cancel, h.last = nil, nil // what is read later is newer
+		h.cancel, h.last = nil, nil // the next reader starts afresh
 	}
 }
 
-// close ends the reading and waits until it has ended.
+// close stops the reader and waits until it has stopped.
 func (h *hub) close() {
 	h.mu.Lock()
 	if h.leave != nil {
@@ -114,7 +116,7 @@ func (h *hub) publish(t topology.Topology) {
 	}
 	h.history = h.history.Observe(t, time.Now())
 	s, err := newSnapshot(t, h.history)
-	if err != nil || s.equal(h.last) { // a topology is plain data, so that there is no error
+	if err != nil || s.equal(h.last) { // a topology is plain data, so there is never an error
 		return
 	}
 	h.last = s
@@ -122,8 +124,8 @@ func (h *hub) publish(t topology.Topology) {
 	h.next = make(chan struct{})
 }
 
-// current returns the last snapshot, which is nil before the first, and a channel that is closed when there is
-// another one.
+// current returns the last snapshot, or nil before the first one, and a channel that is closed when there is a
+// newer one.
 func (h *hub) current() (*snapshot, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

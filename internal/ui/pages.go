@@ -14,7 +14,7 @@ import (
 	"path"
 )
 
-// bundle is the page, which `make ui` builds of the sources in web.
+// bundle is the page, which `make ui` builds from the sources in web.
 //
 //go:embed web/dist
 var bundle embed.FS
@@ -26,7 +26,8 @@ type file struct {
 	tag       string
 }
 
-// newPages returns the handler of the files of the page. Browsers ask each time whether they have changed.
+// newPages returns the handler of the files of the page. Browsers check each time whether they have
+// changed.
 func newPages() (http.Handler, error) {
 	files := map[string]file{}
 	entries, err := fs.ReadDir(bundle, "web/dist")
@@ -59,7 +60,7 @@ func newPages() (http.Handler, error) {
 	}), nil
 }
 
-// mediaType returns the type of a file of the page, which does not depend on the machine.
+// mediaType returns the media type of a file of the page. It does not depend on the machine.
 func mediaType(name string) string {
 	known := map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 	return cmp.Or(known[path.Ext(name)], "text/plain") + "; charset=utf-8"

@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ui serves the topology page. The page itself, which contains no data, is for every client that can reach the
-// server; the topology is for those that the filter lets through. All viewers share one reading of the cluster and the
-// cloud, which runs only while there are any.
+// Package ui serves the topology page. Every client that can reach the server gets the page itself, which contains no
+// data; only clients that the filter admits get the topology. All viewers share one reader of the cluster and the
+// cloud, which runs only while there are viewers.
 package ui
 
 import (
@@ -27,14 +27,15 @@ type Filter func(logr.Logger, http.Handler) (http.Handler, error)
 type Options struct {
 	Source Source
 	Logger logr.Logger
-	// Filter lets only those clients through that may see the topology. Without one, every client that reaches the
-	// server may see it, so the server answers only requests to a name of this machine.
+	// Filter admits only clients that may see the topology. Without one, every client that can reach the server
+	// may see it, so the server answers only requests to a name of this machine.
 	Filter Filter
-	// Serve serves the handler: without TLS, or with it. It returns when the server is shut down.
+	// Serve serves the handler, with or without TLS. It returns when the server is shut down.
 	Serve func(*http.Server, net.Listener) error
 }
 
-// streamLimit is how long one stream of changes lasts, if there is a filter: it checks only the beginning.
+// streamLimit limits the duration of a stream of changes if there is a filter, which checks only its
+// beginning.
 const streamLimit = 5 * time.Minute
 
 // Serve serves the page until the context ends.
@@ -49,7 +50,7 @@ func Serve(ctx context.Context, listener net.Listener, o Options) error {
 	}
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // which ends the streams
+		BaseContext: func(net.Listener) context.Context { return ctx }, // its end stops the streams
 	}
 	stopped := make(chan struct{})
 	go func() {
@@ -95,7 +96,7 @@ func newHandler(h *hub, o Options) (http.Handler, error) {
 	return secured(all), nil
 }
 
-// secured sets the headers that restrict what a browser does with the answers.
+// secured sets the headers that restrict what a browser does with the responses.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -107,8 +108,8 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// onlyLocalNames refuses requests to other names than those of this machine. Otherwise a page of another site, whose
-// name leads to this machine (DNS rebinding), could read the topology.
+// onlyLocalNames refuses requests to names other than those of this machine. Otherwise a page of another site, whose
+// name resolves to this machine (DNS rebinding), could read the topology.
 func onlyLocalNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -156,18 +157,18 @@ func topologyHandler(h *hub, limited bool) http.Handler {
 	})
 }
 
-// heartbeat is how often a stream shows that it lives.
+// heartbeat is the interval at which an idle stream sends a sign of life.
 const heartbeat = 10 * time.Second
 
 // stream writes server-sent events: first everything, then what has changed.
 func stream(ctx context.Context, w http.ResponseWriter, h *hub) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not buffer the stream
 	control := http.NewResponseController(w)
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	write := func(format string, args ...any) bool {
-		// A viewer that does not read must not hold the server up.
+		// A viewer that does not read must not block the server.
 		_ = control.SetWriteDeadline(time.Now().Add(heartbeat))
 		_, err := fmt.Fprintf(w, format, args...)
 		return err == nil && control.Flush() == nil

@@ -13,8 +13,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 )
 
-// snapshot is a topology as JSON, in parts: one for each Service, and one for the rest; and what had changed before. It
-// is never changed.
+// snapshot is a topology as JSON, in parts, one for each Service and one for the rest, with the changes before it. It
+// is immutable.
 type snapshot struct {
 	rest     json.RawMessage
 	services map[string]json.RawMessage
@@ -38,12 +38,12 @@ func newSnapshot(t topology.Topology, history topology.History) (*snapshot, erro
 	return s, err
 }
 
-// equal reports whether nothing has changed since the other one, which may be nil.
+// equal reports whether nothing has changed since the other snapshot, which may be nil.
 func (s *snapshot) equal(other *snapshot) bool {
 	return other != nil && s.lastChange() == other.lastChange() && bytes.Equal(s.rest, other.rest) && maps.EqualFunc(s.services, other.services, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// lastChange returns the number of the last change, 0 if there is none.
+// lastChange returns the number of the last change, or 0 if there is none.
 func (s *snapshot) lastChange() int {
 	if n := len(s.history.Changes); n > 0 {
 		return s.history.Changes[n-1].Number
@@ -51,22 +51,22 @@ func (s *snapshot) lastChange() int {
 	return 0
 }
 
-// change is what a page has to change to show a snapshot.
+// change is what a page must change to show a snapshot.
 type change struct {
-	// Whole is whether Services are all there are, instead of those that have changed.
+	// Whole is whether Services has all Services, not only the changed ones.
 	Whole    bool              `json:"whole"`
 	Topology json.RawMessage   `json:"topology"`
 	Services []json.RawMessage `json:"services"`
-	// Removed are the keys of Services that are not there any more.
+	// Removed has the keys of Services that no longer exist.
 	Removed []string `json:"removed"`
-	// Changes are those of the history that the page lacks, the oldest first. The page keeps MostChanges of those since
-	// ChangesSince.
+	// Changes are the changes of the history that the page lacks, the oldest first. Of the changes since ChangesSince,
+	// the page keeps MostChanges.
 	Changes      []topology.Change `json:"changes"`
 	ChangesSince time.Time         `json:"changesSince"`
 	MostChanges  int               `json:"mostChanges"`
 }
 
-// since returns what has changed since the other snapshot; everything if that is nil.
+// since returns what has changed since the other snapshot, or everything if that is nil.
 func (s *snapshot) since(other *snapshot) change {
 	c := change{
 		Whole: other == nil, Topology: s.rest, Services: []json.RawMessage{}, Removed: []string{},

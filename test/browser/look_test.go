@@ -19,7 +19,7 @@ func (b *tab) requireListed(want ...string) {
 	}
 }
 
-// misfits are what is wrong with the layout: a page that has to be moved sideways, parts of a row of the list that are
+// misfits are what is wrong with the layout: a page that must be moved sideways, parts of a row of the list that are
 // outside of it or overlap, and graphs that are drawn larger than they are or whose texts leave their boxes.
 const misfits = `(() => {
 	const wrong = [];

@@ -112,7 +112,7 @@ func (b *tab) changesAppear() {
 	b.waitFor(listed + ` === 3`)
 }
 
-// coloursFollow checks that the colours follow the system and the switch.
+// coloursFollow checks that the colours follow the system and the button.
 func (b *tab) coloursFollow() {
 	b.t.Helper()
 	const background = `getComputedStyle(document.body).backgroundColor`

@@ -111,7 +111,7 @@ func (b *tab) reasonIsShownAndFound() {
 	b.waitFor(listed + ` === 20`)
 }
 
-// unmonitoredMembersAreNotSaidToServe checks how a Service without a health monitor is shown.
+// unmonitoredMembersAreNotSaidToServe checks the display of a Service without a health monitor.
 func (b *tab) unmonitoredMembersAreNotSaidToServe(key string) {
 	b.t.Helper()
 	b.click(".filter.unmonitored")
@@ -142,7 +142,7 @@ func (b *tab) timelineShowsWhatChanged() {
 }
 
 // urlKeepsWhatIsShown checks that filter, search and Service are in the URL, for the back button, a reload and another
-// person.
+// user.
 func (b *tab) urlKeepsWhatIsShown() {
 	b.t.Helper()
 	b.click(".filter.failed")

@@ -60,7 +60,7 @@ func (w *world) open() *tab {
 	return tab
 }
 
-// listen notes what a page without errors does not do.
+// listen records errors of the page and requests to other servers.
 func (b *tab) listen(event any) {
 	complaint := ""
 	switch e := event.(type) {

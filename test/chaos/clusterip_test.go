@@ -19,7 +19,7 @@ func clusterIPMode(subnetID string) string {
 	return fmt.Sprintf("\n[ClusterIP]\nenabled = true\nservice-subnet-id = %q\nselector = %s\n", subnetID, clusterIPLabel)
 }
 
-// atClusterIP makes a Service of type ClusterIP that gets a load balancer there.
+// atClusterIP creates a Service of type ClusterIP that gets a load balancer there.
 func atClusterIP(v *corev1.Service) {
 	ofType(corev1.ServiceTypeClusterIP)(v)
 	metav1.SetMetaDataLabel(&v.ObjectMeta, clusterIPLabel, "yes")
@@ -30,7 +30,7 @@ func notSelected(v *corev1.Service) { delete(v.Labels, clusterIPLabel) }
 // hasClusterIPMode reports whether the Service gets a load balancer at its ClusterIP.
 func hasClusterIPMode(v *corev1.Service) bool { return v.Labels[clusterIPLabel] != "" }
 
-// serviceSubnet finds or makes the subnet of the ClusterIPs, in the network of the other VIPs.
+// serviceSubnet finds or creates the subnet of the ClusterIPs, in the network of the other VIPs.
 func (c *cloud) serviceSubnet() (id string, err error) {
 	const name = "chaos-cluster-ips"
 	var there struct{ Subnets []struct{ ID string } }

@@ -105,8 +105,8 @@ func (c *environmentCache) acquire(t *testing.T) *environment {
 	return e
 }
 
-// releaseOf returns the release of OpenStack that a test plays: all cases of a scenario the same one, so that they make the
-// same calls.
+// releaseOf returns the release of OpenStack that a test uses: all cases of a scenario the same one, so that they make
+// the same calls.
 func releaseOf(test string) release.Release {
 	parts := strings.SplitN(test, "/", 3)
 	h := fnv.New32a()
@@ -114,7 +114,8 @@ func releaseOf(test string) release.Release {
 	return release.All[h.Sum32()%uint32(len(release.All))]
 }
 
-// takeFree takes a free environment, if possible one that plays the release: another one has to start its cloud again.
+// takeFree takes a free environment, if possible one that simulates the release: another one must start its cloud
+// again.
 func (c *environmentCache) takeFree(played release.Release) *environment {
 	c.mu.Lock()
 	defer c.mu.Unlock()

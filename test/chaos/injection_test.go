@@ -62,7 +62,7 @@ type injection struct {
 	needsService bool
 }
 
-// errNotHit says that the call which was to fail was never made.
+// errNotHit means that the call that should fail was never made.
 var errNotHit = errors.New("the call was not made")
 
 // single makes one call fail.
@@ -150,7 +150,7 @@ var injections = []injection{
 	untilReported(400), untilReported(403), untilReported(500), untilReported(503),
 }
 
-// retryAfter is a header of answers that ask for a later request.
+// retryAfter is a header of answers that request a later request.
 var retryAfter = map[string]string{"Retry-After": "1"}
 
 // untilReported rejects a write until the Service reports it.

@@ -25,8 +25,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
 )
 
-// Nodes that every case has. firstNode has a server, Pods and a route. That of the Node unreadable is not known: its
-// provider id says nothing.
+// Nodes that every case has. firstNode has a server, Pods and a route. The server of Node unreadable is unknown,
+// because its provider id is invalid.
 const (
 	firstNode, firstPods = "first", "10.244.0.0/24"
 	unreadableNode       = "unreadable"
@@ -151,7 +151,7 @@ func (r *nodeRun) register(name, serverID string, change func(*corev1.Node)) err
 	return err
 }
 
-// setReady says whether the kubelets of Nodes report.
+// setReady sets whether the kubelets of Nodes report.
 func (r *nodeRun) setReady(status corev1.ConditionStatus, names ...string) error {
 	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","status":%q,"reason":"SetByTheTest"}]}}`, status)
 	var errs []error
@@ -293,7 +293,7 @@ func checkUntouched(before, now *corev1.Node) error {
 	return nil
 }
 
-// checkNode returns an error if a Node is not what its server says. A nil server is deleted.
+// checkNode returns an error if a Node does not match its server. A nil server is a deleted one.
 func checkNode(name string, n *corev1.Node, s *nova.Server) error {
 	switch {
 	case s == nil && n == nil:
@@ -339,7 +339,7 @@ func checkNode(name string, n *corev1.Node, s *nova.Server) error {
 	return nil
 }
 
-// admission says which Pods the port of a server admits, and whether it has the tag of a cluster.
+// admission has the Pods that the port of a server admits, and whether it has the tag of a cluster.
 type admission struct {
 	Pods   []string
 	Tagged bool

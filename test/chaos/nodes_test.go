@@ -24,7 +24,7 @@ import (
 // nodeScenario is a change of a Node or its server. What is expected at its end is what Nova and the Node then say.
 type nodeScenario struct {
 	name string
-	// start creates what is there before, besides the Nodes that every case has.
+	// start creates what exists before, besides the Nodes that every case has.
 	start func(*nodeRun) error
 	// change makes the change.
 	change func(*nodeRun) error
@@ -110,7 +110,7 @@ func startNodeTest(t *testing.T) *nodeRun {
 	return r
 }
 
-// periods returns how often the lifecycle controller has asked about the servers of all Nodes: in each period it logs
+// periods returns how often the lifecycle controller has checked the servers of all Nodes: in each period it logs
 // once that the provider id of one Node cannot be read.
 func (r *nodeRun) periods() int {
 	return strings.Count(r.controller.log.String(), "error checking if node "+unreadableNode+" exists")
@@ -149,17 +149,18 @@ func (r *nodeRun) fail(last string, periods int, route string, ways ...wire.Faul
 	return last
 }
 
-// allowDeletion says whether Nodes may be deleted whose server is.
+// allowDeletion sets whether Nodes may be deleted whose server is deleted.
 func (r *nodeRun) allowDeletion(allowed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keepsAll = !allowed
 }
 
-// slowFailures are the ways in which Nova is down that make periods long: the controller waits for an answer, or calls less often.
+// slowFailures are the failures of Nova that make periods long: the controller waits for an answer, or makes fewer
+// calls.
 var slowFailures = []wire.Fault{{Kind: wire.FaultHang}, {Kind: wire.FaultStatus, Status: http.StatusServiceUnavailable}}
 
-// failures are the other ways in which Nova is down, or something in front of it.
+// failures are the other failures of Nova, or of a proxy in front of it.
 var failures = []wire.Fault{
 	{Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Body: "{}"},
 	{Kind: wire.FaultStatus, Status: http.StatusBadGateway, Body: "<html>Bad Gateway</html>"},
@@ -180,7 +181,7 @@ func TestNovaDownForTenMinutesDeletesNoNode(t *testing.T) {
 	down := r.fail("", 1, "", slowFailures...)
 	each := tenMinutes/len(failures) + 1
 	down = r.fail(down, each, "", failures[0])
-	// Nova would say that this server does not exist, if one of its answers came through.
+	// Nova would answer that this server does not exist, if one of its answers arrived.
 	r.requireNoError(r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
 	down = r.fail(down, each, "", failures[1:]...)
 	r.requireNoError(r.checkViolations())

@@ -33,7 +33,7 @@ const (
 	secretKey     = "loadbalancer.openstack.org/tls-secret"
 )
 
-// resources are what the cloud has, or has to have, for one Service.
+// resources are what the cloud has, or must have, for one Service.
 type resources struct {
 	Balancers int
 	// Ports by PROTOCOL/port.

@@ -202,8 +202,8 @@ func (r *run) inspectStatus(method, path string, answer []byte) {
 	}
 }
 
-// writesProgrammed reports whether condition Programmed differs from the one that was written before. It promises what there
-// is when it is written. It stays True while members are written, and meanwhile another condition may change.
+// writesProgrammed reports whether condition Programmed differs from the one that was written before. The condition
+// must be true when it is written. It stays True while members are written, and meanwhile another condition may change.
 func (r *run) writesProgrammed(v *corev1.Service) bool {
 	is := meta.FindStatusCondition(v.Status.Conditions, status.Programmed)
 	if is == nil {

@@ -20,7 +20,7 @@ import (
 // what the Service requests then, or nothing if it is gone.
 type scenario struct {
 	name string
-	// start creates what is there before. Nil starts with nothing.
+	// start creates what exists before. Nil starts with nothing.
 	start func(*run) error
 	// change makes the change.
 	change func(*run) error

@@ -52,7 +52,7 @@ func startSimulated(played release.Release) (*cloud, error) {
 // sim returns the cloud as a simulated one; the test of a real one has no use for it.
 func (c *cloud) sim() simulated { return c.backend.(simulated) }
 
-// makeFlavor makes the flavor as the cloud's administrator would.
+// makeFlavor creates the flavor as the cloud's administrator would.
 func (s simulated) makeFlavor() error {
 	admin := openstack.SimulatedAdmin(s.Cloud)
 	var made map[string]struct{ ID string }

@@ -75,7 +75,7 @@ func (w *worker) counted(figure *atomic.Int64, err error) error {
 	return err
 }
 
-// toggleNode removes the node if it is there, and adds it otherwise.
+// toggleNode removes the node if it exists, and adds it otherwise.
 func (w *worker) toggleNode(r *run) error {
 	err := nodeLeaves(r)
 	if apierrors.IsNotFound(err) {
@@ -204,8 +204,8 @@ func (w *worker) tamper(r *run, v *corev1.Service) error {
 	return nil
 }
 
-// isComplete reports whether the load balancer has everything that tampering needs. One
-// without its name or its tags is left alone: nothing shows whose it is if it loses both.
+// isComplete reports whether the load balancer has everything that tampering needs. One without its
+// name or its tags is not changed: nothing would identify its owner if it lost both.
 func (b balancer) isComplete() bool {
 	return strings.HasPrefix(b.Name, "kube_service_") && b.Status == "ACTIVE" && len(b.Listeners) > 0 && b.Listeners[0].Pool != nil && len(b.Listeners[0].Pool.Members) > 0
 }

@@ -105,7 +105,7 @@ var tamperings = []tampering{
 	}), whilePending: true},
 }
 
-// errNotApplicable says that a tampering is not possible here.
+// errNotApplicable means that a tampering is not possible here.
 var errNotApplicable = errors.New("not possible here")
 
 // octavia makes a request to Octavia; key is the name of the object in the body.

@@ -62,7 +62,7 @@ type try struct {
 	exchanges []exchange
 }
 
-// newName returns a name that nothing else has, in any run.
+// newName returns a name that no other object has, in any run.
 func (c *try) newName() string { return "case-" + strings.ToLower(rand.Text()[:10]) }
 
 // caller makes calls as a user, with a token for the project of that user.
@@ -88,13 +88,13 @@ func (u caller) with(token string) caller {
 	return u
 }
 
-// mostInTheWay is how often in a row a call is made again to which others were in the way.
+// mostInTheWay is how often in a row a call is repeated after a refusal because of other calls.
 const mostInTheWay = 10
 
-// inTheWay tells that a real cloud refused a call, without having done anything, because
-// of others that are made at the same time: Octavia is counting the project's objects for
-// one, or the database let one go on and this one not, of which Keystone says no more than
-// that something was unexpected.
+// inTheWay reports that a real cloud refused a call, without having done anything, because of
+// others that are made at the same time: Octavia is counting the project's objects for one, or the
+// database let one go on and this one not, of which Keystone says no more than that something was
+// unexpected.
 func (a answer) inTheWay() bool {
 	return a.Status == http.StatusServiceUnavailable && strings.Contains(a.Text, "Project busy") ||
 		a.Status == http.StatusInternalServerError && (strings.Contains(a.Text, "Deadlock found when trying to get lock") ||
@@ -203,7 +203,7 @@ func (c *try) settled(id string) string {
 	return c.as(k8s).until(id, "is settled", isSettled)
 }
 
-// active waits until a load balancer is ACTIVE.
+// active waits until the load balancer is ACTIVE.
 func (c *try) active(id string) {
 	c.Helper()
 	if status := c.settled(id); status != "ACTIVE" {
@@ -211,14 +211,14 @@ func (c *try) active(id string) {
 	}
 }
 
-// gone waits until Octavia does not know a load balancer any more.
+// gone waits until a load balancer no longer exists in Octavia.
 func (c *try) gone(id string) {
 	c.Helper()
 	c.as(k8s).until(id, "is gone", isGone)
 }
 
-// newLB makes a load balancer on the private subnet, with what extra says, and
-// waits until it is ACTIVE. It is deleted when the test that t is of ends.
+// newLB creates a load balancer on the private subnet, with the attributes of extra, and waits
+// until it is ACTIVE. It is deleted when the test that t is of ends.
 func newLB(t *testing.T, extra object) string {
 	t.Helper()
 	c := &try{T: t, cloud: theCloud}
@@ -233,7 +233,7 @@ func newLB(t *testing.T, extra object) string {
 	return id
 }
 
-// deleteLB deletes a load balancer with all that it has, if it is there.
+// deleteLB deletes a load balancer with all that it has, if it exists.
 func deleteLB(t *testing.T, id string) {
 	t.Helper()
 	c := &try{T: t, cloud: theCloud}

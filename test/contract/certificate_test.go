@@ -70,7 +70,7 @@ type shelf struct {
 	good, misfit, broken, ofDNSName, nameless, generic                string // containers
 }
 
-// newShelf makes the secrets and containers, which stay as long as the group.
+// newShelf creates the secrets and containers, which stay as long as the group.
 func newShelf(t *testing.T) shelf {
 	t.Helper()
 	c := &try{T: t, cloud: theCloud}
@@ -107,7 +107,7 @@ func TestCertificates(t *testing.T) {
 		}
 		return object{"listener": w}
 	}
-	// refused asks for a listener, and states that it is refused with the words.
+	// refused requests a listener, and states that it is refused with the words.
 	refused := func(c *try, words string, changes object) {
 		c.Helper()
 		a := c.as(k8s).lb("POST", "/listeners", wish(changes)).is(400)

@@ -18,7 +18,7 @@ type parts struct {
 	listeners, pools map[string]string
 }
 
-// newTree makes a load balancer as newLB does and looks up what it has.
+// newTree creates a load balancer as newLB does and looks up what it has.
 func newTree(t *testing.T, extra object) parts {
 	t.Helper()
 	c := &try{T: t, cloud: theCloud}

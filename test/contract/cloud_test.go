@@ -38,12 +38,12 @@ const (
 	admin  = "admin"
 )
 
-// cloud is what a case needs to know of the cloud it is run on.
+// cloud is the cloud on which a case runs.
 type cloud struct {
-	// simulated tells the simulator from a real OpenStack. Only what waits or
-	// cleans up may ask; a case must not.
+	// simulated is whether the cloud is the simulator. Only code that waits or cleans up may depend
+	// on it, not a case.
 	simulated bool
-	// release is what the cloud runs, or plays.
+	// release is what the cloud runs or simulates.
 	release release
 	// hold keeps the changes of a load balancer from ending until the returned
 	// function is called. A real cloud holds those that begin afterwards and name
@@ -110,7 +110,7 @@ func (c closing) Run() int {
 	return code
 }
 
-// startSimulator starts one that plays the release, with the API versions of that.
+// startSimulator starts one that simulates the release, with the API versions of that.
 func startSimulator(name string) (*cloud, func() error, error) {
 	playing, err := parseRelease(name)
 	if err != nil {

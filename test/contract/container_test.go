@@ -11,8 +11,8 @@ import (
 
 const noContainer = "/containers/00000000-0000-4000-8000-000000000001"
 
-// newContainer makes a container of k8s, which goes when the case ends, and
-// returns its path. The call is compared.
+// newContainer creates a container of k8s, which is deleted when the case ends, and returns its
+// path. The call is compared.
 func (c *try) newContainer(kind string, secrets object) string {
 	c.Helper()
 	a := c.as(k8s).keys("POST", "/containers", c.container(kind, secrets)).is(201)

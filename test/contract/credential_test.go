@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// newCredential makes an application credential of k8s, which goes when the case
-// ends. The call is compared.
+// newCredential creates an application credential of k8s, which is deleted when the case ends. The
+// call is compared.
 func (c *try) newCredential(extra object) answer {
 	c.Helper()
 	wish := object{"name": c.newName()}
@@ -67,7 +67,7 @@ func TestApplicationCredentials(t *testing.T) {
 		}},
 		{"a token of an application credential is no login for another token", func(c *try) {
 			token := c.use(c.newCredential(nil))
-			// Keystone 22 stumbled over it, with 500, before Debian's security update refused it.
+			// Keystone 22 answered 500 before Debian's security update, which refuses it.
 			auth := object{"identity": byToken(token), "scope": projectNamed(k8s)}
 			a := c.quietly(k8s).with("").identity("POST", plain3, object{"auth": auth})
 			c.must(a.Status == 403 || a.Status == 500 && !c.cloud.simulated, "it is answered %d %s", a.Status, a.Text)
@@ -179,7 +179,7 @@ func TestApplicationCredentials(t *testing.T) {
 			token := c.use(made)
 			c.as(k8s).with(token).identity("POST", mine(c), object{"application_credential": object{"name": c.newName()}}).is(403)
 			c.as(k8s).with(token).identity("DELETE", mine(c)+"/"+made.text("application_credential.id"), nil).is(403)
-			// Debian's security updates of Keystone 22 say it in other words than it did before.
+			// Debian's security updates of Keystone 22 changed the message.
 			c.quietly(k8s).with(token).identity("POST", "/OS-TRUST/trusts", object{"trust": c.trust(nil)}).is(403)
 		}},
 		{"an unrestricted application credential may delete itself", func(c *try) {

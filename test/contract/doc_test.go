@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract_test states, case by case, what kube-octavia relies on in an
-// OpenStack, and what the simulator therefore has to do. Each case is a
-// sentence. The cloud is a parameter:
+// Package contract_test states, case by case, what kube-octavia relies on in an OpenStack, and what
+// the simulator therefore must do. Each case is a sentence. The cloud is a parameter:
 //
 //	go test ./test/contract                                     the simulator
 //	go test ./test/contract -openstack=DIR                      the real one that hack/openstack keeps in DIR

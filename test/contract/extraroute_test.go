@@ -33,7 +33,7 @@ func manyRoutes(count int, nextHop string) []object {
 	return all
 }
 
-// hasRouter makes a router that joins the subnet, and returns its path.
+// hasRouter creates a router that joins the subnet, and returns its path.
 func (c *try) hasRouter(user, subnet string) string {
 	c.Helper()
 	path := "/routers/" + c.has(user, "routers", object{"name": c.newName()})

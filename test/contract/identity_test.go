@@ -20,7 +20,7 @@ const (
 	unscoped = "unscoped"
 )
 
-// identify asks for a token: with an identity, and a scope unless it is nil.
+// identify requests a token: with an identity, and a scope unless it is nil.
 func (c *try) identify(path string, identity, scope any) answer {
 	c.Helper()
 	auth := object{"identity": identity}

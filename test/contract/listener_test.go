@@ -29,7 +29,8 @@ func TestListeners(t *testing.T) {
 	setup := &try{T: t, cloud: theCloud}
 	listeners, pools, elsewhere := setup.byName("listeners", id), setup.byName("pools", id), setup.byName("pools", ids[1])["elsewhere"]
 
-	// addAs makes a listener of protocol TCP on port 90, changed by wish; add does so as user k8s.
+	// addAs creates a listener of protocol TCP on port 90, changed by wish; add does so as user
+	// k8s.
 	addAs := func(c *try, u caller, wish object) answer {
 		c.Helper()
 		return u.lb("POST", "/listeners", object{"listener": with(object{"loadbalancer_id": id, "protocol": "TCP", "protocol_port": 90}, wish)})

@@ -38,7 +38,7 @@ func TestLoadBalancerLists(t *testing.T) {
 	}
 	refused := func(c *try, query string) { c.Helper(); c.as(k8s).lb("GET", "/loadbalancers?"+query, nil).is(400) }
 	vip := (&try{T: t, cloud: theCloud}).quietly(k8s).lb("GET", "/loadbalancers/"+a, nil)
-	// link is what a link of the answer asks for.
+	// link is what a link of the answer requests.
 	link := func(answer answer, rel string) url.Values {
 		for _, l := range answer.list("loadbalancers_links") {
 			if l.(object)["rel"] == rel {

@@ -23,7 +23,7 @@ func TestLoadBalancerQuotas(t *testing.T) {
 		c.Helper()
 		return c.as(admin).lb("PUT", quota, object{"quota": limits}).is(202)
 	}
-	// make asks for a load balancer of that project, with what extra says.
+	// make requests a load balancer of that project, with the attributes of extra.
 	make := func(c *try, extra object) answer {
 		c.Helper()
 		return lbs.post(c.as(admin), with(object{"project_id": project, "vip_subnet_id": net.subnet}, extra))

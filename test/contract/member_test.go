@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// at returns a member on an address and port, with what more says.
+// at returns a member on an address and port, with the attributes of more.
 func at(address string, port int, more object) object {
 	return with(object{"address": address, "protocol_port": port}, more)
 }

@@ -21,8 +21,8 @@ var kindOf = map[string]string{
 // shared returns a try for what the cases of a group share; nothing of it is compared.
 func shared(t *testing.T) *try { return &try{T: t, cloud: theCloud} }
 
-// make makes an object of Neutron, which is deleted when the case, or the group
-// that shares it, ends.
+// make creates an object of Neutron, which is deleted when the case, or the group that shares it,
+// ends.
 func (u caller) make(collection string, wish object) answer {
 	u.c.Helper()
 	a := u.net("POST", "/"+collection, object{kindOf[collection]: wish}).is(201)
@@ -44,7 +44,7 @@ func (u caller) disposes(collection string, ids ...string) {
 	})
 }
 
-// has makes an object of Neutron quietly and returns its id.
+// has creates an object of Neutron quietly and returns its id.
 func (c *try) has(user, collection string, wish object) string {
 	c.Helper()
 	return c.quietly(user).make(collection, wish).text(kindOf[collection] + ".id")
@@ -53,14 +53,14 @@ func (c *try) has(user, collection string, wish object) string {
 // subnetPair is a network of its own with a subnet, that no router joins.
 type subnetPair struct{ network, subnet string }
 
-// hasSubnet makes a network with a subnet for the user's project.
+// hasSubnet creates a network with a subnet for the user's project.
 func (c *try) hasSubnet(user, cidr string) subnetPair {
 	c.Helper()
 	n := c.has(user, "networks", object{"name": c.newName()})
 	return subnetPair{n, c.has(user, "subnets", object{"network_id": n, "ip_version": 4, "cidr": cidr, "allocation_pools": highAddresses(c, cidr)})}
 }
 
-// highAddresses returns those from .100 on of a subnet with 24 bits: the cases ask for others by
+// highAddresses returns those from .100 on of a subnet with 24 bits: the cases request others by
 // themselves, which must not be given to a port before.
 func highAddresses(c *try, cidr string) list {
 	c.Helper()

@@ -13,8 +13,8 @@ import (
 // nowhere is an id that nothing has.
 const nowhere = unknown
 
-// nursery has the load balancers that a group makes, and deletes them all when
-// the group ends: together, because one by one takes a real cloud a minute.
+// nursery has the load balancers that a group creates, and deletes them when the group ends: all
+// together, because one by one takes a minute on a real cloud.
 type nursery struct{ ids []string }
 
 func newNursery(t *testing.T) *nursery {
@@ -33,8 +33,8 @@ func newNursery(t *testing.T) *nursery {
 	return n
 }
 
-// post asks for a load balancer on the private subnet with what extra says;
-// missing leaves an attribute out.
+// post requests a load balancer on the private subnet with the attributes of extra; missing leaves
+// an attribute out.
 func (n *nursery) post(u caller, extra object) answer {
 	u.c.Helper()
 	wish := with(object{"name": u.c.newName(), "vip_subnet_id": u.c.cloud.Subnet}, extra)

@@ -55,10 +55,10 @@ var (
 	anyAddress = regexp.MustCompile(`\b(10|127|172)(\.\d{1,3}){3}(/\d+)?\b|\bfd[0-9a-f]{2}:[0-9a-f:]+`)
 	anyMAC     = regexp.MustCompile(`\bfa:16:3e(:[0-9a-f]{2}){3}\b`)
 	anyPort    = regexp.MustCompile(`(http://)[^/" ]+`)
-	// Octavia hands on what libraries say of a certificate that they cannot read.
+	// Octavia passes on the error of a library about a certificate that it cannot read.
 	libraryWords = regexp.MustCompile(`Error: (\[\('|Unable to load PEM file).*`)
-	// Keystone adds the whole schema that a request does not fit, as Python prints
-	// it, to the sentence that says what is wrong.
+	// Keystone appends the whole schema, as Python prints it, to the message about a request that
+	// does not fit the schema.
 	schemaDump   = regexp.MustCompile(`(?s)\n\nFailed validating .*`)
 	unordered    = regexp.MustCompile(`(Value should be one of|Unknown attributes for argument [\w.]+): [^:]*$`)
 	unrecognized = regexp.MustCompile(`Unrecognized attribute\(s\) '[^']*'`)
@@ -78,7 +78,7 @@ func normal(text string) string {
 	return unique.ReplaceAllString(text, "{name}")
 }
 
-// inOrder sorts the words that Octavia takes from a set of Python's.
+// inOrder sorts words that Octavia takes from a set in Python.
 func inOrder(text string) string {
 	before, after, _ := strings.Cut(text, ": ")
 	words := strings.Split(after, ", ")
@@ -160,8 +160,8 @@ func shapeAt(key string, x any) any {
 	return "null"
 }
 
-// hasNoCaller tells that an entry of the catalogue is of a service that neither
-// kube-octavia nor a case calls: which of these a cloud has does not matter.
+// hasNoCaller reports that an entry of the catalogue is of a service that neither kube-octavia nor
+// a case calls: which of these a cloud has does not matter.
 func hasNoCaller(entry any) bool {
 	e, _ := entry.(map[string]any)
 	called := []any{"identity", "network", "load-balancer", "compute", "key-manager", "image"}

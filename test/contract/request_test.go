@@ -5,8 +5,8 @@ package contract_test
 
 import "testing"
 
-// TestRequests is about what Octavia makes of requests as such. They are about
-// load balancers, but hold for everything it has.
+// TestRequests is about how Octavia treats requests in general. The requests are about load
+// balancers, but the results apply to all its objects.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	post := func(c *try, status int, body any, headers ...string) {

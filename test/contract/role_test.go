@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// newUser makes a user with a password, by the admin, for the length of the
-// case. It returns the user's id and name.
+// newUser creates a user with a password, by the admin, for the length of the case. It returns the
+// user's id and name.
 func (c *try) newUser(password string) (id, name string) {
 	c.Helper()
 	name = c.newName()
@@ -18,7 +18,7 @@ func (c *try) newUser(password string) (id, name string) {
 	return id, name
 }
 
-// newProject makes a project, by the admin, for the length of the case.
+// newProject creates a project, by the admin, for the length of the case.
 func (c *try) newProject() (id, name string) {
 	c.Helper()
 	name = c.newName()
@@ -33,9 +33,8 @@ func (c *try) roleID(name string) string {
 	return c.quietly(admin).identity("GET", "/roles?name="+name, nil).is(200).text("roles.0.id")
 }
 
-// credentialOfNewUser makes a user with the roles member and creator in a new
-// project, and an application credential of it with both. It returns that, and
-// where the user's roles are.
+// credentialOfNewUser creates a user with the roles member and creator in a new project, and an
+// application credential of it with both. It returns that, and where the user's roles are.
 func (c *try) credentialOfNewUser() (made answer, roles string) {
 	c.Helper()
 	id, name := c.newUser("secret-of-a-case")

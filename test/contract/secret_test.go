@@ -12,8 +12,8 @@ import (
 
 const noSecret = "/secrets/00000000-0000-4000-8000-000000000001"
 
-// newSecret makes a secret of k8s, which goes when the case ends, and returns
-// its path. The call is compared.
+// newSecret creates a secret of k8s, which is deleted when the case ends, and returns its path. The
+// call is compared.
 func (c *try) newSecret(wish object) string {
 	c.Helper()
 	a := c.as(k8s).keys("POST", "/secrets", wish).is(201)
@@ -23,12 +23,12 @@ func (c *try) newSecret(wish object) string {
 	return p
 }
 
-// text makes a secret that is a text.
+// text creates a secret that is a text.
 func (c *try) text(content string) object {
 	return object{"name": c.newName(), "payload": content, "payload_content_type": "text/plain"}
 }
 
-// bytes makes a secret that is not a text.
+// bytes creates a secret that is not a text.
 func (c *try) bytes(content string) object {
 	return object{
 		"name": c.newName(), "payload": base64.StdEncoding.EncodeToString([]byte(content)),

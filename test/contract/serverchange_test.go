@@ -16,7 +16,7 @@ import (
 // serverChanges makes and changes servers: on a real cloud through its API, which
 // the simulator does not have.
 type serverChanges struct {
-	// add makes a server that is ACTIVE, which is deleted when the test ends.
+	// add creates a server that is ACTIVE, which is deleted when the test ends.
 	add func(c *try, name string) (id string)
 	// rename, setAccess, stop, start, resize and remove do what they say.
 	rename                      func(c *try, id, name string)

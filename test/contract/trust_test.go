@@ -25,8 +25,8 @@ func (c *try) trust(changes object) object {
 	return wish
 }
 
-// newTrust makes a trust of k8s in other, which goes when the case ends. The
-// call is compared. It returns the trust's id.
+// newTrust creates a trust of k8s in other, which is deleted when the case ends. The call is
+// compared. It returns the trust's id.
 func (c *try) newTrust(changes object) string {
 	c.Helper()
 	id := c.as(k8s).identity("POST", "/OS-TRUST/trusts", object{"trust": c.trust(changes)}).is(201).text("trust.id")

@@ -13,8 +13,8 @@ import (
 // network is one that a group has for itself.
 type network struct{ id, subnet, subnetV6 string }
 
-// newNetwork makes a network with a subnet of each family, as a user. Refused
-// creates leave VIP ports on it, which are deleted with it.
+// newNetwork creates a network with a subnet of each family, as a user. Refused creates leave VIP
+// ports on it, which are deleted with it.
 func newNetwork(t *testing.T, user string) network {
 	t.Helper()
 	c := &try{T: t, cloud: theCloud}
@@ -39,7 +39,7 @@ func TestVIPs(t *testing.T) {
 	t.Parallel()
 	net, foreign := newNetwork(t, k8s), newNetwork(t, other)
 	lbs := newNursery(t)
-	// at makes a load balancer whose VIP is where wish says.
+	// at creates a load balancer whose VIP is where wish says.
 	at := func(c *try, wish object) answer {
 		c.Helper()
 		all := object{"vip_subnet_id": missing}

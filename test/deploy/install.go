@@ -26,7 +26,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-// What the manifests call things, spelled out so that a change of it is seen.
+// The names in the manifests, written out so that a test notices a change.
 const (
 	// Namespace is where everything is.
 	Namespace = "kube-octavia"
@@ -36,7 +36,7 @@ const (
 	GatesName = Name + "-readiness-gates"
 	// PageName is that of the Deployment, the ServiceAccount and the ClusterRole of the topology page.
 	PageName = Name + "-ui"
-	// User is who the controller is to kube-apiserver.
+	// User is the user of the controller for kube-apiserver.
 	User = "system:serviceaccount:" + Namespace + ":" + Name
 )
 

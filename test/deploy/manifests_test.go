@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { kubetest.Main(m) }
 // manifests is the directory that is under test.
 const manifests = "../../deploy"
 
-// kubectl runs kubectl, which has to succeed.
+// kubectl runs kubectl, which must succeed.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := deploy.Kubectl(t.Context(), kubetest.Cluster(t), args...)

@@ -107,10 +107,9 @@ func expand(namespace string, rules []rbacv1.PolicyRule) []Permission {
 	return all
 }
 
-// Compare holds what is allowed against what was asked for. Unused are the
-// permissions that no request needed; lacking is what requests needed and no
-// permission covers. Requests that are about no object, such as those for the
-// list of APIs, are allowed to every user.
+// Compare holds what is allowed against what was requested. Unused are the permissions that no
+// request needed; lacking is what requests needed and no permission covers. Requests that are about
+// no object, such as those for the list of APIs, are allowed to every user.
 func Compare(granted []Permission, requests []kube.Request) (unused, lacking []Permission) {
 	unused = slices.Clone(granted)
 	for _, r := range requests {

@@ -22,7 +22,7 @@ type certificate struct {
 	pem []byte
 }
 
-// newCertificate makes the certificate of a host that ends when said.
+// newCertificate creates the certificate of a host that ends when said.
 func (s *setup) newCertificate(host string, end time.Time) *certificate {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -29,7 +29,7 @@ type cloud struct {
 	project, userID string
 	// client and admin make requests of the user and of the administrator. No fault applies to these on a real cloud.
 	client, admin *openstacktest.Client
-	// faults go wrong in the requests of doctor.
+	// faults affect the requests of doctor.
 	faults                                   *wire.Faults
 	network, subnet, subnetV6, publicNetwork string
 	servers                                  []instance

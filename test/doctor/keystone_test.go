@@ -34,7 +34,7 @@ func authURL(of func(*setup) string) func(*setup) {
 	return func(s *setup) { s.global("auth-url", of(s)) }
 }
 
-// tokenFails lets the request for a token go wrong.
+// tokenFails makes the request for a token fail.
 func tokenFails(f wire.Fault) func(*setup) {
 	return func(s *setup) {
 		f.Service, f.Method, f.Route = cloudsim.Identity, http.MethodPost, "/v3/auth/tokens"
@@ -42,7 +42,7 @@ func tokenFails(f wire.Fault) func(*setup) {
 	}
 }
 
-// wayToKeystone makes a situation in which there is no login for another reason than the credentials.
+// wayToKeystone returns a situation in which the login fails for another reason than the credentials.
 func wayToKeystone(name string, arise func(*setup), what, do string) situation {
 	return situation{name: name, arise: arise, check: diagnosis.Credentials, status: diagnosis.Error, what: what, do: do, lie: createCredential}
 }

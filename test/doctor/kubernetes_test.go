@@ -45,7 +45,7 @@ func answers(status int, kind, body string) func(*setup) {
 	}
 }
 
-// wayToKubernetes makes a situation in which the API cannot be used.
+// wayToKubernetes returns a situation in which the API cannot be used.
 func wayToKubernetes(name string, arise func(*setup), what, do, lie string) situation {
 	return situation{name: name, arise: arise, check: diagnosis.Kubernetes, status: diagnosis.Error, what: what, do: do, lie: lie}
 }
@@ -87,7 +87,7 @@ func mayNot(verb string, resources ...string) func(*setup) {
 	}
 }
 
-// lease makes a Lease that was renewed some time ago.
+// lease creates a Lease that was renewed some time ago.
 func lease(namespace, name string, ago time.Duration) func(*setup) {
 	return func(s *setup) {
 		_, err := s.kube.CoreV1().Namespaces().Create(s.ctx(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})

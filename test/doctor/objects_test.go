@@ -61,7 +61,7 @@ func (s *setup) gone(service, path string) bool {
 	return false
 }
 
-// makeBalancer makes a load balancer with a port and a member.
+// makeBalancer creates a load balancer with a port and a member.
 func (s *setup) makeBalancer(name, description string, tags []string) (id string) {
 	s.t.Helper()
 	var made struct{ LoadBalancer struct{ ID string } }
@@ -94,7 +94,7 @@ func (s *setup) deleteBalancer(id string) {
 	s.await("delete load balancer "+id, func() bool { return s.gone(cloudsim.LoadBalancer, listBalancers+"/"+id) })
 }
 
-// anotherBalancer makes a load balancer for the situation.
+// anotherBalancer creates a load balancer for the situation.
 func (s *setup) anotherBalancer(name, description string, tags []string) {
 	s.t.Helper()
 	id := s.makeBalancer(name, description, tags)
@@ -107,7 +107,8 @@ func (s *setup) spoilBalancer() {
 	s.finally(func() { s.deleteBalancer(id) })
 }
 
-// makeApplicationCredential makes an application credential. It is deleted with its user at the latest.
+// makeApplicationCredential creates an application credential. It is deleted with its user at the
+// latest.
 func (s *setup) makeApplicationCredential(wish map[string]any) credential {
 	s.t.Helper()
 	wish["name"] = "doctor-" + uuid.NewString()
@@ -128,7 +129,8 @@ func (s *setup) deleteApplicationCredential(id string) {
 	s.do(cloudsim.Identity, http.MethodDelete, s.credentials()+"/"+id, nil, nil)
 }
 
-// withApplicationCredential makes an application credential for the situation and returns the cloud.conf with it.
+// withApplicationCredential creates an application credential for the situation and returns the cloud.conf with
+// it.
 func (s *setup) withApplicationCredential(wish map[string]any) string {
 	s.t.Helper()
 	made := s.makeApplicationCredential(wish)
@@ -136,7 +138,7 @@ func (s *setup) withApplicationCredential(wish map[string]any) string {
 	return withCredential(s.cloud.conf(), made.ID, made.Secret)
 }
 
-// addUser makes a user.
+// addUser creates a user.
 func (s *setup) addUser(name, password string) (id string) {
 	s.t.Helper()
 	return s.make(s.cloud.admin, cloudsim.Identity, "/v3/users", "user", map[string]any{"name": name, "password": password, "domain_id": "default"})
@@ -156,13 +158,13 @@ func (s *setup) assign(user, project string, roles ...string) {
 	}
 }
 
-// addSubnet makes a subnet in the private network, without a router.
+// addSubnet creates a subnet in the private network, without a router.
 func (s *setup) addSubnet(name, cidr string, version int) (id string) {
 	s.t.Helper()
 	return s.make(s.cloud.client, cloudsim.Network, "/v2.0/subnets", "subnet", map[string]any{"network_id": s.cloud.network, "name": name, "cidr": cidr, "ip_version": version})
 }
 
-// addPort makes a port in the subnet.
+// addPort creates a port in the subnet.
 func (s *setup) addPort(more map[string]any) {
 	s.t.Helper()
 	wish := map[string]any{"network_id": s.cloud.network, "fixed_ips": []any{map[string]any{"subnet_id": s.cloud.subnet}}}
@@ -195,7 +197,7 @@ func (s *setup) limit(service, path string, quota map[string]any) {
 	s.as(s.cloud.admin, service, http.MethodPut, path, map[string]any{"quota": quota}, nil)
 }
 
-// disabledFlavor makes a flavor of load balancers.
+// disabledFlavor creates a flavor of load balancers.
 func (s *setup) disabledFlavor() (id string) {
 	s.t.Helper()
 	profile := s.make(s.cloud.admin, cloudsim.LoadBalancer, "/v2.0/lbaas/flavorprofiles", "flavorprofile", map[string]any{"name": "doctor", "provider_name": amphora, "flavor_data": "{}"})

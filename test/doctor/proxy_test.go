@@ -70,7 +70,7 @@ func (s *setup) moved(kind, to string) {
 	})
 }
 
-// webPage returns a server that shows a page for browsers, whatever it is asked.
+// webPage returns a server that answers every request with a page for browsers.
 func (s *setup) webPage() (address string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -80,7 +80,7 @@ func (s *setup) webPage() (address string) {
 	return server.URL
 }
 
-// elsewhere returns a server that has nothing of what it is asked for.
+// elsewhere returns a server that answers every request with 404.
 func (s *setup) elsewhere() (address string) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	s.t.Cleanup(server.Close)
@@ -100,7 +100,7 @@ func (s *setup) fails(service, route string, status int, body string) {
 	s.cloud.faults.Add(wire.Fault{Service: service, Method: http.MethodGet, Route: route, Kind: wire.FaultStatus, Status: status, Body: body})
 }
 
-// breaks lets calls of a service go wrong in another way.
+// breaks makes calls of a service fail in another way.
 func (s *setup) breaks(service, route string, kind wire.FaultKind) {
 	s.cloud.faults.Add(wire.Fault{Service: service, Method: http.MethodGet, Route: route, Kind: kind})
 }

@@ -43,7 +43,7 @@ func openReal(t testing.TB, stateDir string) *cloud {
 	return c
 }
 
-// makeProject makes a project and its user.
+// makeProject creates a project and its user.
 func (s *setup) makeProject() (login openstacktest.Login, userID string) {
 	s.t.Helper()
 	name, state := "doctor-"+uuid.NewString()[:8], s.cloud.real
@@ -55,7 +55,7 @@ func (s *setup) makeProject() (login openstacktest.Login, userID string) {
 	return login, userID
 }
 
-// makeNetwork makes the network with two subnets, and the router to the public one.
+// makeNetwork creates the network with two subnets, and the router to the public one.
 func (s *setup) makeNetwork() {
 	s.t.Helper()
 	c := s.cloud
@@ -72,7 +72,7 @@ func (s *setup) makeNetwork() {
 	}
 }
 
-// deleteSecurityGroups deletes those of a project. Neutron makes one for each project.
+// deleteSecurityGroups deletes those of a project. Neutron creates one for each project.
 func (s *setup) deleteSecurityGroups(project string) {
 	s.t.Helper()
 	var found struct {
@@ -85,7 +85,7 @@ func (s *setup) deleteSecurityGroups(project string) {
 	}
 }
 
-// makeServers makes the servers of the nodes.
+// makeServers creates the servers of the nodes.
 func (s *setup) makeServers() {
 	s.t.Helper()
 	const path = "/v2.1/servers"
@@ -112,7 +112,7 @@ func (s *setup) makeServers() {
 	}
 }
 
-// makeProxy puts a proxy before the cloud, for faults in what doctor asks.
+// makeProxy puts a proxy in front of the cloud, for faults in the requests of doctor.
 func (s *setup) makeProxy() {
 	s.t.Helper()
 	proxy, err := openstacktest.StartProxy(s.cloud.real.AuthURL, s.cloud.client.Endpoints())

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor holds the table of what `kube-octavia doctor` says: situation, finding, advice. Each situation is made on a
-// simulated or a real cloud and a Kubernetes API in memory, both over HTTP.
+// Package doctor has the table of the findings and advice of `kube-octavia doctor` in each situation. Each situation is
+// created on a simulated or a real cloud and a Kubernetes API in memory, both over HTTP.
 package doctor
 
 import (
@@ -37,7 +37,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/memory/kubernetes"
 )
 
-// setup is what a person asks doctor about: a right one, until a situation makes a mistake in it.
+// setup is the setup that doctor checks: a correct one, until a situation makes a mistake in it.
 type setup struct {
 	t     testing.TB
 	cloud *cloud
@@ -63,7 +63,8 @@ type setup struct {
 // token is the bearer token of the user in Kubernetes.
 const token = "kubernetes-token"
 
-// newSetup makes a right setup: two nodes, a Service with a load balancer, and an application credential.
+// newSetup returns a correct setup: two nodes, a Service with a load balancer, and an application
+// credential.
 func newSetup(t testing.TB, c *cloud) *setup {
 	t.Helper()
 	s := &setup{t: t, cloud: c, mode: 0o600}
@@ -195,7 +196,7 @@ func (s *setup) addService() {
 	s.change(s.web, func(web *corev1.Service) { web.Annotations = map[string]string{annotation.LoadBalancerID: s.balancer} })
 }
 
-// create makes a Service of type LoadBalancer.
+// create creates a Service of type LoadBalancer.
 func (s *setup) create(name string, edit func(*corev1.Service)) *corev1.Service {
 	s.t.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{

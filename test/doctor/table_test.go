@@ -23,17 +23,18 @@ var (
 	stateDir = flag.String("openstack", "", "run on the real OpenStack with its state in this directory")
 )
 
-// situation is one mistake in a right setup, and what doctor says of it.
+// situation is one mistake in a correct setup, and the expected finding of doctor.
 type situation struct {
 	name string
-	// simulator says that no real cloud can be brought into the situation.
+	// simulator is whether the situation is impossible on a real cloud.
 	simulator bool
 	// arise makes the mistake.
 	arise func(*setup)
 	check diagnosis.Check
 	// status is that of the check, and of the finding.
 	status diagnosis.Status
-	// what is a part of what was found, and do a part of what to do. lie is advice that would be wrong, in any finding.
+	// what is a part of what was found, and do a part of what to do. lie is advice that would be wrong, and must not be
+	// in any finding.
 	what, do, lie string
 	// also are other checks that it concerns.
 	also []diagnosis.Check
@@ -79,8 +80,8 @@ func requireRight(t *testing.T, report diagnosis.Report) {
 	}
 }
 
-// TestOnARealCloud makes the situations in one project of a real cloud, one after the other. Between them, the setup has to be a
-// right one again: the last one is.
+// TestOnARealCloud makes the situations in one project of a real cloud, one after the other. Between them, the setup
+// must be a right one again: the last one is.
 func TestOnARealCloud(t *testing.T) {
 	if *stateDir == "" {
 		t.Skip("without -openstack")
@@ -169,7 +170,7 @@ func (one situation) requireIn(t *testing.T, report diagnosis.Report) {
 	}
 }
 
-// told returns the findings as text, without what differs from run to run.
+// told returns the findings as text, without parts that differ from run to run.
 func (s *setup) told(report diagnosis.Report) string {
 	var b strings.Builder
 	for _, r := range report.Checks {
@@ -180,7 +181,7 @@ func (s *setup) told(report diagnosis.Report) string {
 	return s.constant(b.String())
 }
 
-// variable are what differs from run to run, and what stands for it.
+// variable has the patterns of texts that differ from run to run, and their replacements.
 var variable = []struct {
 	is *regexp.Regexp
 	as string

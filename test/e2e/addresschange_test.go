@@ -20,7 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
-// makeUnreachableFloatingIP makes a floating IP as a person would, in an external network to which no router leads.
+// makeUnreachableFloatingIP creates a floating IP as a user would, in an external network to which no router leads.
 func (s *stage) makeUnreachableFloatingIP() floatingIP {
 	s.t.Helper()
 	asOperator := func(method, path string, body, answer any) {

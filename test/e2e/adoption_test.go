@@ -456,7 +456,7 @@ type migration struct {
 	}
 }
 
-// migration runs the command, which has to end with the status.
+// migration runs the command, which must end with the status.
 func (s *stage) migration(status int) migration {
 	s.t.Helper()
 	got, out, errs := s.run("migrate", "--output=json")

@@ -28,8 +28,8 @@ import (
 )
 
 // amphora is a real OpenStack with noop amphorae, in which the test runs HAProxy as an amphora
-// would: with the configuration that Octavia makes of what its API was told. HAProxy, nodes,
-// Pods and clients share a network namespace in which every address is local. Floating IPs
+// would: with the configuration that Octavia generates from the requests to its API. HAProxy,
+// nodes, Pods and clients share a network namespace in which every address is local. Floating IPs
 // lead nowhere: clients use the VIP.
 type amphora struct {
 	*real

@@ -16,7 +16,7 @@ import (
 // ownPrefix is the other prefix under which each annotation is understood.
 const ownPrefix = "kube-octavia.io/"
 
-// count returns how often an event was told of the Service.
+// count returns the number of events of this kind about the Service.
 func (v *service) count(reason string) (n int) {
 	v.t.Helper()
 	for _, r := range v.events() {
@@ -27,7 +27,7 @@ func (v *service) count(reason string) (n int) {
 	return n
 }
 
-// waitForEvents waits until an event was told as often.
+// waitForEvents waits until there are as many events.
 func (v *service) waitForEvents(reason string, times int) {
 	v.t.Helper()
 	v.eventually(func() error {

@@ -182,9 +182,9 @@ func (s *stage) waitUntilTreesAreRead(n int) {
 }
 
 // requireSharedReads fails the test when n Services took more calls each, or polls that they
-// do not share. Polls go on while the machine or the cloud is slow, so they are counted against
-// the time: however many wait, one round of polls follows another after 10 times the time of an
-// answer, and has two calls at most: for load balancers, and for the ports of VIPs that are being deleted.
+// do not share. Polls continue while the machine or the cloud is slow, so they are counted against the
+// time: however many wait, one round of polls follows another after 10 times the time of an answer, and
+// has two calls at most: for load balancers, and for the ports of VIPs that are being deleted.
 func (s *stage) requireSharedReads(what string, n, most int, answer time.Duration) {
 	s.t.Helper()
 	routes := map[string]int{}
@@ -206,9 +206,8 @@ func (s *stage) requireSharedReads(what string, n, most int, answer time.Duratio
 	}
 }
 
-// waitUntilIdle waits until the controller has nothing in hand, no load balancer is
-// being changed, and the controller has looked at the result of its last write
-// to Octavia since.
+// waitUntilIdle waits until the controller is idle, no load balancer is being changed, and the
+// controller has read the result of its last write to Octavia.
 func (s *stage) waitUntilIdle() {
 	s.t.Helper()
 	s.eventually(func() error {
@@ -228,7 +227,7 @@ func (s *stage) waitUntilIdle() {
 	})
 }
 
-// heartbeat reports what kubelets report all the time.
+// heartbeat sends the regular status update of a kubelet.
 func (s *stage) heartbeat(suffix string) {
 	s.t.Helper()
 	s.changeNodeStatus(suffix, func(n *corev1.Node) {

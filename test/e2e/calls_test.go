@@ -40,9 +40,9 @@ func (s *stage) calls() []string {
 	return counted
 }
 
-// looks reports whether the call is one that those others make:
-// the list of load balancers, of pools or of floating IPs with fields only they ask for, a
-// look at one load balancer, or the question whether VIP ports are still there.
+// looks reports whether the call is one that those others make: the list of load balancers, of
+// pools or of floating IPs with fields only they request, a look at one load balancer, or the
+// question whether VIP ports are still there.
 func looks(c wire.Call) bool {
 	query, err := url.ParseQuery(c.Query)
 	if err != nil || c.Method != http.MethodGet {

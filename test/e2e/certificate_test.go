@@ -98,7 +98,7 @@ func (s *stage) lookups() []string {
 	return calls
 }
 
-// Octavia makes the port of the VIP before it looks at the certificate, and leaves it.
+// Octavia creates the port of the VIP before it looks at the certificate, and leaves it.
 func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalancer(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "what Octavia leaves behind is in the contract")
@@ -307,7 +307,7 @@ func TestWhatTheSwitchesMadeBeforeIsTakenOverAsItIs(t *testing.T) {
 	}
 }
 
-// asBefore makes an internal Service's load balancer as that one made it.
+// asBefore creates an internal Service's load balancer as that one made it.
 func (s *stage) asBefore(v *service, listener, pool string, extra map[string]any) {
 	s.t.Helper()
 	name := v.lbName()

@@ -21,14 +21,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
-// retryingNothing tries nothing again that the cloud has refused, however long a test takes.
+// retryingNothing does not retry what the cloud has refused, however long a test takes.
 func retryingNothing() cli.Options {
 	timing := usualDelays()
 	timing.SlowRetry = time.Hour
 	return cli.Options{Timing: timing}
 }
 
-// unreadable waits until the Service is told that Octavia cannot read its certificate, in a message with all these words.
+// unreadable waits until the Service reports that Octavia cannot read its certificate, in a message with all these
+// words.
 func (v *service) unreadable(words ...string) metav1.Condition {
 	v.t.Helper()
 	var c metav1.Condition

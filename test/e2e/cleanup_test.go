@@ -144,7 +144,7 @@ func TestCleanupDeletesWhatALostClusterLeftAndNothingElse(t *testing.T) {
 	}
 	s.killCleanup(program, before, 2*ofEach, "--cluster-name="+lost, "--cluster-uid="+uid)
 	halfway := s.leftovers()
-	// The controller's access rules do not allow to delete a port, those of a person do.
+	// The controller's access rules do not allow to delete a port, those of a user do.
 	if err := cloudsim.WriteFile(s.cloudConf(), s.cloud.PasswordConf()); err != nil {
 		t.Fatal(err)
 	}

@@ -233,7 +233,7 @@ func (c *cloud) call(as person, service, method, path string, body, answer any) 
 	return openstack.Call(context.WithoutCancel(c.t.Context()), c.requester(as), service, method, path, body, answer)
 }
 
-// octavia makes a request to Octavia that has to succeed.
+// octavia makes a request to Octavia that must succeed.
 func (c *cloud) octavia(method, path string, body, answer any) {
 	c.t.Helper()
 	if err := c.call(asUser, cloudsim.LoadBalancer, method, "/v2.0/lbaas/"+path, body, answer); err != nil {
@@ -241,7 +241,7 @@ func (c *cloud) octavia(method, path string, body, answer any) {
 	}
 }
 
-// neutron makes a request to Neutron that has to succeed.
+// neutron makes a request to Neutron that must succeed.
 func (c *cloud) neutron(method, path string, body, answer any) {
 	c.t.Helper()
 	if err := c.call(asUser, cloudsim.Network, method, "/v2.0/"+path, body, answer); err != nil {
@@ -293,8 +293,7 @@ func (c *cloud) floatingIP(address string) floatingIP {
 	return floatingIP{}
 }
 
-// makeFloatingIP makes a floating IP as a person would, attached to the port
-// unless that is empty.
+// makeFloatingIP creates a floating IP as a user would, attached to the port unless that is empty.
 func (c *cloud) makeFloatingIP(portID string) floatingIP {
 	c.t.Helper()
 	wish := map[string]any{"floating_network_id": c.IDs().PublicNetwork, "description": "by hand"}
@@ -307,7 +306,7 @@ func (c *cloud) makeFloatingIP(portID string) floatingIP {
 	return answer.FloatingIP
 }
 
-// makePort makes a port on the private network as a person would.
+// makePort creates a port on the private network as a user would.
 func (c *cloud) makePort() port {
 	c.t.Helper()
 	var answer struct{ Port port }

@@ -29,8 +29,8 @@ func onSimulatedServiceSubnet(t *testing.T) {
 	simulatorOnly(t, "a real Service range is in TestWithoutKubeProxyServicesAreReachedThroughOctavia")
 }
 
-// serviceSubnet makes the subnet of the ClusterIPs beside that of the nodes, behind the router: the lower half is the
-// Service range, and the upper half is for the gateway and the pool.
+// serviceSubnet creates the subnet of the ClusterIPs beside that of the nodes, behind the router: the lower half is
+// the Service range, and the upper half is for the gateway and the pool.
 func (s *stage) serviceSubnet(changes map[string]any) (id string) {
 	s.t.Helper()
 	var answer struct{ Subnet struct{ ID string } }

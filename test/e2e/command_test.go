@@ -39,8 +39,7 @@ func (p planned) kinds() []string {
 	return kinds
 }
 
-// plans runs `kube-octavia plan -o json` on the namespace, which has to end
-// with the status.
+// plans runs `kube-octavia plan -o json` on the namespace, which must end with the status.
 func (s *stage) plans(status int) []planned {
 	s.t.Helper()
 	got, out, errs := s.run("plan", "--namespace="+s.namespace, "--output=json")
@@ -136,7 +135,7 @@ func TestCommandsSayWhyThereIsNoServiceToHandle(t *testing.T) {
 		{[]string{"plan", "-n", "kube-public"}, 0, "", "there is no Service to handle in namespace kube-public: none is of type LoadBalancer"},
 		{[]string{"plan", "-n", s.namespace}, 0, "", "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer: " + class},
 		{[]string{"plan", "-n", s.namespace, "web"}, 1, "", "Service " + s.namespace + "/web does not exist"},
-		{[]string{"plan", "no-such-service"}, 1, "", "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
+		{[]string{"plan", "no-such-service"}, 1, "", "Service default/no-such-service does not exist; without --namespace, the command reads namespace default"},
 		{[]string{"plan", "-n", s.namespace, other.name}, 0, named + ": not handled: " + class, ""},
 		{[]string{"plan", "-n", "default", "kubernetes"}, 0, "default/kubernetes: not handled: its type is ClusterIP and not LoadBalancer", ""},
 		{[]string{"plan", "-n", s.namespace, other.name, "-o", "json"}, 0, `"notHandled": "spec.loadBalancerClass is`, ""},

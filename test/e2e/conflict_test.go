@@ -35,7 +35,7 @@ func yielding(pause time.Duration) cli.Options {
 	return cli.Options{Timing: delays}
 }
 
-// startOtherController is another controller that thinks a Service its own.
+// otherController is another controller that treats a Service as its own.
 type rival struct {
 	v      *service
 	writes atomic.Int64
@@ -97,8 +97,8 @@ func (v *service) publishes(address, id string) func(context.Context, *corev1.Se
 	}
 }
 
-// startOtherCloudClient starts a rival that looks at the Service's load balancer all the time and, as
-// long as it is ACTIVE, makes of it what it wants.
+// startOtherCloudClient starts another client that reads the Service's load balancer all the time
+// and, while it is ACTIVE, changes it as it wants.
 func (v *service) startOtherCloudClient(act func(have tree) (wrote bool)) *rival {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -397,7 +397,7 @@ func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		// act is what the other controller does, told is what the condition says.
+		// act is the action of the other controller, told the text of the condition.
 		act  func(have tree) bool
 		told string
 		// route is what is written to put it right.
@@ -434,7 +434,7 @@ func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
 			r := web.startOtherCloudClient(c.act)
 			web.waitUntilStopped(c.told)
 			s.waitUntilIdle()
-			// It goes on with what it does, and sweeps see that, and no pass puts it right.
+			// The other controller continues, sweeps notice its changes, and no pass repairs them.
 			method, route, _ := strings.Cut(c.route, " ")
 			written := s.callCount(method, route)
 			found := s.gauge(driftDetected)
@@ -478,8 +478,8 @@ func TestTwoControllersThatServeTheSameServiceDoNotGoOnForEver(t *testing.T) {
 			second.stop()
 		}
 	})
-	// One of them gives way; the condition is the other one's, and Service and load
-	// balancer have peace.
+	// One of them stops; the condition is that of the other one, and Service and load balancer do
+	// not change any more.
 	if told := web.waitForStoppedEvent(); !strings.Contains(told[0], "annotation "+managedKey) {
 		t.Errorf("the event does not say what was written over: %s", told[0])
 	}

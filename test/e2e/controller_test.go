@@ -135,8 +135,7 @@ func ready(address string) error {
 	return nil
 }
 
-// stop stops the controller and waits until it has ended, which has to be with
-// status 0.
+// stop stops the controller and waits until it has ended, which must be with status 0.
 func (s *stage) stop() {
 	s.t.Helper()
 	c := s.controller

@@ -95,7 +95,7 @@ func TestARestoredServiceIsServedThoughItsOldLoadBalancerExists(t *testing.T) {
 	restored.requireOneLoadBalancer()
 }
 
-// copied makes a Service as people and backups do: of what another one was.
+// copied creates a Service as users and backups do: from the manifest of another one.
 func (s *stage) copied(from *corev1.Service, namespace, name string, edits ...edit) *service {
 	s.t.Helper()
 	object := from.DeepCopy()
@@ -115,8 +115,8 @@ func (s *stage) copied(from *corev1.Service, namespace, name string, edits ...ed
 	return &service{stage: &there, name: name}
 }
 
-// As after a cluster's Services were lost and restored: the load balancer of the lost one is an orphan, and the address that it
-// was given automatically is what people know.
+// As after a cluster's Services were lost and restored: the load balancer of the lost one is an orphan, and the address
+// that it was given automatically is what users know.
 func TestARestoredServiceGetsTheAddressOfTheLostOneThatItRequests(t *testing.T) {
 	skipOnRealOpenStack(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{flags: collecting})
@@ -142,7 +142,7 @@ func TestARestoredServiceGetsTheAddressOfTheLostOneThatItRequests(t *testing.T) 
 	s.given = append(s.given, address)
 }
 
-// What memory would know, the conditions and the cloud show after a start.
+// After a start, the conditions and the cloud show what the memory of the controller had.
 func TestAServiceThatNeedsNoLoadBalancerAnyMoreIsReleasedAfterAStart(t *testing.T) {
 	skipOnRealOpenStack(t, "what the tags prove is decided here; other tests check that they are read")
 	bare := func(v *corev1.Service) { v.Annotations = nil }

@@ -17,7 +17,7 @@ import (
 type legacy struct {
 	// name is the Service's.
 	name string
-	// with makes the Service, and says what of the load balancer is not as usual.
+	// with creates the Service, and says what of the load balancer is not as usual.
 	with func(*occmService)
 	// amphora is set for what provider ovn cannot do.
 	amphora bool
@@ -308,7 +308,7 @@ func (o *occmService) offer() (flavorID, zone string) {
 	return make("flavors", "flavor", fields{"name": name, "flavor_profile_id": profile}), name
 }
 
-// makePortIn makes a port of a subnet as a person would.
+// makePortIn creates a port of a subnet as a user would.
 func (c *cloud) makePortIn(subnet string) (id string) {
 	c.t.Helper()
 	made := c.portIn(subnet)

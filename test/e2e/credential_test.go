@@ -96,8 +96,8 @@ func (s *stage) credential(args ...string) (out string, err error) {
 	return result.String(), nil
 }
 
-// newCredential makes an application credential and returns a cloud.conf with it
-// and its id. It is deleted when the controller needs it no more.
+// newCredential creates an application credential and returns a cloud.conf with it and its id. It
+// is deleted when the controller needs it no more.
 func (s *stage) newCredential(person string, session *openstack.Session, args ...string) (conf, id string, err error) {
 	conf, err = s.credential(append([]string{"create", "--cloud-config=" + person, "--format=conf"}, args...)...)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *stage) newCredential(person string, session *openstack.Session, args ..
 	return conf, id, err
 }
 
-// withdraw deletes the application credential at the end, if it is there still.
+// withdraw deletes the application credential at the end, if it exists.
 func (s *stage) withdraw(session *openstack.Session, id string) {
 	s.afterwards = append(s.afterwards, func() {
 		if err := session.DeleteApplicationCredential(context.Background(), id); err != nil && openstack.Classify(err) != openstack.Gone {
@@ -374,8 +374,8 @@ func (s *stage) checkLogged(text string) error {
 	return nil
 }
 
-// credentialSecret makes an application credential and the Secret that holds it. inUse
-// returns the cloud.conf in the Secret, and the id of the credential in that.
+// credentialSecret creates an application credential and the Secret that holds it. inUse returns
+// the cloud.conf in the Secret, and the id of the credential in that.
 func (s *stage) credentialSecret(person string, flags ...string) (name string, inUse func() (conf, id string)) {
 	s.t.Helper()
 	name = s.namespace + "/cloud-config"

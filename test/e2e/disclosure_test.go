@@ -128,8 +128,7 @@ func (s *stage) token() string {
 	return all[len(all)-1]
 }
 
-// hidesItsInsides looks at what the controller serves, which is metrics and
-// probes, and no profiles.
+// hidesItsInsides checks that the controller serves metrics and probes, but no profiles.
 func (s *stage) hidesItsInsides(p *process, health, metrics string) {
 	s.t.Helper()
 	page, err := fetch("http://" + metrics + "/metrics")
@@ -175,8 +174,8 @@ func (p *process) dump() {
 	}
 }
 
-// authenticateByApplicationCredential makes an application credential and lets
-// cloud.conf have it in place of the password. It returns its secret.
+// authenticateByApplicationCredential creates an application credential and lets cloud.conf have it
+// in place of the password. It returns its secret.
 func (s *stage) authenticateByApplicationCredential() (secret string) {
 	s.t.Helper()
 	conf, secret := s.credentialWith(s.namespace, nil)
@@ -186,8 +185,8 @@ func (s *stage) authenticateByApplicationCredential() (secret string) {
 	return secret
 }
 
-// credentialWith makes an application credential with access rules, or without any if they are nil. It returns a
-// cloud.conf that has it, and its secret.
+// credentialWith creates an application credential with access rules, or without any if they are nil. It returns
+// a cloud.conf that has it, and its secret.
 func (s *stage) credentialWith(name string, rules []applicationcredentials.AccessRule) (conf, secret string) {
 	s.t.Helper()
 	who := s.cloud.Credentials()

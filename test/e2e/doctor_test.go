@@ -47,7 +47,7 @@ import (
 	openstacktest "github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// patient is a setup that a doctor looks at: a right one, until a test makes a mistake in it.
+// patient is a setup that doctor checks: a correct one, until a test makes a mistake in it.
 type patient struct {
 	*stage
 	t testing.TB
@@ -59,7 +59,7 @@ type patient struct {
 	// web is a Service with a load balancer, and rule the id of the rule that lets its traffic reach the nodes.
 	web  *service
 	rule string
-	// excused is how many findings were about what others had left in a real cloud before the test.
+	// excused is the number of findings about objects that existed in a real cloud before the test.
 	excused int
 }
 
@@ -170,7 +170,8 @@ func (p *patient) forget(id string) {
 	})
 }
 
-// expiring makes an application credential with the access rules of the controller but those of features, and returns a cloud.conf with it.
+// expiring creates an application credential with the access rules of the controller but those of features, and returns
+// a cloud.conf with it.
 func (p *patient) expiring(name string, expires time.Time, without ...calls.Feature) string {
 	p.t.Helper()
 	conf, err := config.Parse("cloud.conf", []byte(p.cloud.PasswordConf()))
@@ -734,7 +735,7 @@ func (p *patient) powerless() string {
 	return path
 }
 
-// lease makes a Lease that was renewed then, until the end of the subtest.
+// lease creates a Lease that was renewed then, until the end of the subtest.
 func (p *patient) lease(namespace, name string, renewed time.Time) string {
 	p.t.Helper()
 	leases := p.client.CoordinationV1().Leases(namespace)

@@ -247,7 +247,7 @@ func TestFloatingIPThatAnotherClientMovedIsNotTakenBackUntilItIsFree(t *testing.
 	}
 	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 
-	// Who describes it otherwise has it.
+	// With another description it no longer belongs to the Service.
 	s.lead(moved, elsewhere.ID)
 	web.waitForCondition(accepted, conditionFalse, "FloatingIPInUse")
 	s.cloud.neutron("PUT", "floatingips/"+moved.ID, map[string]any{"floatingip": map[string]any{"description": "the shop's"}}, nil)
@@ -326,7 +326,7 @@ func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
 	if n := s.metricFor(driftReported, "listener") - listeners; n != 1 {
 		t.Errorf("%d listeners were counted", n)
 	}
-	// More of it is told, too.
+	// Further changes are reported, too.
 	s.lead(s.cloud.floatingIP(address), nil)
 	s.eventually(func() error {
 		if told := web.eventTexts("Drifted"); !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, openPort(8081)) }) {

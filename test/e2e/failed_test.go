@@ -58,7 +58,7 @@ func (v *service) loadBalancerBehind(address string) string {
 }
 
 // mayFailOver gives the controller's user, before it starts, the role that Octavia of 2022.2
-// asks for. Since 2025.1 it is admin.
+// requests. Since 2025.1 it is admin.
 func (s *stage) mayFailOver() {
 	s.t.Helper()
 	cloud, ok := s.cloud.backend.(simulated)
@@ -209,7 +209,7 @@ func TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP(t *te
 		}
 	}
 
-	// What Octavia refused is not asked again.
+	// A request that Octavia refused is not repeated.
 	id := shop.tree().ID
 	s.cloud.fail(id)
 	shop.waitUntilReplaced(id, other)
@@ -413,7 +413,7 @@ func TestReplacementSurvivesAControllerThatIsKilled(t *testing.T) {
 	}
 }
 
-// checkCarriedOut tells by what the cloud has whether the call was carried out.
+// checkCarriedOut determines from the state of the cloud whether the call was carried out.
 func (s *stage) checkCarriedOut(o wire.Operation, web *service, address, old string) error {
 	found := s.cloud.balancers(web.lbName())
 	done := false

@@ -19,9 +19,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// front stands between the controller and the Kubernetes API and spoils some of
-// the answers. Whoever asks it has the controller's rights, or those that it was
-// given.
+// front is a proxy between the controller and the Kubernetes API that corrupts some of the answers.
+// Its clients have the controller's rights, or those of its kubeconfig.
 type front struct {
 	// kubeconfig leads to it.
 	kubeconfig string
@@ -87,23 +86,23 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, forward http.Handl
 	how(w, r, forward)
 }
 
-// spoil spoils the answers to what is asked from now on; nil ends it.
+// spoil corrupts the answers to requests from now on; nil ends it.
 func (f *front) spoil(asked func(*http.Request) bool, how func(http.ResponseWriter, *http.Request, http.Handler)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked, f.how, f.times = asked, how, 0
 }
 
-// requireFaultMet is how many answers were spoilt in this way.
+// requireFaultMet fails the test if no answer was corrupted in this way.
 func (f *front) met() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.times
 }
 
-// servicesAsked tells the collector's list of all Services from those of the cache:
-// it is no watch, and it asks for no version. systemAsked is its look at the cluster,
-// and cacheFilled what fills the cache with Services.
+// servicesAsked tells the collector's list of all Services from those of the cache: it is no watch,
+// and it requests no version. systemAsked is its look at the cluster, and cacheFilled what fills
+// the cache with Services.
 
 func servicesAsked(r *http.Request) bool {
 	query := r.URL.Query()

@@ -185,8 +185,8 @@ func TestAServiceThatItsGroupRefusesIsServedWhenTheOtherOneLeavesIt(t *testing.T
 	}
 }
 
-// Whoever runs "kubectl replace --force" creates a Service of the same name before the pass over the deleted one has ended. The new
-// one must not wait until something else of its group changes.
+// A user who runs "kubectl replace --force" creates a Service of the same name before the pass over the deleted one has
+// ended. The new one must not wait until something else of its group changes.
 func TestAServiceOfAGroupThatIsCreatedAgainAtOnceIsSeen(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})

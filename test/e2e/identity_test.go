@@ -14,8 +14,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// identity is who the controller of every stage is to kube-apiserver: the
-// ServiceAccount of deploy/, with its roles and no more.
+// identity is the user of the controller of every stage for kube-apiserver: the ServiceAccount of
+// deploy/, with its roles only.
 var identity struct {
 	once  sync.Once
 	token string

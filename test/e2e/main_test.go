@@ -8,11 +8,10 @@
 // The OpenStack is a parameter. Usually it is a simulated one, over HTTP, whose
 // load balancers really forward. With -openstack=DIR it is the real one that was
 // brought up with its state in DIR, and the controller's calls go through a proxy
-// of the test's that counts and disturbs them. With amphorae, which are noop
-// there, no packets flow, and the API has to show where they would go; see
-// noop_test.go. What a real cloud cannot do, the test says at its start: see
-// simulatorOnly, onlyWithProvider and needsPackets. With -short a real cloud is
-// spared some tests that do not depend on it: see skipOnRealOpenStack.
+// of the test's that counts and disturbs them. With amphorae, which are noop there, no packets
+// flow, and the API must show where they would go; see noop_test.go. What a real cloud cannot do,
+// the test says at its start: see simulatorOnly, onlyWithProvider and needsPackets. With -short a
+// real cloud is spared some tests that do not depend on it: see skipOnRealOpenStack.
 //
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
 // controller; see stage. The controller is the ServiceAccount of deploy/, with its

@@ -182,7 +182,7 @@ func (w *nginxWalk) at() string {
 }
 
 // requireClientSeen makes requests from an address on the internet, until nginx has logged that it
-// got some through each of the peers. All have to be answered with the client's address.
+// got some through each of the peers. All must be answered with the client's address.
 func (w *nginxWalk) requireClientSeen(what string, peers ...string) {
 	w.t.Helper()
 	from, at := w.cloud.internet(), w.at()
@@ -340,7 +340,7 @@ func (n *nginx) run(c node.Container) (stop func(), err error) {
 	return stop, nil
 }
 
-// writeFiles makes the directory with what the container would have. Where the page's
+// writeFiles creates the directory with what the container would have. Where the page's
 // configuration listens on all addresses of the Pod, this listens on the one that the Pod has.
 func (n *nginx) writeFiles(dir string, c node.Container) error {
 	conf := filepath.Join(dir, "conf.d")

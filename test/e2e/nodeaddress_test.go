@@ -17,9 +17,8 @@ import (
 
 const addressTypeKey = prefix + "node-address-type"
 
-// secondSubnet makes another subnet of the private network and gives each node an address
-// in it, which its status has after the first one. On the simulator the nodes answer there,
-// too.
+// secondSubnet creates another subnet of the private network and gives each node an address in it,
+// which its status has after the first one. On the simulator the nodes answer there, too.
 func (s *stage) secondSubnet(kind corev1.NodeAddressType, suffixes ...string) (subnetID string, addresses []string) {
 	s.t.Helper()
 	subnet := netip.MustParsePrefix("198.18.78.0/24")
@@ -92,7 +91,7 @@ func TestMembersAreTheNodesAddressesInTheSubnetThatTheServiceNames(t *testing.T)
 		s.waitForAnswersThrough(address, 8080, second...)
 	}
 
-	// What is known of the subnets is not asked for again.
+	// What is known of the subnets is not requested again.
 	s.resetCalls()
 	s.waitForPassAfter(func() { web.change(labelled("one"), touched("one")) })
 	s.requireCallsAtMost("a change that means nothing", 0)

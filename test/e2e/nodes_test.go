@@ -75,8 +75,7 @@ func TestNodesThatAreToTakeNoTrafficAreLeftOut(t *testing.T) {
 	}
 }
 
-// deleteNode asks for the deletion of the Node object, which its finalizers put
-// off.
+// deleteNode requests the deletion of the Node object, which its finalizers put off.
 func deleteNode(s *stage, suffix string) {
 	s.t.Helper()
 	if err := s.nodes.Unregister(s.t.Context(), s.node(suffix)); err != nil {
@@ -151,7 +150,7 @@ func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {
 	web.waitUntilProgrammed()
 	web.waitForTree(membersAt(s.addresses("b")...))
 
-	// A change of a label concerns those who ask for it, at once.
+	// A change of a label takes effect at once for Services that select by it.
 	s.waitUntilIdle()
 	s.resetCalls()
 	zone("c", "y")

@@ -101,8 +101,8 @@ func (c *cloud) balancerAt(address string) (string, error) {
 	return "", fmt.Errorf("%s %w: its load balancers are %+v", address, errNowhere, answer.LoadBalancers)
 }
 
-// works reports whether an object of this provisioning status does what it is for:
-// it goes on while it is being changed.
+// works reports whether an object of this provisioning status does what it is for: it continues
+// while it is being changed.
 func works(status string) bool {
 	return status == "ACTIVE" || status == "PENDING_UPDATE"
 }

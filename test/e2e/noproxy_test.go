@@ -23,7 +23,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// serviceNetwork makes a network for ClusterIPs behind the cloud's router, as the guide says, and removes it at the end.
+// serviceNetwork creates a network for ClusterIPs behind the cloud's router, as the guide says, and removes it at the
+// end.
 func (s *stage) serviceNetwork() (subnetID string) {
 	s.t.Helper()
 	var network struct{ Network struct{ ID string } }

@@ -40,7 +40,7 @@ type occmService struct {
 	placed   fields
 	// serial makes each part by a call of its own.
 	serial bool
-	// untold leaves annotations and finalizer out, as long ago.
+	// untold omits annotations and the finalizer, as in old versions.
 	untold bool
 	// host is the Service for which the load balancer was made, if that is another.
 	host string
@@ -52,7 +52,7 @@ type occmService struct {
 	// balancer is what is POSTed, made what came of it.
 	balancer fields
 	made     tree
-	// was is the Service when all was there.
+	// was is the Service when all objects existed.
 	was *corev1.Service
 }
 
@@ -144,7 +144,7 @@ func (o *occmService) monitored(set fields) {
 	})
 }
 
-// checked lets monitors ask kube-proxy, as with externalTrafficPolicy Local.
+// checked lets monitors check kube-proxy, as with externalTrafficPolicy Local.
 func (o *occmService) checked() {
 	o.monitored(fields{"type": "HTTP", "http_method": "GET", "url_path": "/healthz", "expected_codes": "200"})
 	o.differs(func(balancer fields) {
@@ -160,7 +160,7 @@ func (o *occmService) comesInParts() bool {
 	return o.host == "" && (o.serial || !o.cloud.finishes())
 }
 
-// posts makes the Service, and asks Octavia for the load balancer.
+// posts creates the Service, and asks Octavia for the load balancer.
 func (o *occmService) posts() {
 	o.t.Helper()
 	if err := o.create(o.edits...); err != nil {
@@ -254,7 +254,7 @@ func (s *stage) addParts(of ...*occmService) {
 	}
 }
 
-// makeFloatingIP makes the floating IP, or attaches the one that is given.
+// makeFloatingIP creates the floating IP, or attaches the one that is given.
 func (o *occmService) makeFloatingIP() (address string) {
 	var answer struct{ FloatingIP floatingIP }
 	if o.given != "" {
@@ -268,7 +268,7 @@ func (o *occmService) makeFloatingIP() (address string) {
 	return answer.FloatingIP.Address
 }
 
-// tell writes on the Service what users read there.
+// tell writes the annotations and the status of the Service.
 func (o *occmService) tell(address string) {
 	o.t.Helper()
 	write := func(do func(*corev1.Service) error) {

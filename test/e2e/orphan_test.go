@@ -26,8 +26,8 @@ var collecting = append(slices.Clone(sweeping), "--orphan-grace-period=1ms")
 // orphansGauge counts orphans by kind.
 const orphansGauge = "kube_octavia_orphans"
 
-// deleteWithoutFinalizer takes the Service away as one does who removes its finalizer by hand: its
-// load balancer and floating IP are orphans then.
+// deleteWithoutFinalizer deletes the Service after removing its finalizer by hand: its load
+// balancer and floating IP are orphans then.
 func (v *service) deleteWithoutFinalizer() {
 	v.t.Helper()
 	services := v.client.CoreV1().Services(v.namespace)
@@ -359,7 +359,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	} {
 		kept = append(kept, s.makeBalancer(name, tags))
 	}
-	// One whose mark is right, with a listener that bears another's.
+	// One whose mark is right, with a listener that has another's.
 	shared := s.makeBalancer(name, []string{name, cluster, service})
 	s.cloud.octavia("POST", "listeners", map[string]any{"listener": map[string]any{
 		"loadbalancer_id": shared, "protocol": "TCP", "protocol_port": freePort(9000), "tags": []string{"kube-octavia.cluster=other"},
@@ -403,7 +403,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	}
 }
 
-// makeBalancer makes a load balancer by hand and returns its id.
+// makeBalancer creates a load balancer by hand and returns its id.
 func (s *stage) makeBalancer(name string, tags []string) string {
 	s.t.Helper()
 	var made struct{ LoadBalancer tree }
@@ -414,7 +414,7 @@ func (s *stage) makeBalancer(name string, tags []string) string {
 	return made.LoadBalancer.ID
 }
 
-// describedFloatingIP makes a floating IP by hand.
+// describedFloatingIP creates a floating IP by hand.
 func (s *stage) describedFloatingIP(text, port string) floatingIP {
 	s.t.Helper()
 	f := s.cloud.makeFloatingIP(port)

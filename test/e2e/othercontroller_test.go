@@ -32,8 +32,8 @@ const (
 	saysOther           = "another controller serves the same Services"
 )
 
-// runOCCM makes a Lease that was just renewed and a Deployment of openstack-cloud-controller-manager with the arguments, in
-// another namespace than kube-system, until the test ends.
+// runOCCM creates a Lease that was just renewed and a Deployment of openstack-cloud-controller-manager with the
+// arguments, in another namespace than kube-system, until the test ends.
 func (s *stage) runOCCM(args ...string) (end func()) {
 	s.t.Helper()
 	release := s.renewLease("kube-system", "cloud-controller-manager", nil)
@@ -59,7 +59,7 @@ func (s *stage) runOCCM(args ...string) (end func()) {
 	return end
 }
 
-// renewLease makes a Lease whose holder works, until the test ends.
+// renewLease creates a Lease whose holder works, until the test ends.
 func (s *stage) renewLease(namespace, name string, labels map[string]string) (end func()) {
 	s.t.Helper()
 	leases := s.client.CoordinationV1().Leases(namespace)

@@ -68,7 +68,7 @@ func TestPodsReachEachOtherThroughTheRouter(t *testing.T) {
 	s.waitForRoutes(append(before, others)...)
 }
 
-// admitPods lets the security group of the nodes admit packets from Pods, as an operator has to.
+// admitPods lets the security group of the nodes admit packets from Pods, as an operator must.
 func (s *stage) admitPods(group string) {
 	s.t.Helper()
 	var answer struct {

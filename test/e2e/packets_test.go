@@ -19,8 +19,8 @@ import (
 )
 
 // The tests of this file and of packets_change_test.go are about packets alone:
-// which node answered, and what source address it saw. The simulator's data plane
-// is asked the same questions as OVN's.
+// which node answered, and what source address it saw. The same checks apply to the data plane of
+// the simulator and to OVN.
 
 // ports of the Services of these tests, by protocol.
 var packetPorts = map[corev1.Protocol]int{corev1.ProtocolTCP: 8080, corev1.ProtocolUDP: 5300}
@@ -36,7 +36,7 @@ func request(ctx context.Context, from client, protocol corev1.Protocol, address
 	return ask(ctx, from, address, port)
 }
 
-// tally is what became of a number of requests.
+// tally has the results of a number of requests.
 type tally struct {
 	sent, failed int
 	// through counts the answers by the node's address, or by what else the Pod
@@ -87,8 +87,7 @@ func (s *stage) waitForTrafficThrough(from client, protocol corev1.Protocol, add
 	})
 }
 
-// requireNoTrafficThrough makes requests, of which all have to be answered and none through the
-// node.
+// requireNoTrafficThrough makes requests, of which all must be answered and none through the node.
 func (s *stage) requireNoTrafficThrough(nodeAddress string, protocol corev1.Protocol, address string, n int) {
 	s.t.Helper()
 	c := s.makeRequests(s.cloud.outside(), protocol, address, packetPorts[protocol], n)

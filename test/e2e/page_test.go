@@ -69,7 +69,7 @@ func (p *page) block(texts ...string) string {
 	return p.blocks[found]
 }
 
-// requireAllManifestsUsed fails the test if a manifest of the page was not asked for.
+// requireAllManifestsUsed fails the test if a manifest of the page was not requested.
 func (p *page) requireAllManifestsUsed() {
 	p.t.Helper()
 	for i, block := range p.blocks {

@@ -27,8 +27,7 @@ const (
 	floatingIPKey   = "kube-octavia.io/floating-ip"
 )
 
-// makeSubnet makes a subnet of one of the networks, with no room for more than size
-// addresses.
+// makeSubnet creates a subnet of one of the networks, with no room for more than size addresses.
 func (s *stage) makeSubnet(as person, networkID, name string, prefix netip.Prefix, size int) (id string) {
 	s.t.Helper()
 	first, last := prefix.Addr().Next(), prefix.Addr()
@@ -49,20 +48,20 @@ func (s *stage) makeSubnet(as person, networkID, name string, prefix netip.Prefi
 	return answer.Subnet.ID
 }
 
-// makeFlavor makes a flavor of load balancers, as the cloud's administrator would.
+// makeFlavor creates a flavor of load balancers, as the cloud's administrator would.
 func (s *stage) makeFlavor(name string) (id string) {
 	s.t.Helper()
 	return s.makeFlavorOf(name, `{"loadbalancer_topology": "SINGLE"}`)
 }
 
-// makeFlavorOf makes a flavor with these properties.
+// makeFlavorOf creates a flavor with these properties.
 func (s *stage) makeFlavorOf(name, properties string) (id string) {
 	s.t.Helper()
 	profile := s.offer("flavorprofiles", "flavorprofile", map[string]any{"name": name, "provider_name": "amphora", "flavor_data": properties})
 	return s.offer("flavors", "flavor", map[string]any{"name": name, "flavor_profile_id": profile, "enabled": true})
 }
 
-// offer makes an object of Octavia's administrator, which goes after those that were made later.
+// offer creates an object of Octavia's administrator, which goes after those that were made later.
 func (s *stage) offer(collection, kind string, wish map[string]any) (id string) {
 	s.t.Helper()
 	answer := map[string]struct{ ID string }{}

@@ -75,7 +75,7 @@ func TestTheProgramIsAPluginOfKubectl(t *testing.T) {
 		{[]string{"octavia", "status", conf}, 0, have.ID, ""},
 		{[]string{"octavia", "status", conf, "-n", s.namespace, "-o", "tree"}, 0, named + " Programmed=True", ""},
 		{[]string{"octavia", "status", conf, web.name}, 0, have.ID, ""}, // in the namespace of the context
-		{[]string{"octavia", "status", conf, "nope"}, 1, "", "kubectl octavia: Service " + s.namespace + "/nope does not exist; without --namespace it is looked for in namespace " + s.namespace},
+		{[]string{"octavia", "status", conf, "nope"}, 1, "", "kubectl octavia: Service " + s.namespace + "/nope does not exist; without --namespace, the command reads namespace " + s.namespace},
 		{[]string{"octavia", "plan", conf, web.name}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
 		{[]string{"octavia", "plan", conf, named}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
 		{[]string{"octavia", "status", "--help"}, 0, "kubectl octavia status [SERVICE...] [flags]", ""},

@@ -326,7 +326,7 @@ func TestMembersOfARefusedServiceFollowItsPods(t *testing.T) {
 	s.runPod("c", "a")
 	s.deletePod("a")
 	web.waitForTree(membersAt(s.podAddresses("b", "c")...))
-	// Whoever misspells the target type changes no member, but Pods that are gone are removed.
+	// A misspelt target type changes no member, but Pods that are gone are removed.
 	web.change(notAnnotated(limitKey), annotated(targetTypeKey, "Pods"))
 	web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation")
 	s.runPod("d", "a")

@@ -93,7 +93,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// terminate ends the process as Kubernetes would, which has to give status 0.
+// terminate ends the process as Kubernetes would, which must give status 0.
 func (p *process) terminate() {
 	p.t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -130,8 +130,8 @@ func TestServiceSurvivesAControllerThatIsKilled(t *testing.T) {
 		p := s.controls(program)
 		s.answers(web.waitUntilProgrammed(), 8081)
 		if n := len(s.cloud.balancers(web.lbName())); n > 1 {
-			// A real Octavia goes on with a create after who asked for it is gone,
-			// and shows it only then: the next controller could not know.
+			// A real Octavia continues with a create after who requested it is gone, and shows it
+			// only then: the next controller could not know.
 			t.Logf("Service %s has %d load balancers for now", name, n)
 		}
 		s.eventually(web.checkOneLoadBalancer)

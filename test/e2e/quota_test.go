@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 )
 
-// waiting returns a program that asks for what the quota does not allow once an hour: what comes
+// waiting returns a program that requests what the quota does not allow once an hour: what comes
 // sooner was brought by something else.
 func waiting() cli.Options {
 	timing := usualDelays()
@@ -71,7 +71,7 @@ func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
 			first.waitUntilProgrammed()
 			second := s.service("second", c.second...)
 			second.waitForQuotaMessage(c.what)
-			// The others go on meanwhile.
+			// The others continue meanwhile.
 			first.change(openTo("127.0.0.0/8"))
 			first.waitForTree(sources("127.0.0.0/8"))
 			first.waitUntilProgrammed()

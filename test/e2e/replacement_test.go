@@ -35,8 +35,8 @@ func (v *service) waitForReplacement(old string) tree {
 	return other
 }
 
-// holdPending keeps the one load balancer as it is until release is called, where that can be
-// done; others go on.
+// holdPending keeps the one load balancer as it is until release is called, where that can be done;
+// others continue.
 func (s *stage) holdPending(do func() (id string)) (release func()) {
 	s.t.Helper()
 	sim, ok := s.cloud.backend.(simulated)
@@ -270,7 +270,8 @@ func TestWhatCannotBeBuiltBesideIsNotReplaced(t *testing.T) {
 	web.requireOneLoadBalancer()
 }
 
-// What is asked for and not there is not built, and neither is another one of what is there.
+// No replacement is built for a requested object that does not exist, nor if the load balancer has
+// the requested one already.
 func TestReplacementWaitsForWhatItIsToBeBuiltOf(t *testing.T) {
 	skipOnRealOpenStack(t, "it is not asked")
 	s := newStage(t, settings{program: impatient()})

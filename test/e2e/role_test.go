@@ -19,9 +19,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// TestRolesAllowExactlyWhatIsUsed lets the controller do all that it does, as the
-// ServiceAccount of deploy/, and compares the audit log of kube-apiserver with the
-// roles: what was asked for is allowed, and what is allowed was asked for.
+// TestRolesAllowExactlyWhatIsUsed lets the controller do all that it does, as the ServiceAccount of
+// deploy/, and compares the audit log of kube-apiserver with the roles: what was requested is
+// allowed, and what is allowed was requested.
 func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
 	simulatorOnly(t, "the cloud has no part in it, and the subnet of the ClusterIPs is made for the test")
 	program := build(t)
@@ -34,7 +34,7 @@ func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
 	s.deleteLease()
 	flags := []string{"--leader-elect-resource-namespace=" + deploy.Namespace, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--sweep-interval=1s"}
 
-	// Where kube-apiserver cannot stream lists, they are asked for.
+	// Where kube-apiserver cannot stream lists, they are requested.
 	listing := s.command(program, flags...)
 	listing.Env = append(os.Environ(), "KUBE_FEATURE_WatchListClient=false")
 	first := s.execute(listing)

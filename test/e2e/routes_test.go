@@ -43,7 +43,7 @@ func newRouteStage(t *testing.T, o cloudsim.Options) *stage {
 	return s
 }
 
-// setRoutes changes all routes of the router, as a person does.
+// setRoutes changes all routes of the router, as a user does.
 func (s *stage) setRoutes(routes []route) {
 	s.t.Helper()
 	if err := s.putRoutes(append([]route{}, routes...)); err != nil {
@@ -218,7 +218,7 @@ func TestAnAddressPairThatAnotherClientRemovedIsRepaired(t *testing.T) {
 	})
 }
 
-// allow sets the allowed address pairs of a server's port, as a person or another program does.
+// allow sets the allowed address pairs of a server's port, as a user or another program does.
 func (s *stage) allow(serverID string, cidrs ...string) {
 	s.t.Helper()
 	pairs := []any{}

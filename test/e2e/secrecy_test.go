@@ -23,7 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// output is something that people can read.
+// output is something that users can read.
 type output struct {
 	name string
 	text fmt.Stringer
@@ -66,7 +66,7 @@ func (s *stage) visible() []output {
 	return all
 }
 
-// secrets returns all that are in play.
+// secrets returns all secrets that are in use.
 func (s *stage) secrets() []string {
 	return append(append(s.cloud.Secrets(), s.keys...), controllerToken(s.t), kubetest.Cluster(s.t).Config().BearerToken)
 }
@@ -79,8 +79,8 @@ func (s *stage) requireNoSecretShown() {
 	}
 }
 
-// leaks tells which outputs hold secrets, or a good part of one: the first line of
-// each, without them.
+// leaks reports which outputs hold secrets, or a good part of one: the first line of each, without
+// them.
 func leaks(outputs []output, secrets []string) []string {
 	var found, pairs []string
 	for _, form := range forms(secrets) {
@@ -105,7 +105,7 @@ func around(line, what string) string {
 	return line[max(at-near, 0):min(at+len(what)+near, len(line))]
 }
 
-// telling is how much of the beginning or the end of a secret tells too much.
+// telling is the length from which the beginning or the end of a secret reveals too much.
 const telling = 24
 
 // forms returns the texts that show a secret: itself, as it is written elsewhere, and its beginning

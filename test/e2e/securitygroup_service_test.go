@@ -27,7 +27,7 @@ func (v *service) groupName() string {
 	return cut255(fmt.Sprintf("lb-sg-%s-%s-%s", v.now().UID, v.namespace, v.name))
 }
 
-// makeGroup makes a security group as openstack-cloud-controller-manager of the cluster does,
+// makeGroup creates a security group as openstack-cloud-controller-manager of the cluster does,
 // with rules for what is given ("tcp 30080 10.0.0.0/24"), and puts it on the ports of the nodes.
 func (s *stage) makeGroup(cluster, name, object string, rules []string, nodes ...string) group {
 	s.t.Helper()

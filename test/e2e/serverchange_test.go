@@ -44,7 +44,7 @@ func (s *stage) addServer(name string) (id string) {
 	return id
 }
 
-// nova makes a request to a real Nova that has to succeed.
+// nova makes a request to a real Nova that must succeed.
 func (s *stage) nova(as person, method, path string, body, answer any) {
 	s.t.Helper()
 	if err := s.cloud.call(as, cloudsim.Compute, method, "/v2.1/"+path, body, answer); err != nil {
@@ -155,7 +155,7 @@ func (s *stage) flavors() (usual, larger flavor) {
 	return flavor{"2", "m1.small"}, flavor{"4", "m1.large"}
 }
 
-// makeServerFlavor makes a flavor. On a real cloud it is deleted when the test ends.
+// makeServerFlavor creates a flavor. On a real cloud it is deleted when the test ends.
 func (s *stage) makeServerFlavor(f flavor) {
 	s.t.Helper()
 	if c, is := s.cloud.backend.(simulated); is {

@@ -21,7 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// What users write and read, spelled out here so that a change of it is seen.
+// What users write and read, written out here so that a test notices a change.
 const (
 	prefix         = "loadbalancer.openstack.org/"
 	internalKey    = "service.beta.kubernetes.io/openstack-internal-load-balancer"
@@ -125,7 +125,7 @@ type service struct {
 	name string
 }
 
-// service makes a Service of type LoadBalancer for the stage's Pods.
+// service creates a Service of type LoadBalancer for the stage's Pods.
 func (s *stage) service(name string, edits ...edit) *service {
 	s.t.Helper()
 	v := &service{stage: s, name: name}
@@ -178,7 +178,7 @@ func (v *service) update(object *corev1.Service) error {
 	return err
 }
 
-// delete asks for the deletion of the Service.
+// delete requests the deletion of the Service.
 func (v *service) delete() {
 	v.t.Helper()
 	if err := v.client.CoreV1().Services(v.namespace).Delete(v.t.Context(), v.name, metav1.DeleteOptions{}); err != nil {
@@ -201,8 +201,8 @@ func (v *service) waitUntilGone() {
 	})
 }
 
-// waitUntilUnmarked waits until the Service bears nothing of the controller's any more. It
-// must have no annotations of its own.
+// waitUntilUnmarked waits until the Service has nothing of the controller's any more. It must have
+// no annotations of its own.
 func (v *service) waitUntilUnmarked() {
 	v.t.Helper()
 	v.eventually(func() error {
@@ -288,7 +288,7 @@ func (v *service) waitForOtherAddress(from string) string {
 	return address
 }
 
-// events returns the reasons of the events about the Service, each as often as it was told, in the
+// events returns the reasons of the events about the Service, each as often as it occurred, in the
 // order of the first time.
 func (v *service) events() []string {
 	v.t.Helper()

@@ -40,7 +40,7 @@ var shardable = []string{
 	"shards", "kill-rounds", "test.count", "test.fullpath", "test.paniconexit0", "test.short", "test.testlogfile", "test.timeout", "test.v",
 }
 
-// sharded reports whether this process has to start others that run the tests.
+// sharded reports whether this process must start others that run the tests.
 func sharded() bool {
 	whole := *shards > 1
 	flag.Visit(func(f *flag.Flag) { whole = whole && slices.Contains(shardable, f.Name) })
@@ -50,7 +50,7 @@ func sharded() bool {
 // suite is the whole of the tests, as it is run by several processes.
 type suite struct {
 	program string
-	// dir is for what the processes have to tell.
+	// dir has the files by which the processes report.
 	dir string
 	// out is where the output of all goes, and show is held to write there.
 	out  io.Writer

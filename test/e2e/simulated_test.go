@@ -18,7 +18,7 @@ import (
 type simulated struct {
 	*cloudsim.Cloud
 	t testing.TB
-	// conf is what the controller is told of it.
+	// conf is the cloud.conf for it.
 	conf string
 	// unfinished is set where Octavia does not end what one call began.
 	unfinished bool
@@ -79,8 +79,7 @@ func (c simulated) podNetworkID() string     { return "" }
 func (c simulated) outside() client          { return client{} }
 func (c simulated) inside() client           { return client{} }
 
-// internet is told apart by its address only: in the simulator all are on
-// loopback.
+// internet differs only by its address: in the simulator all are on loopback.
 func (c simulated) internet() client { return client{address: "127.0.0.7"} }
 
 func (c simulated) hold() (release func()) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A short run on a real cloud spares what another test shows there: that one has to run.
+// A short run on a real cloud spares what another test shows there: that one must run.
 func TestNoTestIsSparedForOneThatIsSparedItself(t *testing.T) {
 	// reasons are, by test, why it does not run; empty where it runs.
 	reasons := map[string]string{}

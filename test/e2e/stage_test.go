@@ -34,7 +34,7 @@ func deadline() time.Duration {
 }
 
 // pause returns the time from one look at what is waited for, which took a while, to the next. A
-// real Octavia has to do its work and answer on the same processor, so most of the time is left to
+// real Octavia must do its work and answer on the same processor, so most of the time is left to
 // it; but where that is slow, a look may take so long that the pause would be what is waited for.
 func pause(took time.Duration) time.Duration {
 	return min(max(25*time.Millisecond, 5*took), 2*time.Second)
@@ -72,9 +72,8 @@ type settings struct {
 	off bool
 }
 
-// stage is what one test plays on: a namespace, a cloud, nodes with Pods, and a
-// controller. It fails the test if anything made for a Service is left in the
-// cloud when the test ends.
+// stage is the environment of one test: a namespace, a cloud, nodes with Pods, and a controller. It
+// fails the test if anything made for a Service is left in the cloud when the test ends.
 type stage struct {
 	t         *testing.T
 	client    *kubernetes.Clientset
@@ -273,14 +272,14 @@ func (s *stage) writeFiles() {
 
 func (s *stage) cloudConf() string { return filepath.Join(s.dir, "cloud.conf") }
 
-// kubeconfig returns the controller's, adminKubeconfig that of people.
+// kubeconfig returns the controller's, adminKubeconfig that of users.
 func (s *stage) kubeconfig() string      { return filepath.Join(s.dir, "kubeconfig") }
 func (s *stage) adminKubeconfig() string { return filepath.Join(s.dir, "admin.kubeconfig") }
 
-// cleanUp deletes the Services, lets the controller clean up, and fails the
-// test when that leaves anything in the cloud, or when something secret was
-// shown or something asked for that the controller's roles do not allow. After a
-// test that failed already it only makes sure that the next one does not suffer.
+// cleanUp deletes the Services, lets the controller clean up, and fails the test when that leaves
+// anything in the cloud, or when something secret was shown or something requested that the
+// controller's roles do not allow. After a test that failed already it only makes sure that the
+// next one does not suffer.
 func (s *stage) cleanUp() {
 	ctx := context.Background()
 	services := s.client.CoreV1().Services(s.namespace)
@@ -344,9 +343,8 @@ func (s *stage) deleteServices(ctx context.Context) error {
 	})
 }
 
-// empty tells what is left in the cloud of what Services had: load balancers
-// and all below them, VIP ports, and floating IPs that were not given by the
-// test.
+// empty reports what is left in the cloud of what Services had: load balancers and all below them,
+// VIP ports, and floating IPs that were not given by the test.
 func (s *stage) empty() error {
 	var problems []error
 	if n := s.cloud.count("loadbalancers"); n > 0 {
@@ -374,8 +372,8 @@ func (s *stage) empty() error {
 	return errors.Join(problems...)
 }
 
-// poll asks again and again until check finds nothing wrong, and returns what
-// it found last when the deadline has passed.
+// poll calls check until it finds nothing wrong, and returns its last error when the deadline has
+// passed.
 func (s *stage) poll(check func() error) error {
 	late := time.After(deadline())
 	for {

@@ -98,7 +98,7 @@ func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
 	s.discard(have, f)
 }
 
-// makeNamedPort makes a port by hand and returns its id.
+// makeNamedPort creates a port by hand and returns its id.
 func (s *stage) makeNamedPort(name string) string {
 	s.t.Helper()
 	var made struct{ Port port }

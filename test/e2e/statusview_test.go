@@ -205,7 +205,7 @@ func TestStatusSaysWhichServiceItDoesNotFind(t *testing.T) {
 		{[]string{"nope/web"}, 1, `namespace "nope" does not exist`},
 		{[]string{"-n", s.namespace, "web"}, 1, "Service " + s.namespace + "/web does not exist"},
 		{[]string{s.namespace + "/web"}, 1, "Service " + s.namespace + "/web does not exist"},
-		{[]string{"no-such-service"}, 1, "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
+		{[]string{"no-such-service"}, 1, "Service default/no-such-service does not exist; without --namespace, the command reads namespace default"},
 		{[]string{"-n", "default", s.namespace + "/other"}, 1, "it names another namespace than --namespace default"},
 		{[]string{"a/b/c"}, 1, "must be NAME, svc/NAME or NAMESPACE/NAME of a Service"},
 		{[]string{"-n", s.namespace}, 0, "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer"},

@@ -25,8 +25,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-// A user who misbehaves in one namespace neither keeps another namespace waiting nor
-// gets access to what belongs to others.
+// A user who misbehaves in one namespace neither delays another namespace nor gets access to
+// objects of others.
 
 // inOtherNamespace returns the stage with another namespace, which is that of another user.
 func (s *stage) inOtherNamespace() *stage {
@@ -71,7 +71,7 @@ func nonsense(i int) edit {
 	return annotated(keys[i/len(values)%len(keys)], value)
 }
 
-// servicesLookedAt returns how many of the stage's Services have been looked at.
+// servicesLookedAt returns how many of the stage's Services have been processed.
 func (s *stage) servicesLookedAt() int {
 	s.t.Helper()
 	list, err := s.client.CoreV1().Services(s.namespace).List(s.t.Context(), metav1.ListOptions{})
@@ -151,7 +151,7 @@ func TestOneNamespaceDoesNotKeepAnotherWaiting(t *testing.T) {
 	}
 }
 
-// anothersThings makes a load balancer and a floating IP in another project.
+// anothersThings creates a load balancer and a floating IP in another project.
 func (s *stage) anothersThings() (balancer string, floating floatingIP) {
 	s.t.Helper()
 	var made struct{ LoadBalancer struct{ ID string } }

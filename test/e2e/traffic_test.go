@@ -51,8 +51,8 @@ func (p *sourcePorts) next() uint16 {
 	return uint16(first + p.used.Add(1)%many)
 }
 
-// dial opens a connection, "tcp" or "udp", to an IP address with a port. A source port that is in use is not the fault of
-// whom it asks, so it takes the next one.
+// dial opens a connection, "tcp" or "udp", to an IP address with a port. If the source port is in use, that is not a
+// failure of the server, so it takes the next one.
 func (from client) dial(ctx context.Context, network, to string) (c net.Conn, err error) {
 	for range 100 {
 		if c, err = from.dialOnce(ctx, network, to); !errors.Is(err, syscall.EADDRINUSE) {
@@ -119,9 +119,8 @@ func askUDP(ctx context.Context, from client, address string, port int) (node.An
 	return a, json.NewDecoder(c).Decode(&a)
 }
 
-// waitForAnswersThrough waits until requests to the address are answered through exactly
-// these nodes, which is told by the source address that the Pod saw: without
-// externalTrafficPolicy: Local it is the node's.
+// waitForAnswersThrough waits until requests to the address are answered through exactly these
+// nodes. The source address that the Pod saw shows the node, without externalTrafficPolicy: Local.
 func (s *stage) waitForAnswersThrough(address string, port int, nodes ...string) {
 	s.t.Helper()
 	if !s.cloud.packets() {
@@ -219,8 +218,8 @@ type user struct {
 	cut      int // requests that were made again, see mayBeCut
 }
 
-// visit starts a user of the address, whose requests all have to be answered:
-// requireNoFailedRequest tells.
+// visit starts a user of the address, whose requests all must be answered: requireNoFailedRequest
+// tells.
 func (s *stage) visit(address string, port int) *user {
 	s.t.Helper()
 	s.answers(address, port)
@@ -233,7 +232,7 @@ func (s *stage) visit(address string, port int) *user {
 	return s.watchMembers(address, port)
 }
 
-// watchMembers starts a user who only looks whether the port has members.
+// watchMembers starts a user who only checks whether the port has members.
 func (s *stage) watchMembers(address string, port int) *user {
 	ctx, stop := context.WithCancel(context.Background())
 	u := &user{stop: stop, done: make(chan struct{})}

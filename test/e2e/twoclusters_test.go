@@ -70,7 +70,7 @@ func (s *stage) twin(suffix string) *stage {
 	return other
 }
 
-// clusterUID is by which a cluster's things in the cloud are told.
+// clusterUID is the uid that identifies a cluster's objects in the cloud.
 func (s *stage) clusterUID() string {
 	s.t.Helper()
 	system, err := s.client.CoreV1().Namespaces().Get(s.t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
@@ -129,8 +129,8 @@ func (s *stage) callsOf(c *controller) map[string]bool {
 	return ids
 }
 
-// Two clusters in one project that names do not tell apart: they have the same
-// --cluster-name, the same namespace and the same Services, at the same time.
+// Two clusters in one project that names do not distinguish: they have the same --cluster-name, the
+// same namespace and the same Services, at the same time.
 func TestTwoClustersOfTheSameNameInOneProjectDoNotTouchEachOther(t *testing.T) {
 	simulatorOnly(t, "whose something is, is decided by marks, which the contract tests on a real cloud")
 	s := newStage(t, settings{nodes: []string{"a"}})
@@ -175,7 +175,7 @@ func TestTwoClustersOfTheSameNameInOneProjectDoNotTouchEachOther(t *testing.T) {
 		}
 	}
 
-	// Deleting and making again on one side is nothing to the other.
+	// A deletion and a new creation on one side does not affect the other.
 	before := look(there)
 	here.delete()
 	here.waitUntilGone()
@@ -199,8 +199,8 @@ func TestTwoClustersOfTheSameNameInOneProjectDoNotTouchEachOther(t *testing.T) {
 	}
 }
 
-// strangers lists the writes among the calls that are to something known which is
-// not the caller's, and calls that read no more than that.
+// strangers lists the calls that write to known objects of another cluster, or read only such an
+// object.
 func strangers(c *cloud, calls, own map[string]bool, known ...map[string]bool) []string {
 	var found []string
 	counted := 0

@@ -75,7 +75,8 @@ func (s *stage) servesWithoutConfig(kubeconfig string, flags ...string) *topolog
 	return p
 }
 
-// waitUntilConnected waits until the page, which is served before that, has asked the cloud what it can do.
+// waitUntilConnected waits until the page, which is served before that, has read the capabilities of the
+// cloud.
 func (p *topologyPage) waitUntilConnected() {
 	p.t.Helper()
 	p.eventually(func() error {

@@ -23,7 +23,8 @@ func groupCloud() settings {
 	return settings{cloud: cloudsim.Options{APIVersion: "2.29"}}
 }
 
-// admitting makes a security group of the name, which admits clients of the range to all TCP ports, and returns its id.
+// admitting creates a security group of the name, which admits clients of the range to all TCP ports, and returns its
+// id.
 func (s *stage) admitting(name, cidr string) string {
 	s.t.Helper()
 	var made struct {

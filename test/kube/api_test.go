@@ -26,7 +26,7 @@ func patchService(t *testing.T, namespace, patch string, subresources ...string)
 		types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 }
 
-// createLoadBalancer makes a Service web of type LoadBalancer.
+// createLoadBalancer creates a Service web of type LoadBalancer.
 func createLoadBalancer(t *testing.T, namespace string) *corev1.Service {
 	t.Helper()
 	return createService(t, namespace, corev1.ServiceSpec{

@@ -110,7 +110,7 @@ func requestedRelease(requested string, releases []string) (newest string) {
 	return newest
 }
 
-// checkAssets tells which binaries are missing from dir.
+// checkAssets reports which binaries are missing from dir.
 func checkAssets(dir string) error {
 	var missing []string
 	for _, name := range []string{etcdBinary, apiserverBinary, controllerManagerBinary, kubectlBinary} {
@@ -165,7 +165,7 @@ func moduleName(path string) (string, error) {
 	return "", lines.Err()
 }
 
-// versionIn returns the version of k8s.io/kubernetes that a go.mod asks for.
+// versionIn returns the version of k8s.io/kubernetes that a go.mod requests.
 func versionIn(path string) (string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

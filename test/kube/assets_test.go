@@ -12,8 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-// writeModule makes a module of this name that asks for Kubernetes v1.99.1,
-// and enters it.
+// writeModule makes a module of this name that requests Kubernetes v1.99.1, and enters it.
 func writeModule(t *testing.T, name string) (root string) {
 	t.Helper()
 	root = t.TempDir()

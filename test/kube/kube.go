@@ -76,7 +76,7 @@ type Options struct {
 	// because the ephemeral ports of Linux begin at 32768.
 	NodePortRange string
 	// AdvertiseAddress is where kube-apiserver says that it is, in the EndpointSlice of Service
-	// default/kubernetes. Nothing has to be there. Empty: there is no such EndpointSlice.
+	// default/kubernetes. Nothing must be there. Empty: there is no such EndpointSlice.
 	AdvertiseAddress string
 	// Audited are the users whose requests Requests returns.
 	Audited []string
@@ -118,7 +118,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// newCluster fills in the defaults of opts and makes the directory.
+// newCluster fills in the defaults of opts and creates the directory.
 func newCluster(opts *Options) (*Cluster, error) {
 	setDefault(&opts.ServiceCIDRs, DefaultServiceCIDRs)
 	setDefault(&opts.NodePortRange, DefaultNodePortRange)
@@ -175,7 +175,7 @@ func (c *Cluster) Config() *rest.Config {
 // readable by its owner only. Missing directories are made.
 func (c *Cluster) Kubeconfig(path string) error { return c.KubeconfigFor(path, c.token) }
 
-// KubeconfigFor is Kubeconfig for whoever the token is of.
+// KubeconfigFor is Kubeconfig for the user of the token.
 func (c *Cluster) KubeconfigFor(path, token string) error {
 	const name = "kube-octavia"
 	config := clientcmdapi.NewConfig()

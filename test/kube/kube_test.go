@@ -203,7 +203,7 @@ func TestKubectlReadsAndWritesWithTheKubeconfig(t *testing.T) {
 	}
 }
 
-// createService makes a Service named web.
+// createService creates a Service named web.
 func createService(t *testing.T, namespace string, spec corev1.ServiceSpec) *corev1.Service {
 	t.Helper()
 	service, err := kubetest.Client(t).CoreV1().Services(namespace).Create(t.Context(),

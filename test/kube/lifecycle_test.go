@@ -152,8 +152,8 @@ func processesIn(t *testing.T, dir string) []int {
 	return pids
 }
 
-// processExists reports whether there is a process, zombies excepted: who reaps
-// an orphan, and when, is the system's affair.
+// processExists reports whether there is a process, zombies excepted: the system determines when an
+// orphan is reaped.
 func processExists(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

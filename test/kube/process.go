@@ -49,8 +49,8 @@ func startProcess(path, name, dir string, args []string) (*process, error) {
 
 	started := make(chan error)
 	go func() {
-		// The kernel takes the death of the thread that started the child for
-		// the death of its parent, so the thread is kept as long as the child.
+		// The kernel treats the end of the thread that started the child as the end of its parent,
+		// so the thread is kept as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := p.cmd.Start(); err != nil {

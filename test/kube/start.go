@@ -34,7 +34,7 @@ const (
 	adminFile      = "admin.kubeconfig"
 )
 
-// pollInterval is the pause between two looks at something that is starting.
+// pollInterval is the pause between two checks of something that is starting.
 const pollInterval = 50 * time.Millisecond
 
 // start runs the three processes. Each is waited for before it is needed.
@@ -170,9 +170,9 @@ func (c *Cluster) known(ctx context.Context, names []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return minor < firstWith[name] }), nil
 }
 
-// controllersRun is nil when the work of the controllers is seen: the service
-// account controller makes an account in each namespace. Other sets of
-// controllers have no such sign, and are taken to run.
+// controllersRun is nil when the work of the controllers is seen: the service account controller
+// creates an account in each namespace. Other sets of controllers have no such sign, and are taken
+// to run.
 func controllersRun(ctx context.Context, client *kubernetes.Clientset, controllers []string) error {
 	for _, name := range controllers {
 		if name == "serviceaccount-controller" {

@@ -18,7 +18,7 @@ import (
 // list of answers for each method and route, such as "GET /v2.0/lbaas/pools/{id}",
 // where ids are whatever is not a word of Words. Each answer has a status, headers
 // and a body. The last one of a list is given again and again; a route that is
-// not there is answered with 404. Nothing of the document need be as it should.
+// not there is answered with 404. The document may be malformed in any way.
 type Cloud struct {
 	Document *Document
 	// Words are the fixed parts of the routes.
@@ -71,7 +71,7 @@ func (c *Cloud) Route(path string) string {
 
 var notFound = Parse([]byte(`{"status": 404, "body": {"faultstring": "not found"}}`))
 
-// response makes an answer of what is told of it.
+// response builds an answer from its description.
 func response(r *http.Request, answer *Document) *http.Response {
 	status := http.StatusOK
 	if told := answer.get("status"); told != nil {

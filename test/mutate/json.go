@@ -26,7 +26,7 @@ type Document struct {
 	size     int    // how many values are in it, itself included
 }
 
-// Parse reads the JSON of a document, which has to be right.
+// Parse reads the JSON of a document, which must be right.
 func Parse(text []byte) *Document {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -194,8 +194,8 @@ func edited(old *Document, what int, whole *Document) []*Document {
 
 var null = of(nil)
 
-// values are what other values give way to: those that decoders, loops and
-// addresses stumble over, and Octavia's words.
+// values replace other values: those that are hard for decoders, loops and addresses, and Octavia's
+// words.
 var values = of([]any{
 	nil, "", "x", ".", "..", "../../floatingips", "a/b?c=d#e", "ä\u0000\u202e", strings.Repeat("long", 300),
 	true, false, 0.0, 1.0, -1.0, 65536.0, 0.5, 1e18, 1e300, []any{}, map[string]any{}, []any{nil},

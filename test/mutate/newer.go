@@ -17,7 +17,7 @@ import (
 // not there, and with texts for numbers and truth values. They mean the same.
 type Newer struct {
 	Next http.RoundTripper
-	// Open are the keys of objects whose keys people choose, such as the metadata of a server: they get no others.
+	// Open are the keys of objects whose keys users choose, such as the metadata of a server: they get no others.
 	Open []string
 	// Choose returns a number from 0 to most.
 	Choose func(most int) int

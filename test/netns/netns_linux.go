@@ -17,10 +17,9 @@ const directory = "/run/netns"
 // In carries out f in the network namespace of that name, as ip-netns(8) names
 // them, and returns f's error. The empty name is the namespace of the process.
 //
-// What f opens stays in the namespace and may be used anywhere. f has to open
-// it itself: a goroutine that it starts is not in the namespace. So a dialer in
-// f needs a literal address, and one address only; a host name, or addresses of
-// two families, would be tried by other goroutines.
+// What f opens stays in the namespace and may be used anywhere. f must open it itself: a goroutine
+// that it starts is not in the namespace. So a dialer in f needs a literal address, and one address
+// only; a host name, or addresses of two families, would be tried by other goroutines.
 func In(name string, f func() error) error {
 	if name == "" {
 		return f()

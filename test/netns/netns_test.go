@@ -16,8 +16,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/netns"
 )
 
-// namespace makes a network namespace with a loopback interface. Its name has
-// the process id, so that only this test's own is deleted.
+// namespace creates a network namespace with a loopback interface. Its name has the process id, so
+// that only this test's own is deleted.
 func namespace(t *testing.T, suffix string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -136,7 +136,7 @@ func memberOf(e discoveryv1.Endpoint, port int, pods podNetwork) (dataplane.Memb
 	}, ok
 }
 
-// isReady takes an endpoint that says nothing for ready, as the API asks.
+// isReady treats an endpoint without this condition as ready, as the API requires.
 func isReady(e discoveryv1.Endpoint) bool {
 	return e.Conditions.Ready == nil || *e.Conditions.Ready
 }

@@ -103,7 +103,7 @@ func (f *fixture) pod(name string, on node.Node) *corev1.Pod {
 	return pod
 }
 
-// service makes a Service of type LoadBalancer for the Pods.
+// service creates a Service of type LoadBalancer for the Pods.
 func (f *fixture) service(change func(*corev1.ServiceSpec)) *corev1.Service {
 	f.t.Helper()
 	svc := &corev1.Service{

@@ -93,7 +93,7 @@ func TestHealthCheckNodePortTellsWhetherThePodIsLocal(t *testing.T) {
 	f.waitForPods(url(f.b, svc), "one")
 }
 
-// health asks the health check node port.
+// health reads the health check node port.
 func health(nd node.Node, svc *corev1.Service) (int, string, error) {
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
 	resp, err := c.Get(fmt.Sprintf("http://%s:%d/healthz", nd.Address, svc.Spec.HealthCheckNodePort))

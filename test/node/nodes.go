@@ -34,8 +34,8 @@ type Options struct {
 	// The zero value discards it.
 	Logger logr.Logger
 	// PodNetwork is the network namespace in which Pods listen, if there are
-	// nodes with network namespaces. Every address has to be local there, as it
-	// is after `ip route add local 0.0.0.0/0 dev lo`.
+	// nodes with network namespaces. Every address must be local there, as it is after `ip route
+	// add local 0.0.0.0/0 dev lo`.
 	PodNetwork string
 	// PodPorts are for Pods with network namespaces of their own. Each Pod takes one, and nodes
 	// forward to it from their own namespace. Empty: all Pods are in PodNetwork.
@@ -51,7 +51,7 @@ type Program func(Container) (stop func(), err error)
 type Container struct {
 	Pod  *corev1.Pod
 	Spec corev1.Container
-	// Address is where the container has to listen, in the network namespace, if there is one.
+	// Address is where the container must listen, in the network namespace, if there is one.
 	Namespace string
 	Address   netip.Addr
 }
@@ -190,7 +190,7 @@ func (n *Nodes) Add(ctx context.Context, add Node) error {
 	return nil
 }
 
-// check tells what is wrong with the description of a node.
+// check reports what is wrong with the description of a node.
 func (n *Nodes) check(add Node) error {
 	switch {
 	case add.Name == "" || !add.Address.IsValid():
@@ -205,8 +205,8 @@ func (n *Nodes) check(add Node) error {
 	return nil
 }
 
-// Unregister deletes the Node object while the node goes on answering: a node
-// that is leaving, as the cluster sees it first. Remove ends it.
+// Unregister deletes the Node object while the node continues to answer: a node that is leaving, as
+// the cluster sees it first. Remove ends it.
 func (n *Nodes) Unregister(ctx context.Context, name string) error {
 	if _, err := n.change(name, func(nd *node) { nd.registered = false }); err != nil {
 		return err

@@ -122,7 +122,7 @@ func (p *process) listen(c corev1.Container, at netip.Addr, namespace string) er
 	return nil
 }
 
-// headerOptional understands a PROXY header but does not ask for one.
+// headerOptional understands a PROXY header but does not request one.
 func headerOptional(proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
 	return proxyproto.USE, nil
 }

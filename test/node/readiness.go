@@ -52,8 +52,7 @@ func missingGates(pod *corev1.Pod) string {
 	return ""
 }
 
-// hasConditions reports whether the Pod has these conditions, whatever their
-// times.
+// hasConditions reports whether the Pod has these conditions, regardless of their times.
 func hasConditions(pod *corev1.Pod, all []corev1.PodCondition) bool {
 	return !slices.ContainsFunc(all, func(c corev1.PodCondition) bool {
 		has := conditionOf(pod, c.Type)

@@ -103,7 +103,7 @@ func podObject(p Pod) *corev1.Pod {
 }
 
 // SetPodReady makes a running Pod ready or not ready, as a readiness probe
-// would. Its server goes on answering.
+// would. Its server continues to answer.
 func (n *Nodes) SetPodReady(ctx context.Context, namespace, name string, ready bool) error {
 	pod, err := n.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

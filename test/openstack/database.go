@@ -37,8 +37,8 @@ func (c *Cloud) mariadb(ctx context.Context, database string) *exec.Cmd {
 
 // Hold keeps Octavia's worker from ending what it does with amphorae, so that
 // load balancers stay PENDING_CREATE or PENDING_DELETE, until release is called.
-// That has to be within 50 s, because the database lets the worker wait no longer.
-// The API goes on answering.
+// That must be within 50 s, because the database lets the worker wait no longer. The API continues
+// to answer.
 //
 // It holds the locks that the worker needs to make an amphora's record, or to
 // mark it as deleted.

@@ -58,7 +58,7 @@ func upstream(t *testing.T) (*cloudsim.Cloud, *Proxy, *Client) {
 	return cloud, proxy, through
 }
 
-// get makes a GET request that has to be answered.
+// get makes a GET request that must be answered.
 func get(t *testing.T, c *Client, service, path string) Response {
 	t.Helper()
 	answer, err := c.Do(t.Context(), service, http.MethodGet, path, nil)

@@ -21,10 +21,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// Proxy stands in front of a cloud, with a listener on loopback for each of its
-// services that tests are about. Who comes through it finds all of them behind
-// it. Every call is recorded before it is answered, and can be delayed or go
-// wrong, as with the simulator.
+// Proxy is in front of a cloud, with a listener on loopback for each service that tests use.
+// Clients reach all of these services through it. Every call is recorded before it is answered, and
+// can be delayed or fail, as with the simulator.
 type Proxy struct {
 	recorder wire.Recorder
 	faults   wire.Faults
@@ -117,15 +116,15 @@ func (p *Proxy) AuthURL() string { return p.origins[identity] + p.authPath }
 // Recorder has the calls that were made through the proxy.
 func (p *Proxy) Recorder() *wire.Recorder { return &p.recorder }
 
-// Faults returns what goes wrong with them. FaultErrorState does nothing here: no proxy can make a
+// Faults returns the faults of these calls. FaultErrorState does nothing here: no proxy can make a
 // real service fail at its work.
 func (p *Proxy) Faults() *wire.Faults { return &p.faults }
 
-// Latency returns how long they take longer.
+// Latency returns the additional time of these calls.
 func (p *Proxy) Latency() *wire.Latency { return &p.latency }
 
-// ExpireTokens lets no token pass any more that was used so far, with the words
-// of a service that was given an invalid one.
+// ExpireTokens rejects every token that was used so far, with the answer of a service to an invalid
+// token.
 func (p *Proxy) ExpireTokens() { p.tokens.expire() }
 
 // Tokens returns all tokens with which calls came through the proxy.

@@ -35,7 +35,7 @@ func newRewriter(instead map[string]string) rewriter {
 	for real := range instead {
 		pattern += "|" + regexp.QuoteMeta(real)
 	}
-	// A port is not to be taken for the beginning of a longer one.
+	// A port must not match the beginning of a longer one.
 	return rewriter{pattern: regexp.MustCompile(`(?:` + pattern[min(1, len(pattern)):] + `)\b`), instead: instead}
 }
 

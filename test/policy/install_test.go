@@ -41,20 +41,20 @@ const (
 	policyName = "kube-octavia-annotations"
 )
 
-// warnings are what kube-apiserver told beside its answers.
+// warnings are the warnings of kube-apiserver in its answers.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-// HandleWarningHeader keeps what is told.
+// HandleWarningHeader records a warning.
 func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.texts = append(w.texts, text)
 }
 
-// take returns what was told since the last time.
+// take returns the warnings since the last call.
 func (w *warnings) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,8 +167,8 @@ type testingT interface {
 	Fatalf(format string, args ...any)
 }
 
-// try asks for a Service with these annotations without making it. The error is that of
-// the policy, any other ends the test.
+// try requests a Service with these annotations without making it. The error is that of the policy,
+// any other ends the test.
 func (u user) try(t testingT, annotations map[string]string) error {
 	t.Helper()
 	_, err := u.CoreV1().Services(u.namespace).Create(context.Background(), service("web", annotations),

@@ -24,7 +24,7 @@ const someID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 type value struct {
 	// key is without the prefix if it has the usual one.
 	key, value string
-	// told is what is told of a bad one beside key and value.
+	// told is the message for a bad one, after key and value.
 	told string
 }
 

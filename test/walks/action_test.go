@@ -27,8 +27,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// action is one step of a story: something is done, and then some seconds pass. It is data, so that a story can be
-// printed, kept, shortened and played again.
+// action is one step of a story: an action, and then some seconds without one. It is data, so that a story can be
+// printed, stored, shortened and repeated.
 type action struct {
 	Do string `json:"do"`
 	// On is namespace/name of a Service, the name of a Node, or what else is changed.
@@ -50,11 +50,11 @@ func (a action) String() string {
 	return fmt.Sprintf("%s, then %d s", text, a.Wait)
 }
 
-// errNotPossible says that an action does not fit what there is, such as a change of a Service that does not exist. A person
+// errNotPossible means that an action does not fit the state, such as a change of a Service that does not exist. A user
 // would not do it then.
 var errNotPossible = errors.New("not possible now")
 
-// deeds are what can be done.
+// deeds are the possible actions.
 var deeds = map[string]func(*stage, action) error{
 	"create":           (*stage).create,
 	"delete":           (*stage).deleteService,
@@ -93,7 +93,7 @@ var deeds = map[string]func(*stage, action) error{
 	"wait":          func(*stage, action) error { return nil },
 }
 
-// play carries an action out. An action that Kubernetes or the cloud refuses, or that does not fit, changes nothing.
+// play carries out an action. An action that Kubernetes or the cloud refuses, or that does not fit, changes nothing.
 func (s *stage) play(a action) (did bool, _ error) {
 	do := deeds[a.Do]
 	if do == nil {

@@ -47,7 +47,8 @@ var pairs = sync.OnceValues(func() (map[string]pair, error) {
 	return all, nil
 })
 
-// makeCertificates stores the certificates of a person in Barbican, as containers. Their symbols are $certificate-a and -b.
+// makeCertificates stores the certificates of a user in Barbican, as containers. Their symbols are $certificate-a and
+// -b.
 func (s *stage) makeCertificates() error {
 	all, err := pairs()
 	if err != nil {

@@ -19,8 +19,8 @@ type dice struct {
 
 func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }
 
-// draw makes up a story: the same for the same seed. In every fourth, Services share load balancers, and in every fourth the
-// controller manages the security groups of the nodes.
+// draw generates a story, the same one for the same seed. In every fourth, Services share load balancers, and in every
+// fourth the controller manages the security groups of the nodes.
 func draw(seed uint64, steps int) story {
 	d := dice{Rand: rand.New(rand.NewPCG(seed, 0)), shares: *shared || !*grouped && seed%4 == 0}
 	d.groups = !d.shares && (*grouped || seed%4 == 2)

@@ -86,7 +86,7 @@ var (
 const ofCloudConf = `"vip_subnet_id":"$subnet"`
 
 // kept returns those of the Services whose load balancers are not as new ones would be, because Octavia cannot change
-// them: the Service is served as well as it can be, or refused, until a person deletes it and creates it again. In the
+// them: the Service is served as well as it can be, or refused, until a user deletes it and creates it again. In the
 // end of a walk that is done, and it is compared as any other.
 //
 //   - A Service that has requested other VIPs, among those that moved: Octavia cannot add a VIP to a load balancer, or remove one

@@ -70,7 +70,7 @@ const (
 	sourcesKey  = "service.beta.kubernetes.io/load-balancer-source-ranges"
 )
 
-// check looks whether all that was published and is still requested is there, and what was written needlessly.
+// check reports published addresses that are still requested and were lost, and needless writes.
 func (l *ledger) check(s *stage) error {
 	l.violations = append(l.violations, s.needless.take()...)
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
@@ -137,8 +137,8 @@ func (l *ledger) check(s *stage) error {
 	return l.checkOthers(s)
 }
 
-// checkKept looks whether the addresses that were to be kept are there. Those of a Service that is gone since the last look
-// are to be kept if it requested that to the end.
+// checkKept checks whether the addresses that were to be kept are there. Those of a Service that is gone since the last
+// look are to be kept if it requested that to the end.
 func (l *ledger) checkKept(ids map[string]string, now map[string]entry) {
 	for uid, e := range l.published {
 		if _, there := now[uid]; there || !e.keeps {
@@ -170,7 +170,7 @@ func (l *ledger) noteQuiet(s *stage, services []corev1.Service) {
 	}
 }
 
-// checkOthers looks whether the objects of others are as they were.
+// checkOthers checks whether the objects of others are as they were.
 func (l *ledger) checkOthers(s *stage) error {
 	now, err := s.othersNow()
 	if err != nil {

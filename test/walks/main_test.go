@@ -1,11 +1,12 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package walks_test plays random stories: authors, operators, other clients and the cloud do things, one after the other. A
-// story is data (action_test.go) that is drawn from a seed (draw_test.go). It is played on a stage (stage_test.go), in memory and
-// virtual time or, with -real, with a real kube-apiserver (real_test.go). In the end the stage must look (picture_test.go) as one
-// that has only the last requests (walk_test.go), and no address was lost on the way (ledger_test.go). In some of them the nodes are
-// servers whose security groups are managed (servers_test.go, grouppicture_test.go).
+// Package walks_test runs random walks: authors, operators, other clients and the cloud act, one after the other. A
+// story is the data of a walk (action_test.go), and is drawn from a seed (draw_test.go). It runs on a stage
+// (stage_test.go), in memory and virtual time or, with -real, with a real kube-apiserver (real_test.go). In the end the
+// stage must look (picture_test.go) as one that has only the last requests (walk_test.go), and no address was lost on
+// the way (ledger_test.go). In some of them the nodes are servers whose security groups are managed (servers_test.go,
+// grouppicture_test.go).
 package walks_test
 
 import (
@@ -64,7 +65,7 @@ type versions struct {
 	openstack  release.Release
 }
 
-// walkInMemory plays a story in memory, in virtual time.
+// walkInMemory runs a story in memory, in virtual time.
 func walkInMemory(t *testing.T, v versions, st story, behind tamperer) (log string, err error) {
 	dir := t.TempDir()
 	synctest.Test(t, func(*testing.T) {

@@ -105,7 +105,7 @@ type photographer struct {
 
 type anything = map[string]any
 
-// picture looks at everything, as a person.
+// picture looks at everything, as a user.
 func (s *stage) picture() (picture, error) {
 	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{}, named: map[string]string{},
 		placed: map[string]bool{}, flavored: map[string]bool{}, zoned: map[string]bool{}, ported: map[string]bool{}, choosing: map[string]bool{}}
@@ -278,7 +278,7 @@ func (ph *photographer) cloud() error {
 			continue // no Service uses it; one may have published it before it shared a load balancer
 		case given == address:
 		case where == "nowhere":
-			continue // one of a person's that no Service uses
+			continue // one of a user's that no Service uses
 		case ph.requested[given]:
 			name = "floating IP " + given + " at " + where
 		default:
@@ -333,7 +333,7 @@ func (ph *photographer) where(label, text string) string {
 	return strings.ReplaceAll(text, "$subnet-b", "$subnet")
 }
 
-// ownerOf names the Services whose tags a load balancer bears.
+// ownerOf names the Services whose tags a load balancer has.
 func (ph *photographer) ownerOf(b anything) string {
 	var owners []string
 	for _, tag := range b["tags"].([]any) {
@@ -436,7 +436,7 @@ func (ph *photographer) service(v *corev1.Service) {
 			continue
 		}
 		if a.Key == annotation.LoadBalancerID && unserved(v) && value == ph.s.requestedIDs[v.Namespace+"/"+v.Name] {
-			continue // it is a person's request, which stays
+			continue // it is a user's request, which stays
 		}
 		switch a.Key {
 		case annotation.LoadBalancerID:

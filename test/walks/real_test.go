@@ -192,8 +192,8 @@ func (c *clusters) stop(t *testing.T) {
 	}
 }
 
-// walkReal plays a story with a real kube-apiserver, a controller of its own process, and the simulator over HTTP. What the
-// last requests alone would make is found out in memory.
+// walkReal runs a story with a real kube-apiserver, a controller as a separate process, and the simulator over HTTP.
+// The result of the last requests alone is computed in memory.
 func walkReal(t *testing.T, played release.Release, st story) (log string, err error) {
 	ctx, end := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer end()

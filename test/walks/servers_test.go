@@ -28,7 +28,7 @@ const groupMode = "security-group-mode"
 // server is the server of a node.
 type server struct{ id, node, port string }
 
-// byHand is the name of a security group that a person made. The port of each server has it.
+// byHand is the name of a security group that a user made. The port of each server has it.
 const byHand = "by-hand"
 
 // groupOfOthers is the name of the security group of the nodes of the other cluster.
@@ -55,7 +55,8 @@ func (s *stage) startServers() error {
 	return nil
 }
 
-// identify makes the server of a node unless it is there, and writes its id into the Node, as a cloud controller manager does.
+// identify creates the server of a node unless it exists, and writes its id into the Node, as a cloud controller
+// manager does.
 func (s *stage) identify(node string) error {
 	id, err := s.serverOf(node)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *stage) identify(node string) error {
 
 func providerID(server string) string { return "openstack:///" + server }
 
-// serverOf returns the id of the server of a node, and makes it unless it is there.
+// serverOf returns the id of the server of a node, and makes it unless it exists.
 func (s *stage) serverOf(node string) (id string, _ error) {
 	if i := s.serverIndex(node); i >= 0 {
 		return s.servers[i].id, nil
@@ -91,7 +92,8 @@ func (s *stage) serverIndex(node string) int {
 	return slices.IndexFunc(s.servers, func(one server) bool { return one.node == node })
 }
 
-// makeServer makes a server whose port has the addresses, which are the words of a text, and these security groups.
+// makeServer creates a server whose port has the addresses, which are the words of a text, and these security
+// groups.
 func (s *stage) makeServer(name, addresses string, groups ...string) (made server, err error) {
 	made.node = name
 	var all []netip.Addr
@@ -136,7 +138,8 @@ func (s *stage) group(name string) (id string) {
 	return ""
 }
 
-// makeGroupsOfOthers makes the security groups of others: one of a person, and those of another cluster with its servers.
+// makeGroupsOfOthers creates the security groups of others: one of a user, and those of another cluster with its
+// servers.
 func (s *stage) makeGroupsOfOthers() error {
 	s.groupNames = map[string]string{}
 	for _, one := range []struct{ name, description string }{
@@ -181,7 +184,7 @@ func (s *stage) addRule(group string, port int) error {
 		"security_group_id": group, "direction": "ingress", "ethertype": "IPv4", "protocol": "tcp", "port_range_min": port, "port_range_max": port}}, nil)
 }
 
-// changeServer does something to the server of a node, as a person who uses Nova.
+// changeServer does something to the server of a node, as a user who uses Nova.
 func (s *stage) changeServer(a action) error {
 	i := s.serverIndex(a.On)
 	exists, creates := i >= 0, a.Value == "create"
@@ -215,7 +218,8 @@ func (s *stage) changeServer(a action) error {
 	return s.addNode(a.On)
 }
 
-// takeServers makes the servers of the nodes of another stage, and returns the Nodes with the ids of those.
+// takeServers creates the servers of the nodes of another stage, and returns the Nodes with the ids of
+// those.
 func (s *stage) takeServers(servers []server, nodes []corev1.Node) ([]corev1.Node, error) {
 	ids := map[string]string{}
 	for _, one := range servers {
@@ -234,7 +238,7 @@ func (s *stage) takeServers(servers []server, nodes []corev1.Node) ([]corev1.Nod
 	return taken, nil
 }
 
-// securityGroup is one as a person sees it.
+// securityGroup is one as a user sees it.
 type securityGroup struct {
 	ID, Name, Description string
 	Rules                 []anything `json:"security_group_rules"`

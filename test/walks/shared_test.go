@@ -82,9 +82,9 @@ func (s *stage) judgeShared(behind tamperer) error {
 	}, behind)
 }
 
-// failOverShared fails over the load balancers in ERROR, as a person does: one that is shared, or that another Service requests by
-// its id, is not replaced while its owner is refused, and the user of the controller may not fail it over. The same is true of one
-// that other Services of the group want to join, where its owner requests what cannot be built.
+// failOverShared fails over the load balancers in ERROR, as a user does: one that is shared, or that another Service
+// requests by its id, is not replaced while its owner is refused, and the user of the controller may not fail it over.
+// The same is true of one that other Services of the group want to join, where its owner requests what cannot be built.
 func (s *stage) failOverShared() error {
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {

@@ -33,7 +33,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// stage is where a walk takes place: a cluster, a cloud, and a controller that comes and goes.
+// stage is the environment of a walk: a cluster, a cloud, and a controller that is started and
+// stopped.
 type stage struct {
 	ctx     context.Context
 	dir     string
@@ -86,7 +87,7 @@ type process interface {
 	io.Writer // to the log
 }
 
-// pace is how fast things go on a stage.
+// pace has the times of a stage.
 type pace struct {
 	build, update, remove time.Duration    // of Octavia
 	look                  time.Duration    // between two looks at the stage
@@ -241,7 +242,7 @@ func (s *stage) makeCluster() error {
 	return s.setSecret(action{On: "shop/certificate", Value: "a"})
 }
 
-// makeNamespace makes a namespace unless it is there. One that is being deleted is an error.
+// makeNamespace creates a namespace unless it exists. One that is being deleted is an error.
 func (s *stage) makeNamespace(name string) error {
 	spaces := s.client.CoreV1().Namespaces()
 	_, err := spaces.Create(s.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -364,7 +365,7 @@ func longestFirst(symbols map[string]string) []string {
 	return names
 }
 
-// octavia makes a request of a person to Octavia, neutron one to Neutron. They fail in no way that the stage makes.
+// octavia makes a request of a user to Octavia, neutron one to Neutron. They fail in no way that the stage makes.
 func (s *stage) octavia(method, path string, body, answer any) error {
 	return openstack.Call(s.ctx, s.user, cloudsim.LoadBalancer, method, "/v2.0/lbaas/"+path, body, answer)
 }
@@ -383,8 +384,8 @@ const (
 	otherService = "kube-octavia.service=8f5e2f7c-0000-4000-8000-00000000cafe"
 )
 
-// makeOthers makes objects of others: another cluster's load balancer with the name of the first Service, with a floating
-// IP, and those that people made by hand.
+// makeOthers makes objects of others: another cluster's load balancer with the name of the first Service, with a
+// floating IP, and those that users made by hand.
 func (s *stage) makeOthers() error {
 	s.others = map[string]string{}
 	name := "kube_service_kubernetes_shop_web"

@@ -18,7 +18,7 @@ type balancerOf struct {
 	named                 bool // as the load balancers of Services
 }
 
-// find finds the load balancer that bears the Service's tag.
+// find finds the load balancer that has the Service's tag.
 func (s *stage) find(on string) (b balancerOf, _ error) {
 	v, err := s.service(on)
 	if err != nil {

@@ -44,10 +44,12 @@ func requested(v *corev1.Service) *corev1.Service {
 	return r
 }
 
-// tamperer changes something behind the back of the oracle; it is nil but in tests of the oracle.
+// tamperer changes something without the knowledge of the oracle; it is nil except in tests of the
+// oracle.
 type tamperer func(*stage) error
 
-// walk plays a story on a new stage and returns what was wrong at its end, or on the way. It ends the stage.
+// walk runs a story on a new stage and returns what was wrong at its end or during the walk. It closes the
+// stage.
 func walk(s *stage, st story, behind tamperer) (log string, err error) {
 	defer func() {
 		s.process.kill()
@@ -162,7 +164,7 @@ func correct(_ *stage, v *corev1.Service, _ action) error {
 	return nil
 }
 
-// calm ends what is only passing: faults, quotas, held load balancers. The controller runs.
+// calm ends temporary disturbances: faults, quotas, held load balancers. The controller runs.
 func (s *stage) calm() error {
 	s.cloud.Faults().Clear()
 	s.cloud.Octavia().Release("")

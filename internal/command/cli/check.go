@@ -18,12 +18,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/output"
 )
 
-// checkOutput adds the problem of --output.
+// checkOutput adds the problem of --output, if it has one.
 func checkOutput(p *command.Problems, format string, formats output.Formats) {
 	p.Add("output", command.Quoted(format), formats.Check(format))
 }
 
-// addOutputFlag adds flag --output with the formats, of which the first one is the default.
+// addOutputFlag adds flag --output with the formats. The first one is the default.
 func addOutputFlag(c *cobra.Command, format *string, formats output.Formats) {
 	c.Flags().StringVarP(format, "output", "o", string(formats[0]), "output format: "+formats.String())
 	completeFormats(c, formats)
@@ -46,7 +46,8 @@ func (o *controllerOptions) check(p *command.Problems) {
 	}
 }
 
-// checkLeaderElection adds the problems of the durations, by the rules of client-go. A Lease holds whole seconds.
+// checkLeaderElection adds the problems of the durations, by the rules of client-go. A Lease stores whole
+// seconds.
 func (o *controllerOptions) checkLeaderElection(p *command.Problems) {
 	leastDeadline := time.Duration(leaderelection.JitterFactor * float64(o.retryPeriod))
 	p.Require(o.retryPeriod > 0, "leader-elect-retry-period", o.retryPeriod, "must be above 0s")
@@ -57,7 +58,7 @@ func (o *controllerOptions) checkLeaderElection(p *command.Problems) {
 	p.Require(o.leaseDuration >= time.Second, "leader-elect-lease-duration", o.leaseDuration, "must be 1s or more")
 }
 
-// checkBindAddress returns what is wrong with an address to listen at; 0 stands for none.
+// checkBindAddress returns what is wrong with an address to listen on; 0 means none.
 func checkBindAddress(address string) error {
 	const form = "must be an address with a port, such as :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none"
 	if address == "0" {

@@ -28,7 +28,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/cleanup"
 )
 
-// cleanupInterval is the time between two looks at the cloud.
+// cleanupInterval is the time between two reads of the cloud.
 const cleanupInterval = 3 * time.Second
 
 var cleanupFormats = output.Formats{output.Text, output.JSON, output.YAML}
@@ -55,13 +55,13 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 			"that kube-octavia or openstack-cloud-controller-manager created for its Services. It only shows them,\n" +
 			"unless --delete is set. It does not connect to the cluster. If the cluster still exists, use --drain, or the\n" +
 			"controller creates the objects again.\n" +
-			"Load balancers are deleted with everything on them. Other objects of other clusters and of people stay.\n" +
+			"Load balancers are deleted with everything on them. Objects of other clusters and of users stay.\n" +
 			"With --cluster-cidr it also finds routes to Pods in the router that [Route] in cloud.conf names.\n" +
 			"With --drain it connects to the cluster and releases its Services as the controller releases a Service that is\n" +
-			"deleted. The Services stay, without load balancers, until a controller runs again. Only one controller may work:\n" +
+			"deleted. The Services stay, without load balancers, until a controller runs again. Only one controller may run:\n" +
 			"the command waits for the controller's Lease. Services of other classes and of other controllers stay as they are.\n" +
 			"If the command is interrupted, run it again.\n" +
-			"A --cluster-uid that no object has is no error, only a warning: the cluster left nothing, or the uid is wrong.\n" +
+			"If no object has the --cluster-uid, the command only warns: the cluster left nothing, or the uid is wrong.\n" +
 			"Exit status: 0 nothing is left, 2 objects would be deleted, or with --drain are kept, 1 an error, or objects are\n" +
 			"left after --timeout.",
 		Args: command.Args,
@@ -87,7 +87,7 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 	flags := c.Flags()
 	o.connection.AddCloudFlags(flags)
 	o.logging.AddFlags(flags)
-	flags.StringVar(&o.cluster.Name, "cluster-name", "", "also select objects that have only the name of the cluster: --cluster-name of its controller, by default kubernetes; leave it out if another cluster has this name; with --drain it only has to be that of the controller")
+	flags.StringVar(&o.cluster.Name, "cluster-name", "", "also select objects that have only the name of the cluster, not its uid: --cluster-name of its controller, by default kubernetes; omit it if another cluster has this name; with --drain, use that of the controller")
 	flags.StringVar(&o.cluster.UID, "cluster-uid", "", "uid of the cluster: that of its namespace kube-system; objects of kube-octavia have it")
 	flags.BoolVar(&o.delete, "delete", false, "delete the objects; without it they are only shown")
 	flags.BoolVar(&o.keepFloatingIPs, "keep-floating-ips", false, "detach the floating IPs and keep them in the project")
@@ -95,7 +95,7 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long to wait until everything is deleted")
 	addOutputFlag(c, &o.output, cleanupFormats)
 	o.addDrainFlags(flags)
-	flags.Lookup("cloud-config").Usage = "path of cloud.conf; required without --drain, which by default takes the settings of the controller in the cluster, and the login of $OS_CLOUD, of an openrc file, or of the controller's Secret"
+	flags.Lookup("cloud-config").Usage = "path of cloud.conf; required without --drain, which by default uses the settings of the controller in the cluster, and the login of $OS_CLOUD, of an openrc file, or of the controller's Secret"
 	return c
 }
 
@@ -108,7 +108,7 @@ func (o *cleanupOptions) check(p *command.Problems, given *pflag.FlagSet) {
 	checkOutput(p, o.output, cleanupFormats)
 	o.checkDrain(p, given)
 	if !o.drain.enabled && o.cluster.Name == "" && o.cluster.UID == "" {
-		*p = append(*p, errors.New("--cluster-name or --cluster-uid is required: it says which cluster is meant"))
+		*p = append(*p, errors.New("--cluster-name or --cluster-uid is required: it selects the cluster"))
 	}
 	cidrs, err := parseClusterCIDRs(o.clusterCIDR)
 	if err == nil && len(cidrs) > 0 && (o.drain.enabled || o.cluster.UID == "") {

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the command line of kube-octavia.
+// Package cli implements the command line of kube-octavia.
 package cli
 
 import (
@@ -25,14 +25,15 @@ const (
 	exitOK = 0
 	// exitError: the command failed.
 	exitError = 1
-	// exitDifferences: `plan` or `cleanup` found something to do or to keep, `migrate` something to look at.
+	// exitDifferences: `plan` or `cleanup` found something to do or to keep, or `migrate` something that
+	// needs attention.
 	exitDifferences = 2
 )
 
-// errDifferences makes a command end with exitDifferences, and says nothing.
+// errDifferences makes a command end with exitDifferences. It is not printed.
 var errDifferences = errors.New("there is something to do")
 
-// IO is where commands write: results to Out, everything else to Err.
+// IO holds the writers of commands: results go to Out, everything else to Err.
 type IO = command.IO
 
 // Options are the settings of the program that are not flags.
@@ -41,7 +42,7 @@ type Options struct {
 	Version string
 	// Program is the path by which the program was called; kubectl calls it as kubectl-octavia.
 	Program string
-	// Timing is what the controller waits for; zero means timing.Default.
+	// Timing has the delays of the controller; zero means timing.Default.
 	Timing timing.Delays
 	// Dial opens the controller's connections to Kubernetes and OpenStack; nil uses the network.
 	Dial openstack.Dial

@@ -137,7 +137,7 @@ func TestAServiceIsNamedByItselfOrWithItsNamespace(t *testing.T) {
 		"a name and --namespace":              {"web", "blog", "shop", "blog/web", ""},
 		"both":                                {"shop/web", "", "blog", "shop/web", ""},
 		"both and the same --namespace":       {"shop/web", "shop", "", "shop/web", ""},
-		"both and another --namespace":        {"shop/web", "blog", "", "", `argument "shop/web": it names another namespace than --namespace blog; leave one of them out`},
+		"both and another --namespace":        {"shop/web", "blog", "", "", `argument "shop/web": it names another namespace than --namespace blog; omit one of them`},
 		"another kind and --namespace":        {"deployment.apps/web", "blog", "", "", `argument "deployment.apps/web": kind deployment.apps is not Service; name a Service as NAME, svc/NAME or NAMESPACE/NAME`},
 		"a namespace with the name of a kind": {"deploy/web", "", "", "deploy/web", ""},
 		"no name":                             {"shop/", "", "", "", `argument "shop/": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
@@ -217,7 +217,7 @@ func TestControllersAreReadByDoctorAsByTheController(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--controllers=nodes":                    `--controllers "nodes": "nodes" is not one of service, node, node-lifecycle, route`,
 		"--controllers=-service":                 "enables no controller",
-		"--controllers=cloud-node,-node":         "node is both on and off",
+		"--controllers=cloud-node,-node":         "node is both enabled and disabled",
 		"--controllers=*":                        `--cluster-cidr "": is required by controller route`,
 		"--cluster-cidr=10.244.0.0":              `"10.244.0.0" is not a CIDR`,
 		"--cluster-cidr=10.0.0.0/16,10.1.0.0/16": "one CIDR of each IP family",
@@ -309,7 +309,7 @@ func TestAKindThatIsNoNamespaceIsSaidToBeNoService(t *testing.T) {
 		"ing/web":    "Service ing/web does not exist",
 		"deploy/web": `argument "deploy/web": kind deploy is not Service; name a Service as NAME, svc/NAME or NAMESPACE/NAME`,
 		"shop/web":   `namespace "shop" does not exist`,
-		"nope":       "Service default/nope does not exist; without --namespace it is looked for in namespace default",
+		"nope":       "Service default/nope does not exist; without --namespace, the command reads namespace default",
 	} {
 		_, err := readService(t.Context(), reader, arg, "", "")
 		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {

@@ -22,10 +22,11 @@ import (
 // completer is the name under which kubectl calls a program to complete the arguments of plugin octavia.
 const completer = "kubectl_complete-octavia"
 
-// completionLimit bounds how long a shell waits for names.
+// completionLimit is the longest time that a shell waits for names.
 const completionLimit = 3 * time.Second
 
-// describeCompletion says how kubectl completes the arguments of its plugin. It is to be called when all commands are there.
+// describeCompletion adds to the help how kubectl completes the arguments of its plugin. Call it after all commands
+// were added.
 func describeCompletion(root *cobra.Command, asPlugin bool) {
 	root.InitDefaultCompletionCmd()
 	if !asPlugin {
@@ -49,7 +50,7 @@ func completeFormats(c *cobra.Command, formats output.Formats) {
 	register(c, "output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// register adds the completion of a flag, which the command must have.
+// register adds the completion of a flag. The command must have the flag.
 func register(c *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // the command lacks the flag, or it is registered twice: every run fails, also of the first test
@@ -74,7 +75,7 @@ func completeServices(c *cobra.Command, from *connection.Options) {
 	})
 }
 
-// named returns the names that list reads from the cluster. A shell gets none if that fails.
+// named returns the names that list reads from the cluster, or none if that fails.
 func named(ctx context.Context, from *connection.Options, list func(context.Context, client.Reader, string) ([]string, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const failed = cobra.ShellCompDirectiveError | cobra.ShellCompDirectiveNoFileComp
 	cluster, err := kubeconfig.Load(from.Kubeconfig, from.Context)
@@ -94,14 +95,15 @@ func named(ctx context.Context, from *connection.Options, list func(context.Cont
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// serviceArguments are what stands on the command line: the beginning of the next argument, --namespace, the namespace of the
+// serviceArguments describe the command line: the beginning of the next argument, --namespace, the namespace of the
 // kubeconfig's context, and the arguments before.
 type serviceArguments struct {
 	prefix, namespace, contextNamespace string
 	before                              []string
 }
 
-// serviceNames returns the arguments that name a Service of type LoadBalancer and begin as the person began.
+// serviceNames returns the arguments that name a Service of type LoadBalancer and begin with what the user
+// has typed.
 func serviceNames(ctx context.Context, reader client.Reader, a serviceArguments) ([]string, error) {
 	key, err := serviceKey(a.prefix+"-", a.namespace, a.contextNamespace) // the prefix may be empty
 	if err != nil {

@@ -39,10 +39,10 @@ import (
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// namespaceFile is where a Pod finds the name of its namespace.
+// namespaceFile has the name of the namespace of the Pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// defaultLeaseName is the name of the controller's Lease unless it is told otherwise.
+// defaultLeaseName is the default name of the controller's Lease.
 const defaultLeaseName = "kube-octavia"
 
 // controllerOptions holds the flags of `kube-octavia controller`.
@@ -163,7 +163,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	return m.Start(ctx)
 }
 
-// worker returns what starts the reconcilers once there is a cloud.
+// worker returns the function that starts the reconcilers once the cloud is connected.
 func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, counted *kometrics.Metrics, others *controller.Others, connected func(projectID string), log logr.Logger, timing timing.Delays) func(context.Context, connection.Cloud) error {
 	return func(_ context.Context, cloud connection.Cloud) error {
 		connected(cloud.Session.ProjectID())
@@ -193,7 +193,7 @@ func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, count
 	}
 }
 
-// manager makes what runs the reconcilers: caches, leader election, probes.
+// manager returns the manager of the reconcilers, with caches, leader election and probes.
 func (o *controllerOptions) manager(cluster *rest.Config, mode cloudconfig.ClusterIP, policy claim.Policy, log logr.Logger) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
@@ -213,8 +213,8 @@ func (o *controllerOptions) manager(cluster *rest.Config, mode cloudconfig.Clust
 		RenewDeadline:                 &o.renewDeadline,
 		RetryPeriod:                   &o.retryPeriod,
 		GracefulShutdownTimeout:       ptr.To(30 * time.Second),
-		// Reconcilers register by name; a process may run several controllers
-		// one after the other.
+		// Reconcilers register by name, and tests run several controllers in one process, one after
+		// the other.
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 		Cache:      controller.CacheOptions(mode),
 	})
@@ -235,7 +235,7 @@ func (o *controllerOptions) manager(cluster *rest.Config, mode cloudconfig.Clust
 	return m, err
 }
 
-// emptyCaches says that caches are not filled yet.
+// emptyCaches returns the message that caches are not filled yet.
 func (o *controllerOptions) emptyCaches() string {
 	if o.readinessGates {
 		return "the caches of Services, Nodes, EndpointSlices, Pods and Namespaces are not filled yet; --pod-readiness-gates needs the rights in deploy/readiness-gates"
@@ -251,7 +251,7 @@ func (o *controllerOptions) lease() othercontroller.LeaseName {
 	return othercontroller.LeaseName{Namespace: o.namespace(), Name: o.leaseName}
 }
 
-// namespace returns where the Lease is kept.
+// namespace returns the namespace of the Lease.
 func (o *controllerOptions) namespace() string {
 	if o.leaseNamespace != "" {
 		return o.leaseNamespace

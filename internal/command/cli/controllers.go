@@ -34,7 +34,7 @@ const (
 
 var allControllers = []string{serviceController, nodeController, nodeLifecycleController, routeController}
 
-// otherNames are the names that Kubernetes' cloud-controller-manager has for them.
+// otherNames are their names in Kubernetes' cloud-controller-manager.
 var otherNames = map[string]string{
 	"service-lb-controller": serviceController,
 	"cloud-node":            nodeController, "cloud-node-controller": nodeController,
@@ -45,10 +45,10 @@ var otherNames = map[string]string{
 // regionalVariable is the environment variable of openstack-cloud-controller-manager that adds the region to provider ids.
 const regionalVariable = "OS_CCM_REGIONAL"
 
-// chosenControllers holds the flags that say which controllers run.
+// chosenControllers holds the flags that select the controllers to run.
 type chosenControllers struct{ names, clusterCIDR []string }
 
-// controllersOptions holds them with the flags of the controllers.
+// controllersOptions holds these and the flags of the controllers.
 type controllersOptions struct {
 	chosenControllers
 	statusPeriod  time.Duration
@@ -65,7 +65,7 @@ func (o *chosenControllers) addFlags(flags *pflag.FlagSet) {
 func (o *controllersOptions) addFlags(flags *pflag.FlagSet) {
 	o.chosenControllers.addFlags(flags)
 	flags.DurationVar(&o.statusPeriod, "node-status-update-frequency", 5*time.Minute, "interval for updating the addresses of Nodes")
-	flags.DurationVar(&o.monitorPeriod, "node-monitor-period", 5*time.Second, "interval for looking for the servers of Nodes that are not ready")
+	flags.DurationVar(&o.monitorPeriod, "node-monitor-period", 5*time.Second, "interval for checking the servers of Nodes that are not ready")
 	flags.DurationVar(&o.routePeriod, "route-reconciliation-period", 10*time.Second, "interval for comparing the routes with the Nodes")
 }
 
@@ -86,8 +86,8 @@ func (o *controllersOptions) check(p *command.Problems) {
 	p.Require(o.routePeriod >= time.Second, "route-reconciliation-period", o.routePeriod, "must be 1s or more")
 }
 
-// enabledControllers returns the controllers that a list of names, *, and -NAME enables. As in kube-controller-manager, a name
-// wins over *, wherever they stand.
+// enabledControllers returns the controllers that a list of names, *, and -NAME enables. As in kube-controller-manager,
+// a name overrides * in any order.
 func enabledControllers(names []string) ([]string, error) {
 	said := map[string]bool{}
 	star := false
@@ -104,7 +104,7 @@ func enabledControllers(names []string) ([]string, error) {
 			return nil, fmt.Errorf("%q is not one of %s: write names, * for all, and -NAME for all but one", text, strings.Join(allControllers, ", "))
 		}
 		if before, twice := said[name]; twice && before == off {
-			return nil, fmt.Errorf("%s is both on and off", name)
+			return nil, fmt.Errorf("%s is both enabled and disabled", name)
 		}
 		said[name] = !off
 	}
@@ -162,7 +162,8 @@ func (o *controllersOptions) checkConfig(path string, cloud cloudconfig.Config) 
 	return nil
 }
 
-// cloudProvider returns what runs the controllers of Nodes and routes, or nil if none is enabled.
+// cloudProvider returns the runner of the controllers of Nodes and routes, or nil if none is
+// enabled.
 func (o *controllersOptions) cloudProvider(session *openstack.Session, cloud cloudconfig.Config, clusterUID string, delays timing.Delays) (*cloudprovider.Options, error) {
 	options := &cloudprovider.Options{
 		Node: o.runs(nodeController), NodeLifecycle: o.runs(nodeLifecycleController), Route: o.runs(routeController),

@@ -31,10 +31,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// errUnhealthy makes a command end with exitError. The report has said why.
+// errUnhealthy makes a command end with exitError. The report has the reason.
 var errUnhealthy = errors.New("a check has status error")
 
-// leaseLimit bounds the search for the Lease, for which the checks wait. An API that does not answer is their finding.
+// leaseLimit limits the search for the Lease, because the checks wait for it. They report an API that does not answer.
 const leaseLimit = 10 * time.Second
 
 var doctorFormats = output.Formats{output.Text, output.JSON, output.YAML}
@@ -85,7 +85,7 @@ func newDoctor(streams IO, version string) *cobra.Command {
 	c.Flags().StringVar(&o.checks, "checks", "", "names of the checks to show, separated by commas; default: all, which are "+doctor.AllNames())
 	c.Flags().StringVar(&o.lease.Namespace, "leader-elect-resource-namespace", "", leaseNamespaceUsage)
 	c.Flags().StringVar(&o.lease.Name, "leader-elect-resource-name", defaultLeaseName, "name of the controller's Lease")
-	c.Flags().BoolVar(&o.all, "all", false, "show what each check looked at and saw, also if it is ok")
+	c.Flags().BoolVar(&o.all, "all", false, "show what each check examined and saw, also if it is ok")
 	return c
 }
 
@@ -117,9 +117,9 @@ func verdictOf(report diagnosis.Report) error {
 	return nil
 }
 
-// source says where the facts are. What is wrong with it becomes a finding.
+// source returns where the facts come from. A problem with it becomes a finding.
 func (o *doctorOptions) source(ctx context.Context, log logr.Logger, version string) doctorfacts.Source {
-	o.connection.ExamineRefusal = true // it logs in once, and a person reads what it says
+	o.connection.ExamineRefusal = true // it logs in once, and a user reads the result
 	s := doctorfacts.Source{ConfigPath: o.connection.ConfigName(), ConfigOrigin: o.connection.Origin(), Controllers: o.controllers.diagnosed(), Lease: o.lease}
 	s.Config, s.ConfigErr = o.connection.LoadConfig()
 	s.Cluster, s.ClusterErr = kubeconfig.Load(o.connection.Kubeconfig, o.connection.Context)
@@ -135,7 +135,7 @@ func (o *doctorOptions) source(ctx context.Context, log logr.Logger, version str
 	return s
 }
 
-// ownLease returns the Lease of the controller. If it is not found, the checks say so.
+// ownLease returns the Lease of the controller. If it is not found, the checks report that.
 func (o *doctorOptions) ownLease(ctx context.Context, s doctorfacts.Source) othercontroller.LeaseName {
 	assumed := othercontroller.LeaseName{Namespace: cmp.Or(o.lease.Namespace, defaultLeaseNamespace), Name: o.lease.Name}
 	if s.ClusterErr != nil || o.lease.Namespace != "" {

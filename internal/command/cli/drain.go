@@ -33,10 +33,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 )
 
-// drainInterval is the time between two looks at the Services.
+// drainInterval is the time between two reads of the Services.
 const drainInterval = time.Second
 
-// defaultLeaseNamespace is where the manifests put the Lease.
+// defaultLeaseNamespace is the namespace of the Lease in the manifests.
 const defaultLeaseNamespace = "kube-octavia"
 
 // drainOptions holds the flags of `kube-octavia cleanup` that need --drain.
@@ -73,7 +73,7 @@ func (o *cleanupOptions) checkDrain(p *command.Problems, given *pflag.FlagSet) {
 	p.Require(o.drain.deploymentName == "" || o.delete, "scale-down", o.drain.deploymentName, "needs --delete")
 }
 
-// controller returns the flags with which the controller runs that releases the Services.
+// controller returns the flags of the controller that releases the Services.
 func (o *cleanupOptions) controller() controllerOptions {
 	var c controllerOptions
 	c.addFlags(pflag.NewFlagSet("", pflag.ContinueOnError)) // sets the defaults
@@ -96,15 +96,15 @@ func (d *drainRun) findLease(ctx context.Context) error {
 	return err
 }
 
-// Drained is what `cleanup --drain` shows: Services that are to be released or could not be, and objects that no Service
-// releases.
+// Drained is the output of `cleanup --drain`: Services to release or that could not be released, and objects that no
+// Service releases.
 type Drained struct {
-	// Services are those to release, or that were not released. They are left out without --drain.
+	// Services are those to release, or that were not released. They are omitted without --drain.
 	Services []ServicePlan `json:"services,omitzero"`
 	cleanup.Plan
 }
 
-// Print prints it for people.
+// Print prints it as text.
 func (d Drained) Print(out io.Writer) error {
 	fmt.Fprintf(out, "Services to release: %d\n", len(d.Services))
 	for _, s := range d.Services {
@@ -130,7 +130,7 @@ type drainRun struct {
 	drainer    *drain.Drainer
 }
 
-// runDrain shows what is to be released, and releases it with --delete.
+// runDrain shows what would be released, or releases it with --delete.
 func (o *cleanupOptions) runDrain(ctx context.Context, log logr.Logger, streams IO, program Options) error {
 	if o.delete {
 		if err := o.connection.CheckController(); err != nil {
@@ -215,7 +215,7 @@ func (d *drainRun) connect(ctx context.Context) error {
 	return nil
 }
 
-// look returns what is to be done, and does nothing.
+// look returns what would be done, and changes nothing.
 func (d *drainRun) look(ctx context.Context) (Drained, error) {
 	found := Drained{Services: []ServicePlan{}}
 	services, err := orphan.Services(ctx, d.client, d.policy.ClusterUID)
@@ -257,7 +257,7 @@ func (d *drainRun) show(ctx context.Context, found Drained) error {
 	return errDifferences
 }
 
-// run releases all Services, until none is left and nothing is left in the cloud.
+// run releases Services until none of them and nothing in the cloud is left.
 func (d *drainRun) run(ctx context.Context) (Drained, error) {
 	left := Drained{Services: []ServicePlan{}, Plan: cleanup.Plan{Objects: []cleanup.Object{}}}
 	end := drain.NewEnd()
@@ -276,7 +276,7 @@ func (d *drainRun) run(ctx context.Context) (Drained, error) {
 	return left, err
 }
 
-// manager returns what runs the controller.
+// manager returns the manager of the controller.
 func (d *drainRun) manager() (manager.Manager, error) {
 	m, err := d.controller.manager(d.cluster.REST, d.cloud.Config.ClusterIP, d.policy, d.log)
 	if err != nil {

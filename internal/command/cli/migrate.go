@@ -99,8 +99,8 @@ func (o *migrateOptions) print(streams IO, migration report.Migration) error {
 	return nil
 }
 
-// verdict is the command's end: an error if anything could not be found out, or
-// errDifferences if an operator has to look at something.
+// verdict returns the result of the command: an error if something could not be determined,
+// errDifferences if something needs the attention of an operator, or nil.
 func verdict(m report.Migration) error {
 	var failures []error
 	unchanged := true

@@ -9,17 +9,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
-// Output is what a command prints for programs.
+// Output is a document that a command prints for programs.
 type Output struct {
 	// Command is the name of the command.
 	Command string
 	// Kind is the kind of the document.
 	Kind output.Kind
-	// Value has the type of the document's own keys.
+	// Value has the type of the document, without apiVersion and kind.
 	Value any
 }
 
-// Outputs returns what the commands print with --output=json and yaml. Package hack/schema publishes a schema of each.
+// Outputs returns the documents that commands print with --output=json and yaml. Package hack/schema publishes a
+// schema of each.
 func Outputs() []Output {
 	return []Output{
 		{"cleanup", output.CleanupList, Drained{}},

@@ -35,38 +35,39 @@ type planOptions struct {
 
 var planFormats = output.Formats{output.Text, output.JSON, output.YAML, output.Name}
 
-// Plans is what `kube-octavia plan` prints.
+// Plans is the output of `kube-octavia plan`.
 type Plans struct {
 	// Items are the Services.
 	Items []ServicePlan `json:"items"`
 }
 
-// ServicePlan is what the controller would do for one Service.
+// ServicePlan is the plan of the controller for one Service.
 type ServicePlan struct {
 	// Namespace and Service name the Service.
 	Namespace string `json:"namespace"`
 	Service   string `json:"name"`
-	// LoadBalancerID is the id of its load balancer, and Status Octavia's status of that. Both are left out if it has none.
+	// LoadBalancerID is the id of its load balancer, and Status the provisioning status in Octavia. Both are omitted if
+	// it has none.
 	LoadBalancerID string                `json:"loadBalancerID,omitempty"`
 	Status         lb.ProvisioningStatus `json:"provisioningStatus,omitempty"`
-	// Ops are the writes, in this order.
+	// Ops are the writes, in order.
 	Ops []PlannedOp `json:"ops"`
-	// OnlyObserved is whether the ops are what would be done but for --adopt=observe.
+	// OnlyObserved is whether the ops are not done, because of --adopt=observe.
 	OnlyObserved bool `json:"onlyObserved,omitempty"`
-	// Refused says why the Service is not served as it is written.
+	// Refused has the reasons why the Service is not served as its spec requests.
 	Refused []diff.Refusal `json:"refused,omitempty"`
-	// NotHandled says why the controller does not handle the Service.
+	// NotHandled is the reason why the controller does not handle the Service.
 	NotHandled string `json:"notHandled,omitempty"`
-	// Error says why a call failed.
+	// Error is the error of a call that failed.
 	Error string `json:"error,omitempty"`
 }
 
 // PlannedOp is a write.
 type PlannedOp struct {
 	Kind string `json:"kind"`
-	// Text describes it for people.
+	// Text describes it in words.
 	Text string `json:"text"`
-	// Op has the operation in full. Its keys depend on kind.
+	// Op has all details of the operation. Its keys depend on kind.
 	Op diff.Op `json:"op"`
 }
 
@@ -138,7 +139,7 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 	return cmp.Or(view.UnknownProviders, err)
 }
 
-// read reads those that are named, or all. One that is named must exist, and so must the namespace.
+// read reads the named Services, or all. A named Service must exist, and so must the namespace.
 func (o *planOptions) read(ctx context.Context, reader client.Reader, contextNamespace string, args []string) ([]corev1.Service, error) {
 	if len(args) == 0 {
 		var list corev1.ServiceList
@@ -218,8 +219,8 @@ func (o *planOptions) print(out io.Writer, all []ServicePlan) error {
 	return nil
 }
 
-// refuses reports whether the Service cannot be served as it is written. One that waits for another of its group, or whose
-// differences are not repaired because its author wants that, is not refused.
+// refuses reports whether the Service cannot be served as its spec requests. A Service that waits for another one of
+// its group, or whose differences are not repaired because its author wants that, is not refused.
 func refuses(r diff.Refusal) bool {
 	return r.Reason != status.ReasonWaitingForGroup && r.Reason != status.ReasonDrifted
 }

@@ -31,15 +31,15 @@ func publishedFlags(flags *pflag.FlagSet) map[string]string {
 	return values
 }
 
-// publishes reports whether the controller publishes its settings: where it has a namespace of its own, by leader election, by
-// the flag or by its Pod.
+// publishes reports whether the controller publishes its settings. It does if it has a namespace of its own: from
+// leader election, from the flag or from its Pod.
 func (o *controllerOptions) publishes() bool {
 	_, err := os.Stat(namespaceFile)
 	return o.leaderElect || o.leaseNamespace != "" || err == nil
 }
 
-// publish lets the manager publish the settings of the controller for the commands, and returns what is to be called when the
-// project in the cloud is known.
+// publish lets the manager publish the settings of the controller for the commands, and returns the function to call
+// when the project in the cloud is known.
 func (o *controllerOptions) publish(m manager.Manager, cloud cloudconfig.Config, version string, log logr.Logger) (connected func(projectID string), _ error) {
 	if !o.publishes() {
 		return func(string) {}, nil

@@ -24,7 +24,7 @@ const namespaceUsage = "namespace of the Services; default: all namespaces or, f
 // serviceUsage explains the argument SERVICE.
 const serviceUsage = "SERVICE is NAME, svc/NAME, service/NAME or NAMESPACE/NAME."
 
-// namespaceFlags hold --namespace and --all-namespaces.
+// namespaceFlags holds --namespace and --all-namespaces.
 type namespaceFlags struct {
 	namespace string
 	all       bool
@@ -32,10 +32,10 @@ type namespaceFlags struct {
 
 func (o *namespaceFlags) addFlags(c *cobra.Command) {
 	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", namespaceUsage)
-	c.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "show Services of all namespaces, whatever --namespace says; this is the default without a SERVICE and without --namespace")
+	c.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "show Services of all namespaces, regardless of --namespace; this is the default without a SERVICE and without --namespace")
 }
 
-// check adds the problems of the flags with the arguments. As with kubectl, --all-namespaces wins over --namespace.
+// check adds the problems of the flags with the arguments. As in kubectl, --all-namespaces overrides --namespace.
 func (o *namespaceFlags) check(p *command.Problems, args []string) {
 	if o.all {
 		o.namespace = ""
@@ -43,7 +43,7 @@ func (o *namespaceFlags) check(p *command.Problems, args []string) {
 	p.Require(!o.all || len(args) == 0, "all-namespaces", true, "must not be set with a SERVICE, which is in one namespace")
 }
 
-// serviceKinds are the names that kubectl has for the kind of a Service, before a slash.
+// serviceKinds are the names of the kind Service that kubectl accepts before a slash.
 var serviceKinds = []string{"service", "services", "svc"}
 
 // namesNamespace reports whether an argument names the namespace of its Service.
@@ -66,7 +66,7 @@ func serviceKey(arg, namespace, contextNamespace string) (client.ObjectKey, erro
 	case namespace != "" && namespace != of && isOtherKind(of):
 		return client.ObjectKey{}, otherKind(arg)
 	case namespace != "" && namespace != of:
-		return client.ObjectKey{}, fmt.Errorf("argument %q: it names another namespace than --namespace %s; leave one of them out", arg, namespace)
+		return client.ObjectKey{}, fmt.Errorf("argument %q: it names another namespace than --namespace %s; omit one of them", arg, namespace)
 	}
 	if of == "" || name == "" || strings.Contains(name, "/") {
 		return client.ObjectKey{}, fmt.Errorf("argument %q: must be NAME, svc/NAME or NAMESPACE/NAME of a Service", given)
@@ -80,7 +80,7 @@ func otherKind(arg string) error {
 	return fmt.Errorf("argument %q: kind %s is not Service; name a Service as NAME, svc/NAME or NAMESPACE/NAME", arg, kind)
 }
 
-// otherKinds are names that kubectl has for kinds that people want to see beside Services, before a slash.
+// otherKinds are names that kubectl accepts before a slash, of kinds that users may confuse with Services.
 var otherKinds = []string{
 	"configmap", "configmaps", "cm", "cronjob", "cronjobs", "cj", "daemonset", "daemonsets", "ds", "deployment", "deployments", "deploy",
 	"endpoints", "ep", "endpointslice", "endpointslices", "gateway", "gateways", "gtw", "httproute", "httproutes", "ingress", "ingresses", "ing",
@@ -94,14 +94,15 @@ func isOtherKind(word string) bool {
 	return slices.Contains(otherKinds, kind)
 }
 
-// exists reports whether there is such a Service.
+// exists reports whether the Service exists.
 func exists(ctx context.Context, reader client.Reader, key client.ObjectKey) bool {
 	return reader.Get(ctx, key, &corev1.Service{}) == nil
 }
 
-// readService reads the Service that an argument names. It must exist, and so must its namespace. The error explains the
-// namespace if it was assumed, and a kind that was taken for one. An argument such as services/web, which names one as kubectl
-// does and another one in a namespace with the name of the kind, is refused: without --namespace, the wrong one might be shown.
+// readService reads the Service that an argument names. It must exist, and so must its namespace. The error explains
+// where the namespace came from if it was assumed, and that the word before a slash may be a kind. If an argument such
+// as services/web is ambiguous, because namespace "services" also has a Service web, it is refused: without
+// --namespace, the wrong one might be shown.
 func readService(ctx context.Context, reader client.Reader, arg, namespace, contextNamespace string) (service corev1.Service, _ error) {
 	key, err := serviceKey(arg, namespace, contextNamespace)
 	if err != nil {
@@ -115,7 +116,7 @@ func readService(ctx context.Context, reader client.Reader, arg, namespace, cont
 	switch {
 	case apierrors.IsNotFound(err) && namespace == "" && !namesNamespace(arg):
 		//lint:ignore ST1005 Service is a name
-		return service, fmt.Errorf("Service %s does not exist; without --namespace it is looked for in namespace %s", key, key.Namespace)
+		return service, fmt.Errorf("Service %s does not exist; without --namespace, the command reads namespace %s", key, key.Namespace)
 	case apierrors.IsNotFound(err):
 		missing := namespaceMissing(ctx, reader, key.Namespace)
 		if missing != nil && namesNamespace(arg) && isOtherKind(key.Namespace) {
@@ -129,8 +130,8 @@ func readService(ctx context.Context, reader client.Reader, arg, namespace, cont
 	return service, nil
 }
 
-// namespaceMissing returns an error if the namespace does not exist. It returns nil if that cannot be found out: many
-// users may not read namespaces.
+// namespaceMissing returns an error if the namespace does not exist. It returns nil if that is unknown: many users
+// may not read namespaces.
 func namespaceMissing(ctx context.Context, reader client.Reader, name string) error {
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 	if apierrors.IsNotFound(err) {

@@ -21,7 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// settingsUsage explains what a command does without --cloud-config.
+// settingsUsage explains the default of --cloud-config.
 const settingsUsage = "Without --cloud-config, it uses the settings of the controller in the cluster."
 
 // takeSettings checks the flags of a command, takes over those of the controller that were not given, unless --cloud-config
@@ -43,8 +43,8 @@ func takeSettings(c *cobra.Command, streams IO, from *connection.Options, check 
 const leaseNamespaceUsage = "namespace of the controller's Lease; default: that of the only Lease of a controller for --load-balancer-class, or " + defaultLeaseNamespace
 
 // findLease returns the Lease of the controller that the policy describes: the one that the flags name or, without a
-// namespace, the one that is found in the cluster. named is whether the name was given, too. If there is none, or Leases may
-// not be listed, it is the one of the manifests. explain adds to an error of Kubernetes.
+// namespace, the one that is found in the cluster. named is whether the name was given, too. If there is none, or
+// Leases may not be listed, it is the Lease of the manifests. explain adds advice to an error of Kubernetes.
 func findLease(ctx context.Context, reader client.Reader, explain func(error) error, policy claim.Policy, flags othercontroller.LeaseName, named bool) (othercontroller.LeaseName, error) {
 	if flags.Namespace != "" {
 		return flags, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
-// statusInterval is the time between two looks of `kube-octavia status --watch` unless it is told otherwise.
+// statusInterval is the default time between two reads of `kube-octavia status --watch`.
 const statusInterval = 5 * time.Second
 
 var statusFormats = output.Formats{output.Text, output.Wide, output.JSON, output.YAML, output.Name, output.Tree}
@@ -63,8 +63,8 @@ func newStatus(streams IO, version string) *cobra.Command {
 	o.services.addFlags(c)
 	addOutputFlag(c, &o.output, statusFormats)
 	completeServices(c, &o.connection)
-	flags.BoolVarP(&o.watch, "watch", "w", false, "look again and again, and print what has changed, until the command is interrupted")
-	flags.DurationVar(&o.interval, "interval", statusInterval, "with --watch: time between two looks")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "keep reading, and print what has changed, until the command is interrupted")
+	flags.DurationVar(&o.interval, "interval", statusInterval, "with --watch: time between two reads")
 	return c
 }
 
@@ -107,7 +107,7 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string,
 	}
 }
 
-// unlessInterrupted returns the error, or nil if a watch was interrupted: that is how it ends.
+// unlessInterrupted returns the error, or nil if a watch was interrupted, which is its regular end.
 func (o *statusOptions) unlessInterrupted(ctx context.Context, err error) error {
 	if o.watch && ctx.Err() != nil {
 		return nil
@@ -115,7 +115,7 @@ func (o *statusOptions) unlessInterrupted(ctx context.Context, err error) error 
 	return err
 }
 
-// selection returns what the arguments and --namespace select. Services and namespaces that are named must exist.
+// selection returns what the arguments and --namespace select. Named Services and namespaces must exist.
 func (o *statusOptions) selection(ctx context.Context, view connection.View, args []string, streams IO) (report.StatusOptions, error) {
 	planner := view.Planner
 	selected := report.StatusOptions{Parts: o.output != string(output.Text) && o.output != string(output.Name) || o.services.namespace != "" || len(args) > 0}
@@ -140,18 +140,18 @@ func (o *statusOptions) selection(ctx context.Context, view connection.View, arg
 	return selected, nil
 }
 
-// statusDisplay shows the state, and later what has changed.
+// statusDisplay prints the state, and afterwards its changes.
 type statusDisplay struct {
 	source   report.Source
 	selected report.StatusOptions
 	format   output.Format
 	streams  IO
 	printer  report.StatusPrinter
-	// last is what was shown last, as JSON; nil before the first time.
+	// last is the state that was printed last; nil before the first one.
 	last *report.Survey
 }
 
-// again reads the state, and prints it or what has changed in it. JSON is printed as a whole.
+// again reads the state, and prints it or its changes. JSON is always printed as a whole.
 func (d *statusDisplay) again(ctx context.Context) error {
 	survey, err := report.Status(ctx, d.source, d.selected)
 	if err != nil {

@@ -42,7 +42,7 @@ type uiOptions struct {
 	refreshInterval time.Duration
 }
 
-// Who may see the topology.
+// The values of --authentication: who may see the topology.
 const (
 	authenticationNone  = "none"
 	authenticationToken = "token"
@@ -53,9 +53,9 @@ func newUI(streams IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ui",
 		Short: "Serve a web page with the load balancers of the cluster's Services",
-		Long: "Serves a page that shows Services, load balancers, listeners, pools and members, how they are, drift,\n" +
+		Long: "Serves a page that shows Services, load balancers, listeners, pools and members, their status, drift,\n" +
 			"pending operations, conditions and events, and follows their changes. It reads the cluster and the\n" +
-			"cloud only while somebody looks, once for all viewers. Writes nothing, and reads no Secret\n" +
+			"cloud only while the page is open, once for all viewers. Writes nothing, and reads no Secret\n" +
 			"but that of the controller, if there is no --cloud-config.\n" +
 			settingsUsage,
 		Args: command.Args,
@@ -72,10 +72,10 @@ func newUI(streams IO, version string) *cobra.Command {
 	o.logging.AddFlags(c.Flags())
 	c.Flags().StringVar(&o.address, "address", "127.0.0.1:8088", "listen address; other addresses than those of loopback need --authentication=token")
 	c.Flags().StringVar(&o.authentication, "authentication", authenticationNone,
-		"none: everybody who reaches the address sees the topology; token: only with a token of the cluster whose user may get the path /topology")
+		"none: everyone who can reach the address sees the topology; token: requests need a token of the cluster whose user may get the path /topology")
 	c.Flags().StringVar(&o.certFile, "tls-cert-file", "", "certificate for HTTPS; it is read again when it changes")
 	c.Flags().StringVar(&o.keyFile, "tls-private-key-file", "", "key of this certificate")
-	c.Flags().DurationVar(&o.refreshInterval, "refresh-interval", 5*time.Second, "interval for reading the load balancers while somebody looks")
+	c.Flags().DurationVar(&o.refreshInterval, "refresh-interval", 5*time.Second, "interval for reading the load balancers while the page is open")
 	return c
 }
 
@@ -83,16 +83,17 @@ func (o *uiOptions) check(p *command.Problems) {
 	o.connection.Check(p)
 	o.logging.Check(p)
 	p.Require(o.refreshInterval >= time.Second, "refresh-interval", o.refreshInterval, "must be 1s or more")
-	p.Require((o.certFile == "") == (o.keyFile == ""), "tls-cert-file", command.Quoted(o.certFile), "set --tls-private-key-file too, or none of both")
+	p.Require((o.certFile == "") == (o.keyFile == ""), "tls-cert-file", command.Quoted(o.certFile), "set --tls-private-key-file, too, or neither of them")
 	p.Require(o.authentication == authenticationNone || o.authentication == authenticationToken, "authentication", command.Quoted(o.authentication),
 		"must be "+authenticationNone+" or "+authenticationToken)
 	host, _, err := net.SplitHostPort(o.address)
 	p.Require(err == nil, "address", command.Quoted(o.address), "must be HOST:PORT, such as 127.0.0.1:8088")
 	p.Require(err != nil || o.authentication == authenticationToken || isLoopback(host), "address", o.address,
-		"other machines can reach it, and everybody would see the topology: set --authentication="+authenticationToken+", or an address of loopback such as 127.0.0.1:8088")
+		"other machines can reach it, and all their users would see the topology: set --authentication="+authenticationToken+", or an address of loopback such as 127.0.0.1:8088")
 }
 
-// isLoopback reports whether only this machine reaches the host. Other names than localhost can lead anywhere.
+// isLoopback reports whether only this machine can reach the host. Names other than localhost can resolve to
+// any address.
 func isLoopback(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()
@@ -108,7 +109,7 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 	if err != nil {
 		return fmt.Errorf("listen on %s (--address): %w", o.address, err)
 	}
-	defer listener.Close() // if it is not served
+	defer listener.Close() // in case it is not served
 	v, err := o.connection.LookAtCluster(ctx)
 	if err != nil {
 		return err
@@ -137,10 +138,10 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 		if err != nil {
 			return fmt.Errorf("read the certificate for HTTPS (--tls-cert-file, --tls-private-key-file): %w", err)
 		}
-		running.Go(func() { _ = watcher.Start(ctx) }) // the certificate that it has read stays
+		running.Go(func() { _ = watcher.Start(ctx) }) // on an error, the last certificate stays in use
 		scheme, options.Serve = "https", serveTLS(watcher)
 	}
-	var unconnected error // a cloud that can never be used, such as one without Octavia
+	var unconnected error // the cloud can never be used, for example because it has no Octavia
 	running.Go(func() {
 		defer cancel()
 		unconnected = connector.Start(ctx)
@@ -152,7 +153,8 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 	return errors.Join(unconnected, err)
 }
 
-// connector connects to the cloud while the page is served already: it shows the Services and why the cloud does not answer.
+// connector connects to the cloud while the page is already served: until then, the page shows the Services and why the
+// cloud does not answer.
 func (o *uiOptions) connector(v connection.ClusterView, cloud *topologyfacts.Cloud, log logr.Logger, version string) *connection.Connector {
 	return &connection.Connector{
 		Options: o.connection, Logger: log, Version: version, Registry: prometheus.NewRegistry(), Config: v.Config,
@@ -165,7 +167,7 @@ func (o *uiOptions) connector(v connection.ClusterView, cloud *topologyfacts.Clo
 	}
 }
 
-// serveTLS serves HTTPS with the certificate that the watcher has read last.
+// serveTLS serves HTTPS with the certificate that the watcher read last.
 func serveTLS(watcher *certwatcher.CertWatcher) func(*http.Server, net.Listener) error {
 	return func(server *http.Server, listener net.Listener) error {
 		server.TLSConfig = &tls.Config{GetCertificate: watcher.GetCertificate, MinVersion: tls.VersionTLS12}
@@ -173,7 +175,7 @@ func serveTLS(watcher *certwatcher.CertWatcher) func(*http.Server, net.Listener)
 	}
 }
 
-// tokenFilter lets those through whose token the cluster knows, and who may get the path.
+// tokenFilter admits requests with a token of the cluster whose user may get the path.
 func tokenFilter(cluster *rest.Config) (ui.Filter, error) {
 	client, err := rest.HTTPClientFor(cluster)
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 
 var versionFormats = output.Formats{output.Text, output.JSON, output.YAML}
 
-// Versions is what `kube-octavia version` prints.
+// Versions is the output of `kube-octavia version`.
 type Versions struct {
-	// Version is that of the program, or the commit of which it was built.
+	// Version is the version of the program, or the commit from which it was built.
 	Version string `json:"version"`
-	// GoVersion is that of the compiler, and Platform the operating system and the architecture.
+	// GoVersion is the version of the compiler, and Platform the operating system and the
+	// architecture.
 	GoVersion string `json:"goVersion"`
 	Platform  string `json:"platform"`
 }

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is what the subcommands of kube-octavia have in common: where they write and log, the version, and
-// errors of arguments and flags.
+// Package command has what the subcommands of kube-octavia have in common: output, logging, the version, and errors
+// of arguments and flags.
 package command
 
 import (
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// IO is where commands write: results to Out, everything else to Err.
+// IO holds the writers of commands: results go to Out, everything else to Err.
 type IO struct {
 	Out, Err io.Writer
 }
@@ -39,7 +39,8 @@ func (s IO) Note(text string) {
 	}
 }
 
-// Version returns the version that the build was given, or else the commit that Go noted, or "unknown".
+// Version returns the version that was set at build time, or else the commit that Go recorded, or
+// "unknown".
 func Version(build string) string {
 	if build != "" {
 		return build
@@ -54,5 +55,5 @@ func Version(build string) string {
 	return "unknown"
 }
 
-// UserAgent returns how the program names itself to OpenStack.
+// UserAgent returns the User-Agent of the program in calls to OpenStack.
 func UserAgent(build string) string { return "kube-octavia/" + Version(build) }

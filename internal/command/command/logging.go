@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// Logging holds the flags that say how to log.
+// Logging holds the flags for logs.
 type Logging struct {
 	verbosity int
 	format    string
@@ -35,7 +35,8 @@ func (l *Logging) Check(p *Problems) {
 	p.Require(l.verbosity >= 0 && l.verbosity <= maxVerbosity, "v", l.verbosity, "must be 0 to 9")
 }
 
-// Logger makes the logger of the process, which Kubernetes' libraries use too. The flags have been checked.
+// Logger returns the logger of the process, which Kubernetes' libraries use, too. The flags must have been
+// checked.
 func (l *Logging) Logger(streams IO) logr.Logger {
 	encoder := zap.ConsoleEncoder(func(c *zapcore.EncoderConfig) {
 		c.EncodeTime, c.EncodeLevel = zapcore.ISO8601TimeEncoder, encodeLevel
@@ -54,11 +55,11 @@ func (l *Logging) Logger(streams IO) logr.Logger {
 	return logger
 }
 
-// librariesLog guards the loggers that Kubernetes' libraries have for the whole
-// process: they must not be changed while a goroutine logs, so the first ones stay.
+// librariesLog guards the global loggers of Kubernetes' libraries. They must not be changed while a
+// goroutine logs, so they are set once.
 var librariesLog sync.Once
 
-// encodeLevel names all verbosities above 0 alike; zap has no names for most.
+// encodeLevel gives all verbosities above 0 the same name, because zap has no names for most.
 func encodeLevel(level zapcore.Level, out zapcore.PrimitiveArrayEncoder) {
 	if level < zapcore.InfoLevel {
 		level = zapcore.DebugLevel

@@ -8,14 +8,14 @@ import (
 	"fmt"
 )
 
-// Problems collects what is wrong with flags, so that all of it is named at once.
+// Problems collects the problems of flags, so that all are reported at once.
 type Problems []error
 
 // Add adds the problem of a flag, unless it is nil.
 func (p *Problems) Add(flag string, value any, problem error) {
 	switch {
 	case problem == nil:
-	case value == true: // as it is typed: without a value
+	case value == true: // as users write it: without a value
 		*p = append(*p, fmt.Errorf("--%s %w", flag, problem))
 	default:
 		*p = append(*p, fmt.Errorf("--%s %v: %w", flag, value, problem))
@@ -32,5 +32,5 @@ func (p *Problems) Require(right bool, flag string, value any, form string) {
 // Err returns all problems as one error, or nil if there are none.
 func (p *Problems) Err() error { return errors.Join(*p...) }
 
-// Quoted returns a value as errors show it.
+// Quoted returns a value in quotes, as in errors.
 func Quoted(text string) string { return fmt.Sprintf("%q", text) }

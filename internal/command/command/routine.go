@@ -12,8 +12,8 @@ import (
 // routineLevel is the log level of routine messages.
 const routineLevel = 4
 
-// routine matches messages of Kubernetes' route controller that say that nothing changes: one for each Node, every 10 s,
-// at level 0 (k8s.io/cloud-provider v0.36, controllers/route).
+// routine matches the messages of Kubernetes' route controller that nothing changes: one for each Node, every 10 s, at
+// level 0 (k8s.io/cloud-provider v0.36, controllers/route).
 var routine = regexp.MustCompile(`^action for Node ".*" with CIDR ".*": "keep"$`)
 
 // routineSink logs routine messages at routineLevel.

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Args checks the arguments of a command against the names in its usage line: NAME is required, [NAME] is not, and
-// [NAME...], as the last one, stands for any number. The error names the argument that is missing or too many, and the usage line.
+// Args checks the arguments of a command against the names in its usage line: NAME is required, [NAME] is optional, and
+// [NAME...], as the last one, stands for any number. The error has the missing or unexpected argument and the usage
+// line.
 func Args(c *cobra.Command, args []string) error {
 	var names []string
 	for _, word := range strings.Fields(c.Use)[1:] {
@@ -34,7 +35,8 @@ func Args(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// Group makes a command that only has subcommands show its help without one, and report an unknown one.
+// Group lets a command that only has subcommands show its help if none is given, and report an unknown
+// one.
 func Group(c *cobra.Command) {
 	c.DisableFlagsInUseLine = true
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -46,7 +48,8 @@ func Group(c *cobra.Command) {
 	}
 }
 
-// UnknownCommand returns the error for a subcommand that c does not have, with similar ones or else all of them.
+// UnknownCommand returns the error for a subcommand that c does not have. It suggests similar ones or else all
+// of them.
 func UnknownCommand(c *cobra.Command, name string) error {
 	const similar = 2 // changed letters
 	c.SuggestionsMinimumDistance = similar
@@ -86,7 +89,7 @@ func Help() *cobra.Command {
 // FlagError explains an error of a command's flags: the flag, its value and the right form.
 func FlagError(c *cobra.Command, err error) error {
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
-		return UnknownCommand(c, c.Flags().Arg(0)) // it may have the flag, if its name were right
+		return UnknownCommand(c, c.Flags().Arg(0)) // the flag may belong to the command whose name is misspelt
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -95,13 +98,14 @@ func FlagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
 }
 
-// meaning returns the first part of the usage of a flag, which says what it counts.
+// meaning returns the first part of the usage of a flag, which explains what it counts.
 func meaning(f *pflag.Flag) string {
 	text, _, _ := strings.Cut(f.Usage, ";")
 	return text
 }
 
-// form says what the value of a flag must be. Types of our own say it themselves; those of pflag speak of Go.
+// form returns what the value of a flag must be. The project's own types state it in their errors; the errors
+// of pflag are about Go.
 func form(e *pflag.InvalidValueError) string {
 	if own := e.Unwrap().Error(); strings.HasPrefix(own, "must ") {
 		return own

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connection is how commands reach the cluster and the cloud: the flags that say which, one connection for a
-// command that reads both, and for the controller one that is tried until it succeeds.
+// Package connection connects commands to the cluster and the cloud. It has their flags, a connection for commands
+// that read both, and one for the controller that is retried until it succeeds.
 package connection
 
 import (
@@ -31,35 +31,34 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// DefaultLoadBalancerClass is the spec.loadBalancerClass of the Services that the controller
-// handles unless it is told otherwise.
+// DefaultLoadBalancerClass is the default of --load-balancer-class.
 const DefaultLoadBalancerClass = "kube-octavia.io/octavia"
 
-// DefaultClusterName is --cluster-name of the controller unless it is told otherwise.
+// DefaultClusterName is the default of --cluster-name of the controller.
 const DefaultClusterName = "kubernetes"
 
-// The calls to each OpenStack service, in the long run and at once, that the
-// controller allows itself unless it is told otherwise.
+// The default limits of the controller's calls to each OpenStack service: sustained and burst.
 const (
 	defaultCloudRate  = 50
 	defaultCloudBurst = 100
 )
 
-// Options holds the flags that say which cluster and which cloud.
+// Options holds the flags that select the cluster and the cloud.
 type Options struct {
-	// CloudConfig is the path of cloud.conf. Without it, FindSettings looks for the settings of the controller.
+	// CloudConfig is the path of cloud.conf. Without it, FindSettings searches for the settings of the
+	// controller.
 	CloudConfig string
-	// Kubeconfig is the path of the kubeconfig; empty means that it is looked for.
+	// Kubeconfig is the path of the kubeconfig; if it is empty, the usual places are searched.
 	Kubeconfig string
-	// Context is the context in it; empty means its current one.
+	// Context is a context of the kubeconfig; empty means the current one.
 	Context string
 	// ClusterName is the name of the cluster in the names of load balancers.
 	ClusterName string
 	// LoadBalancerClass is the spec.loadBalancerClass of the Services to handle.
 	LoadBalancerClass string
-	// DefaultClass is whether Services without spec.loadBalancerClass are handled, too.
+	// DefaultClass is whether Services without spec.loadBalancerClass are also handled.
 	DefaultClass bool
-	// Adopt is what happens to load balancers of openstack-cloud-controller-manager.
+	// Adopt is how load balancers of openstack-cloud-controller-manager are handled.
 	Adopt claim.Adoption
 	// Dial opens the connections to the cloud; nil uses the network. No flag sets it.
 	Dial openstack.Dial
@@ -67,32 +66,34 @@ type Options struct {
 	ExamineRefusal bool
 	cloudRate      float64
 	cloudBurst     int
-	// settings names the ConfigMap with the settings of the controller. findsSettings is whether the command looks for it,
-	// and found what it has found.
+	// settings names the ConfigMap with the settings of the controller. findsSettings is whether the command searches
+	// for it, and found is the result.
 	settings      string
 	findsSettings bool
 	found         *found
-	// kubernetesLimit bounds each call by which settings are found; 0 is the default. Tests set it.
+	// kubernetesLimit limits the duration of each call of the search for settings; 0 means the
+	// default. Tests set it.
 	kubernetesLimit time.Duration
 }
 
-// Cloud is a cloud that is connected. Its session is to be closed when it is needed no more.
+// Cloud is a connected cloud. Close its session when it is no longer needed.
 type Cloud struct {
 	Config       config.Config
 	Session      *openstack.Session
 	Capabilities lb.Capabilities
-	// UnknownProviders says which providers of cloud.conf Octavia does not have. It is nil if it has all of them.
+	// UnknownProviders is the error that names the providers of cloud.conf that Octavia does not have, or nil if
+	// it has all of them.
 	UnknownProviders error
 }
 
-// View is a cluster and a cloud that are connected, for a command that reads both and writes nothing.
+// View is a connected cluster and cloud, for a command that reads both and writes nothing.
 type View struct {
 	Cloud
 	Cluster kubeconfig.Cluster
 	Planner *planner.Planner
 }
 
-// ClusterView is a connected cluster and what cloud.conf says. The cloud is not connected yet.
+// ClusterView is a connected cluster and the content of cloud.conf. The cloud is not connected yet.
 type ClusterView struct {
 	Config  config.Config
 	Cluster kubeconfig.Cluster
@@ -108,14 +109,14 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ClusterName, "cluster-name", DefaultClusterName, "name of the cluster in the names of load balancers; after a migration, that of openstack-cloud-controller-manager")
 }
 
-// AddClusterFlags adds the flags that say which cluster, and which Services of it.
+// AddClusterFlags adds the flags that select the cluster and its Services.
 func (o *Options) AddClusterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: the Pod's service account, $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&o.LoadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "spec.loadBalancerClass of the Services to handle")
 	flags.BoolVar(&o.DefaultClass, "handle-default-class", true, "also handle Services without spec.loadBalancerClass")
 }
 
-// AddContextFlag is for commands of a person, who has a kubeconfig.
+// AddContextFlag is for commands that users run, with their kubeconfig.
 func (o *Options) AddContextFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Context, "context", "", "context of the kubeconfig; default: its current context")
 }
@@ -127,13 +128,13 @@ func (o *Options) AddCloudFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.cloudBurst, "cloud-burst", defaultCloudBurst, "burst of calls to each OpenStack service")
 }
 
-// AddAdoptFlag is for commands that tell, or do, what the controller does.
+// AddAdoptFlag is for the controller and for commands that show its plan.
 func (o *Options) AddAdoptFlag(flags *pflag.FlagSet) {
 	o.Adopt = claim.AdoptTag
 	flags.Var((*adoptValue)(&o.Adopt), "adopt", "load balancers of openstack-cloud-controller-manager: tag takes them over by adding tags; observe only reports what would be done and writes nothing but conditions")
 }
 
-// LoadConfig reads cloud.conf, or what was found instead.
+// LoadConfig reads cloud.conf, or the settings that were found instead.
 func (o *Options) LoadConfig() (config.Config, error) {
 	if o.found != nil {
 		return o.found.read()
@@ -141,7 +142,7 @@ func (o *Options) LoadConfig() (config.Config, error) {
 	return config.Load(o.CloudConfig)
 }
 
-// ConfigName says where cloud.conf is, for people.
+// ConfigName returns where cloud.conf is, for messages.
 func (o *Options) ConfigName() string {
 	if o.found != nil {
 		return o.found.name
@@ -149,7 +150,7 @@ func (o *Options) ConfigName() string {
 	return o.CloudConfig
 }
 
-// Origin says what kind of place ConfigName names.
+// Origin returns what kind of place ConfigName names.
 func (o *Options) Origin() config.Origin {
 	if o.found != nil {
 		return o.found.origin
@@ -157,7 +158,8 @@ func (o *Options) Origin() config.Origin {
 	return config.FromFile
 }
 
-// Connect authenticates, finds out what the cloud can do, and looks whether it has the providers of cloud.conf.
+// Connect authenticates, determines the capabilities of the cloud, and checks whether it has the providers of
+// cloud.conf.
 func (o *Options) Connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (Cloud, error) {
 	session, err := o.Login(ctx, cloud, version, log, registry)
 	if err != nil {
@@ -175,7 +177,8 @@ func (o *Options) Connect(ctx context.Context, cloud config.Config, version stri
 	return Cloud{Config: cloud, Session: session, Capabilities: can, UnknownProviders: checkProviders(ctx, session, o.ConfigName(), cloud, log)}, nil
 }
 
-// place lets the advice about a failed connection name the place of a login that is not in a file of --cloud-config.
+// place makes the advice about a failed connection name where the login is, if that is not the file of
+// --cloud-config.
 func (o *Options) place(err error) error {
 	switch o.Origin() {
 	case config.FromFile:
@@ -186,7 +189,7 @@ func (o *Options) place(err error) error {
 	return openstack.WithPlace(err, o.found.name)
 }
 
-// unlimitedChildren reports whether no quota limits what is below load balancers. Not to know it is no reason to stop.
+// unlimitedChildren reports whether no quota limits the objects below load balancers. An error is only logged.
 func unlimitedChildren(ctx context.Context, session *openstack.Session, log logr.Logger) bool {
 	if !session.MayCall(calls.QuotaPath) {
 		return false
@@ -199,7 +202,7 @@ func unlimitedChildren(ctx context.Context, session *openstack.Session, log logr
 	return !quota.LimitsChildren()
 }
 
-// Login only authenticates. The error says which values in cloud.conf may be the cause.
+// Login only authenticates. The error names the values in cloud.conf that may be the cause.
 func (o *Options) Login(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, error) {
 	session, err := openstack.Connect(ctx, openstack.Options{
 		Config:         cloud.Global,
@@ -225,8 +228,8 @@ func (o *Options) Login(ctx context.Context, cloud config.Config, version string
 	return session, nil
 }
 
-// reread returns what reads the credentials once more, for a cloud that is still
-// the same.
+// reread returns the function that reads the credentials again. It fails if cloud.conf now names
+// another cloud.
 func (o *Options) reread(cloud config.Config) func() (config.Global, error) {
 	return func() (config.Global, error) {
 		newer, err := o.LoadConfig()
@@ -240,8 +243,8 @@ func (o *Options) reread(cloud config.Config) func() (config.Global, error) {
 	}
 }
 
-// Look connects to cluster and cloud, for a command that reads both and writes nothing. The session is to be closed when
-// the view is needed no more.
+// Look connects to cluster and cloud, for a command that reads both and writes nothing. Close the session when the view
+// is no longer needed.
 func (o *Options) Look(ctx context.Context, log logr.Logger, version string) (v View, err error) {
 	c, err := o.LookAtCluster(ctx)
 	if err != nil {
@@ -274,8 +277,8 @@ func (o *Options) LookAtCluster(ctx context.Context) (v ClusterView, err error) 
 	return v, err
 }
 
-// Planner puts together what finds out what Services want and have. Secrets are read from
-// the second reader, which must have no cache.
+// Planner returns the planner, which determines what Services request and have. Secrets are read
+// from the second reader, which must have no cache.
 func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy claim.Policy) *planner.Planner {
 	session, settings, can := cloud.Session, cloud.Config.LoadBalancer, cloud.Capabilities
 	return &planner.Planner{
@@ -302,7 +305,7 @@ func loginOf(session *openstack.Session) decide.Login {
 	return l
 }
 
-// Policy says which Services the controller serves.
+// Policy returns the rules for which Services the controller serves.
 func (o *Options) Policy(cloud config.Config, clusterUID string) (claim.Policy, error) {
 	clusterIPs, err := claim.NewClusterIPs(cloud.ClusterIP)
 	return claim.Policy{

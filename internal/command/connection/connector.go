@@ -20,43 +20,42 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// How long to wait before trying a cloud again at the start: one that does not
-// answer, and one that refuses the credentials, the first time and at most. A
-// user who fails too often may be locked out. A file that changes ends the wait.
+// The waits before a connection is retried at the start, the first one and the longest: if the
+// cloud does not answer, and if it refuses the credentials. Keystone may lock out a user after too
+// many failures. A change of cloud.conf ends the wait.
 const (
 	cloudRetry        = 5 * time.Second
 	firstRefusalRetry = time.Minute
 	lastRefusalRetry  = 10 * time.Minute
 )
 
-// Connector connects a process that goes on running, the controller or the server of the topology page, to its cloud: it
-// connects once the process runs, so that probes, Services and the page tell why if that fails, then starts the work, and
-// from then on sees to it that the credentials are those of cloud.conf.
+// Connector connects a long-running process, the controller or the server of the topology page, to its cloud. It
+// connects while the process already runs, so that probes, Services and the page show why it fails. Then it starts the
+// work, and keeps the credentials the same as in cloud.conf.
 type Connector struct {
-	// Options say which cloud, and how often it may be called.
+	// Options select the cloud and limit the rate of calls.
 	Options Options
 	Logger  logr.Logger
 	// Version is the version of the build.
 	Version string
-	// Registry is where the metrics of the calls are registered.
+	// Registry is the registry for the metrics of the calls.
 	Registry prometheus.Registerer
-	// Config is cloud.conf as it was when the process began to work with it.
+	// Config is cloud.conf as the process read it at its start.
 	Config config.Config
-	// ConfigInterval is how often cloud.conf is read again.
+	// ConfigInterval is the time between two reads of cloud.conf.
 	ConfigInterval time.Duration
-	// Work starts what needs the cloud: the reconcilers, say.
+	// Work starts what needs the cloud, such as the reconcilers.
 	Work func(context.Context, Cloud) error
-	// Tell lets Services or viewers know that there is no cloud, and why. It is called again and again.
+	// Tell reports to Services or viewers why the cloud is not connected. It is called repeatedly.
 	Tell func(context.Context, error)
 
 	mu      sync.Mutex
-	session *openstack.Session // nil before it is connected
+	session *openstack.Session // nil until it is connected
 	working bool
 	failure error // why it is not connected
 }
 
-// NeedLeaderElection is false: a replica that waits for its turn has to be able
-// to take it.
+// NeedLeaderElection is false: a replica on standby must be ready to become the leader.
 func (c *Connector) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable. It returns when the context ends, or if the cloud can never be used.
@@ -87,7 +86,7 @@ func (c *Connector) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the session, if there is one. Call it when no goroutine makes calls any more.
+// Close closes the session, if there is one. Call it when no goroutine makes calls anymore.
 func (c *Connector) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,9 +95,8 @@ func (c *Connector) Close() {
 	}
 }
 
-// connect authenticates. A cloud that does not answer or does not take the
-// credentials is asked again until it does, with what cloud.conf says by then;
-// one that lacks what is needed is an error.
+// connect authenticates. If the cloud does not answer or rejects the credentials, it retries, with
+// the current cloud.conf. A cloud that lacks what is needed is an error.
 func (c *Connector) connect(ctx context.Context) (Cloud, error) {
 	refusals := firstRefusalRetry
 	for {
@@ -127,9 +125,9 @@ func (c *Connector) connect(ctx context.Context) (Cloud, error) {
 	}
 }
 
-// pause waits, or less if cloud.conf changes. It is read as a whole: nothing of
-// it has had an effect yet. Meanwhile all Services get to know of the failure,
-// also those that come now, and those of a replica that becomes the leader now.
+// pause waits until the time is over or cloud.conf changes. The whole file is read again, because
+// none of it has had an effect yet. Meanwhile the failure is reported to all Services, also to
+// those that are created now, and to those of a replica that becomes the leader now.
 func (c *Connector) pause(ctx context.Context, wait time.Duration, failure error) error {
 	end := time.After(wait)
 	look := time.NewTicker(c.ConfigInterval)

@@ -32,7 +32,7 @@ func (o *Options) CheckCloud(p *command.Problems) {
 	}
 	namespace, name, both := strings.Cut(o.settings, "/")
 	p.Require(o.settings == "" || both && namespace != "" && name != "" && !strings.Contains(name, "/"), "settings", command.Quoted(o.settings), "must be NAMESPACE/NAME of a ConfigMap")
-	p.Require(o.settings == "" || o.CloudConfig == "", "settings", command.Quoted(o.settings), "must not be set with --cloud-config, which takes the place of these settings")
+	p.Require(o.settings == "" || o.CloudConfig == "", "settings", command.Quoted(o.settings), "must not be set with --cloud-config, which replaces these settings")
 	p.Require(o.cloudRate > 0 && !math.IsInf(o.cloudRate, 0), "cloud-rate", o.cloudRate, "must be above 0: calls per second")
 	p.Require(o.cloudBurst > 0, "cloud-burst", o.cloudBurst, "must be 1 or more: calls at once")
 }

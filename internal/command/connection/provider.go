@@ -16,8 +16,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// checkProviders returns an error of class Invalid if cloud.conf names a provider that Octavia does not have, and logs it.
-// That is no reason to stop: the load balancers that exist have to follow their nodes, whatever new ones would need.
+// checkProviders returns an error of class Invalid if cloud.conf names a provider that Octavia does not have, and logs
+// it. The controller runs nevertheless: existing load balancers must follow their nodes, even if no new ones can be
+// created.
 func checkProviders(ctx context.Context, session *openstack.Session, path string, cloud config.Config, log logr.Logger) error {
 	there, err := session.Providers(ctx)
 	if err != nil {
@@ -34,7 +35,7 @@ func checkProviders(ctx context.Context, session *openstack.Session, path string
 	return err
 }
 
-// unknownProviders returns the settings of cloud.conf with a provider that is not there.
+// unknownProviders returns the settings of cloud.conf that name a provider that does not exist.
 func unknownProviders(cloud config.Config, there []string) []string {
 	var wrong []string
 	check := func(section, key, provider string) {

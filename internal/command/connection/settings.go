@@ -27,20 +27,20 @@ import (
 // errNoCloudConfig is the problem of a command without --cloud-config that finds no settings.
 var errNoCloudConfig = errors.New("--cloud-config is required: the path of cloud.conf")
 
-// loginHint says how to log in without --cloud-config.
+// loginHint explains how to log in without --cloud-config.
 const loginHint = "set $OS_CLOUD or the variables of an openrc file, or --cloud-config"
 
-// found is what a command uses instead of the file of --cloud-config.
+// found is the configuration that a command uses instead of the file of --cloud-config.
 type found struct {
 	settings installation.Settings
-	// name says where cloud.conf comes from, for people, and read reads it.
+	// name is where cloud.conf comes from, for messages, and read reads it.
 	name   string
 	origin config.Origin
 	read   func() (config.Config, error)
 }
 
-// AddSettingsFlags is for commands that take over the settings of the controller if there is no --cloud-config. It comes after
-// the other flags of the connection.
+// AddSettingsFlags is for commands that use the settings of the controller if there is no --cloud-config. Call it after
+// the other flags of the connection were added.
 func (o *Options) AddSettingsFlags(flags *pflag.FlagSet) {
 	o.findsSettings = true
 	o.AddContextFlag(flags)
@@ -48,12 +48,13 @@ func (o *Options) AddSettingsFlags(flags *pflag.FlagSet) {
 	flags.Lookup("cloud-config").Usage = "path of cloud.conf; default: the settings of the controller in the cluster, and the login of $OS_CLOUD, of an openrc file, or of the controller's Secret"
 }
 
-// RequireCloudConfig makes Check report that --cloud-config is missing: this run of the command takes over no settings.
+// RequireCloudConfig makes Check report that --cloud-config is missing: this run of the command does not use settings
+// of the controller.
 func (o *Options) RequireCloudConfig() { o.findsSettings = false }
 
-// FindSettings takes over the settings of the controller in the cluster, unless --cloud-config is set: flags that are not
-// given, and cloud.conf. note tells a person what was found where. The login is that of the environment, if there is one,
-// or else that of the Secret of the controller. If it cannot be read, LoadConfig returns the error.
+// FindSettings uses the settings of the controller in the cluster, unless --cloud-config is set: cloud.conf, and the
+// flags that were not given. note tells the user what was found where. The login is that of the environment, if there
+// is one, or else that of the Secret of the controller. If it cannot be read, LoadConfig returns the error.
 func (o *Options) FindSettings(ctx context.Context, flags *pflag.FlagSet, getenv func(string) string, note func(string)) error {
 	if o.CloudConfig != "" {
 		return nil
@@ -78,22 +79,22 @@ func (o *Options) FindSettings(ctx context.Context, flags *pflag.FlagSet, getenv
 	o.found = &found{settings: choice.Settings}
 	o.found.chooseLogin(ctx, reader, getenv)
 	if o.found.origin == config.FromEnvironment && choice.Settings.ProjectID == "" {
-		choice.Doubts = append(choice.Doubts, "The controller has not connected to the cloud yet, so nobody can tell whether this login is for its project.")
+		choice.Doubts = append(choice.Doubts, "The controller has not connected to the cloud yet, so it is unknown whether this login is for its project.")
 	}
 	note(strings.Join(append([]string{fmt.Sprintf("Settings: ConfigMap %s of the controller. Login: %s.", choice.Settings, o.found.name)}, choice.Doubts...), " "))
 	return nil
 }
 
-// defaultKubernetesLimit bounds each call by which settings are found.
+// defaultKubernetesLimit limits the duration of each call of the search for settings.
 const defaultKubernetesLimit = 30 * time.Second
 
-// unfound is the error of a command that finds no settings.
+// unfound returns the error of a command that finds no settings.
 func unfound(why error) error {
-	return fmt.Errorf("%w; without it, a command takes over the settings of the controller, but %w", errNoCloudConfig, why)
+	return fmt.Errorf("%w; without it, a command uses the settings of the controller, but %w", errNoCloudConfig, why)
 }
 
-// chooseSettings returns the settings that flag --settings names, or those of the only controller. explain adds to an error of
-// Kubernetes.
+// chooseSettings returns the settings that flag --settings names, or those of the only controller. explain adds advice
+// to an error of Kubernetes.
 func (o *Options) chooseSettings(ctx context.Context, reader client.Reader, explain func(error) error) (installation.Choice, error) {
 	if o.settings != "" {
 		namespace, name, _ := strings.Cut(o.settings, "/")
@@ -115,17 +116,19 @@ func (o *Options) chooseSettings(ctx context.Context, reader client.Reader, expl
 	return choice, err
 }
 
-// CheckController returns an error if the settings are those of a ConfigMap that no flag names. Whoever may write ConfigMaps and
-// Leases in any namespace can publish settings, so a command that deletes must not follow what it found by itself.
+// CheckController returns an error if the settings are those of a ConfigMap that no flag names. Any user who may write
+// ConfigMaps and Leases in some namespace can publish settings, so a command that deletes must not trust settings that
+// it found by itself.
 func (o *Options) CheckController() error {
 	if o.found == nil || o.settings != "" {
 		return nil
 	}
 	s := o.found.settings
-	return fmt.Errorf("ConfigMap %s says what is to be deleted, and was found without being named: if it is that of your controller, add --settings=%s", s, s)
+	return fmt.Errorf("ConfigMap %s determines what is deleted, and was found without being named: if it is the ConfigMap of your controller, add --settings=%s", s, s)
 }
 
-// takeOver sets the flags of the command that the controller has too, except those that were given.
+// takeOver sets the flags that the command and the controller have in common, except those that
+// were given.
 func takeOver(s installation.Settings, flags *pflag.FlagSet) error {
 	values := map[string]string{"leader-elect-resource-namespace": s.Namespace}
 	for name, value := range s.Flags {
@@ -157,7 +160,7 @@ func splitList(value string) []string {
 	return strings.Split(value, ",")
 }
 
-// chooseLogin decides where the login comes from.
+// chooseLogin chooses the source of the login.
 func (f *found) chooseLogin(ctx context.Context, reader client.Reader, getenv func(string) string) {
 	s := f.settings
 	f.origin = config.FromEnvironment
@@ -186,7 +189,7 @@ func (f *found) chooseLogin(ctx context.Context, reader client.Reader, getenv fu
 	f.read = func() (config.Config, error) { return withLogin(s, getenv) }
 }
 
-// withLogin joins the settings of the controller with the login of the environment.
+// withLogin combines the settings of the controller with the login of the environment.
 func withLogin(s installation.Settings, getenv func(string) string) (config.Config, error) {
 	login, err := config.LoadLogin("", s.Region, getenv)
 	if err != nil {
@@ -205,8 +208,8 @@ func withLogin(s installation.Settings, getenv func(string) string) (config.Conf
 	return c, err
 }
 
-// checkProject returns an error if the login is for another project than that of the controller: everything would seem to be
-// missing.
+// checkProject returns an error if the login is for another project than that of the controller. With such a login, all
+// objects would seem to be missing.
 func (f *found) checkProject(session *openstack.Session) error {
 	want, got := f.settings.ProjectID, session.ProjectID()
 	if want == "" || got == want {

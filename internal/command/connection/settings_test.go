@@ -150,9 +150,9 @@ func TestOnlyErrorsOfCallsNameTheAPI(t *testing.T) {
 		want     string
 	}{
 		"several":          {"", []client.Object{named("a"), named("b")}, "several controllers publish their settings: choose one of --settings=a/x-settings, --settings=b/x-settings"},
-		"none":             {"", nil, errNoCloudConfig.Error() + "; without it, a command takes over the settings of the controller, but " + installation.ErrNone.Error()},
+		"none":             {"", nil, errNoCloudConfig.Error() + "; without it, a command uses the settings of the controller, but " + installation.ErrNone.Error()},
 		"one that is bad":  {"a/copy", []client.Object{bad}, "ConfigMap a/copy does not have the settings of a controller: "},
-		"one that is gone": {"a/x", nil, errNoCloudConfig.Error() + "; without it, a command takes over the settings of the controller, but Kubernetes API: read ConfigMap a/x (--settings): "},
+		"one that is gone": {"a/x", nil, errNoCloudConfig.Error() + "; without it, a command uses the settings of the controller, but Kubernetes API: read ConfigMap a/x (--settings): "},
 	} {
 		o := Options{settings: test.settings}
 		_, err := o.chooseSettings(t.Context(), fake.NewClientBuilder().WithObjects(test.objects...).Build(), explain)

@@ -37,7 +37,7 @@ const (
 	jsonFormat = "json"
 )
 
-// standardOutput stands for it where the path of a file is expected.
+// standardOutput stands for standard output in place of the path of a file.
 const standardOutput = "-"
 
 func newCreate(streams command.IO, version string) *cobra.Command {
@@ -63,7 +63,7 @@ func newCreate(streams command.IO, version string) *cobra.Command {
 	return c
 }
 
-// outputIsFile takes a value of --output that is a path for that of a file, as it was in earlier versions.
+// outputIsFile treats a value of --output that is a path as --output-file, as earlier versions did.
 func (o *createOptions) outputIsFile(note func(string)) {
 	if o.file != standardOutput || o.output != standardOutput && !strings.ContainsAny(o.output, "./") {
 		return
@@ -106,7 +106,7 @@ func (o *createOptions) run(ctx context.Context, streams command.IO, version str
 	if err != nil {
 		return err
 	}
-	// Everything that can fail without Keystone is tried before it is asked.
+	// Everything that can fail without Keystone is tried before a call to Keystone.
 	if _, err := o.files(login, openstack.ApplicationCredential{ID: "id", Secret: "secret"}, base); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (o *createOptions) run(ctx context.Context, streams command.IO, version str
 	}
 	if err != nil {
 		err = errors.Join(err, out.discard())
-		// Its secret is lost.
+		// The secret of the credential is lost.
 		undo := session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID)
 		return errors.Join(fmt.Errorf("write application credential %s: %w", made.ID, err), undo)
 	}
@@ -136,7 +136,7 @@ func (o *createOptions) run(ctx context.Context, streams command.IO, version str
 	return nil
 }
 
-// open opens what is written to.
+// open opens the output.
 func (o *createOptions) open(stdout io.Writer) (*result, error) {
 	if o.file == standardOutput {
 		return &result{to: stdout}, nil
@@ -144,8 +144,8 @@ func (o *createOptions) open(stdout io.Writer) (*result, error) {
 	return openResult(o.file)
 }
 
-// files gives cloud.conf for the application credential, and the files that it
-// names, by the keys of the Secret.
+// files returns cloud.conf for the application credential, and the files that it names, by the keys
+// of the Secret.
 func (o *createOptions) files(login config.Global, made openstack.ApplicationCredential, base []byte) (map[string]string, error) {
 	g := login.WithApplicationCredential(made.ID, made.Secret)
 	files := map[string]string{}

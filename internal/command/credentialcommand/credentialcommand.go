@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentialcommand is `kube-octavia credential`: it creates, rotates and deletes application credentials with
-// a person's login.
+// Package credentialcommand implements `kube-octavia credential`: it creates, rotates and deletes application
+// credentials with the login of the user who runs it.
 package credentialcommand
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// confKey is the key of the Secret, and so the name of the file, that holds
-// cloud.conf. The Secret is the one that the manifests mount.
+// confKey is the key of cloud.conf in the Secret, and so the name of the file. The Secret is the
+// one that the manifests mount.
 const (
 	confKey       = "cloud.conf"
 	defaultSecret = "kube-octavia/cloud-config"
@@ -49,7 +49,7 @@ func New(streams command.IO, version string) *cobra.Command {
 	return c
 }
 
-// person holds the flags by which a person logs in.
+// person holds the flags for the login of the user who runs the command.
 type person struct {
 	cloudConfig, cloud string
 }
@@ -59,7 +59,7 @@ func (p *person) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.cloud, "os-cloud", "", "entry of clouds.yaml with your login; default: $OS_CLOUD")
 }
 
-// login returns the person's login.
+// login returns the login of the user.
 func (p *person) login() (config.Global, error) {
 	if p.hasOwnLogin() {
 		c, err := config.LoadLogin(p.cloud, "", os.Getenv)
@@ -69,7 +69,7 @@ func (p *person) login() (config.Global, error) {
 	return c.Global, err
 }
 
-// hasOwnLogin reports whether the login is that of clouds.yaml or of the environment, and not that of a cloud.conf.
+// hasOwnLogin reports whether the login comes from clouds.yaml or the environment, not from cloud.conf.
 func (p *person) hasOwnLogin() bool { return p.cloudConfig == "" || p.cloud != "" }
 
 // connect logs in.
@@ -86,7 +86,7 @@ func (p *person) connect(ctx context.Context, g config.Global, version string) (
 	return session, nil
 }
 
-// wish holds the flags that say what a new application credential is to be.
+// wish holds the flags that describe a new application credential.
 type wish struct {
 	name    string
 	expires string
@@ -131,7 +131,8 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 	return c, err
 }
 
-// leftOut returns the features whose calls are not allowed: those of before, unless the flags say otherwise.
+// leftOut returns the features whose calls are not allowed: the same as before, unless the flags change
+// that.
 func (w *wish) leftOut(before []calls.Feature) ([]calls.Feature, error) {
 	without, err := parseFeatures(w.without)
 	if err != nil {
@@ -142,7 +143,7 @@ func (w *wish) leftOut(before []calls.Feature) ([]calls.Feature, error) {
 		f, _ := calls.FindOptional(name)
 		switch {
 		case !slices.Contains(calls.Additional(), f):
-			return nil, fmt.Errorf("--with %q: must be any of %s; the calls of all other features are allowed unless --without leaves them out", name, additionalNames())
+			return nil, fmt.Errorf("--with %q: must be any of %s; the calls of all other features are allowed unless --without excludes them", name, additionalNames())
 		case slices.Contains(without, f):
 			return nil, fmt.Errorf("--with and --without both name %s", name)
 		}
@@ -158,7 +159,7 @@ func (w *wish) leftOut(before []calls.Feature) ([]calls.Feature, error) {
 	return left, nil
 }
 
-// parseFeatures reads what --without says.
+// parseFeatures parses the value of --without.
 func parseFeatures(names []string) ([]calls.Feature, error) {
 	var features []calls.Feature
 	for _, name := range names {
@@ -171,7 +172,7 @@ func parseFeatures(names []string) ([]calls.Feature, error) {
 	return features, nil
 }
 
-// parseExpiry reads what --expires says; the zero time means never.
+// parseExpiry parses the value of --expires; the zero time means never.
 func parseExpiry(text string, now time.Time) (time.Time, error) {
 	if text == "" || text == "never" {
 		return time.Time{}, nil
@@ -201,7 +202,7 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 	return end.UTC(), nil
 }
 
-// parseSecretName reads what --secret says.
+// parseSecretName parses the value of --secret.
 func parseSecretName(text string) (types.NamespacedName, error) {
 	namespace, name, ok := strings.Cut(text, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -210,7 +211,7 @@ func parseSecretName(text string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// until tells people when an application credential ends.
+// until returns the text for when an application credential expires.
 func until(c openstack.ApplicationCredential) string {
 	if c.Expires.IsZero() {
 		return "it does not expire"

@@ -12,18 +12,18 @@ import (
 	"path/filepath"
 )
 
-// result is where a command writes something secret, all of it or nothing.
+// result is the file or stream to which a command writes a secret, completely or not at all.
 type result struct {
-	// to is written to, and closed if it is a file of ours.
+	// to is written to, and closed if this package opened it.
 	to   io.Writer
 	file *os.File
-	// path is what the file is renamed to when all is written, or "".
+	// path is the name that the file gets when everything is written, or "".
 	path string
 }
 
-// openResult makes sure that the file can be written, and leaves what is there as it
-// is until there is something else: a new file, which only its owner can read, takes
-// its place then. What is no regular file, such as a pipe, is written to as it is.
+// openResult checks that the file can be written. It leaves an existing file unchanged until the
+// new content is complete; then a new file, which only its owner can read, replaces it. A file that
+// is not regular, such as a pipe, is written to directly.
 func openResult(path string) (*result, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -37,11 +37,11 @@ func openResult(path string) (*result, error) {
 			return nil, err
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // for its owner only
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // readable only by its owner
 	return &result{to: f, file: f, path: path}, err
 }
 
-// write writes all there is to write, and ends the result.
+// write writes the whole text, and closes the result.
 func (r *result) write(text []byte) error {
 	_, err := r.to.Write(text)
 	if err != nil || r.file == nil {
@@ -63,7 +63,7 @@ func (r *result) write(text []byte) error {
 	return nil
 }
 
-// discard ends a result to which not all was written. It may be called after write.
+// discard closes a result that was not written completely. It may be called after write.
 func (r *result) discard() error {
 	err := r.close()
 	if r.path != "" {

@@ -58,7 +58,7 @@ func newRotate(streams command.IO, version string) *cobra.Command {
 	return c
 }
 
-// mounted is the Secret in the cluster, and what its cloud.conf says.
+// mounted is the Secret in the cluster, and its parsed cloud.conf.
 type mounted struct {
 	object corev1.Secret
 	conf   config.Config
@@ -120,9 +120,9 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 	return nil
 }
 
-// withPublished adds to the error of a Secret that does not exist which Secrets the controllers of the cluster say they have. None
-// is taken without being named with --secret: whoever can write a ConfigMap could have the new credential written into their
-// own Secret.
+// withPublished adds to the error of a Secret that does not exist the Secrets that the controllers of the cluster
+// publish. None of them is used without being named with --secret: otherwise any user who can write a ConfigMap could
+// have the new credential written into a Secret of their own.
 func withPublished(ctx context.Context, kube client.Reader, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -144,8 +144,8 @@ func withPublished(ctx context.Context, kube client.Reader, err error) error {
 	return fmt.Errorf("%w; name it with --secret: %s", err, strings.Join(published, "; "))
 }
 
-// successor returns the application credential to make, and the id of the one in whose place it
-// comes, if there is one. What is not said is as it was.
+// successor returns the application credential to create, and the id of the one that it replaces,
+// if there is one. What the flags do not set stays the same.
 func (o *rotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
 	if wanted, err = o.credential(session, time.Now()); err != nil {
 		return wanted, "", err
@@ -159,7 +159,7 @@ func (o *rotateOptions) successor(ctx context.Context, session *openstack.Sessio
 	was, err := session.ApplicationCredential(ctx, g.ApplicationCredentialID)
 	switch {
 	case openstack.Classify(err) == openstack.Gone:
-		return wanted, "", nil // it was withdrawn, or has expired long ago
+		return wanted, "", nil // it was deleted, or has expired
 	case err != nil:
 		return wanted, "", fmt.Errorf("%w; log in as its owner", err)
 	case was.ProjectID != session.ProjectID():
@@ -177,8 +177,8 @@ func (o *rotateOptions) successor(ctx context.Context, session *openstack.Sessio
 	return wanted, was.ID, nil
 }
 
-// retire deletes the old application credential when the time has come, if the
-// Secret still holds the new one.
+// retire waits, and then deletes the old application credential if the Secret still has the new
+// one.
 func (o *rotateOptions) retire(ctx context.Context, session *openstack.Session, kube client.Client, name types.NamespacedName, old, made string) error {
 	select {
 	case <-ctx.Done():
@@ -215,18 +215,18 @@ func readSecret(ctx context.Context, kube client.Client, name types.NamespacedNa
 	return m, nil
 }
 
-// Writes to the Secret that get no answer.
+// How to handle a write to the Secret that gets no answer.
 const (
-	// installAttempts is how often one is made: all are the same, and only one of
-	// them can succeed.
+	// installAttempts is the number of attempts: all are the same, and only one of them can
+	// succeed.
 	installAttempts = 2
-	// afterthought is how long it may take to find out what became of one.
+	// afterthought limits the time to find out whether the write was carried out.
 	afterthought = 10 * time.Second
 )
 
-// install writes the application credential into the Secret. If that fails the
-// credential is deleted, but only when it is certain that the Secret does not hold
-// it: a write that got no answer may have been carried out.
+// install writes the application credential into the Secret. If that fails, the credential is
+// deleted, but only if the Secret certainly does not have it: a write that got no answer may have
+// been carried out.
 func (m mounted) install(ctx context.Context, kube client.Client, session *openstack.Session, made openstack.ApplicationCredential) error {
 	undo := func(err error) error {
 		return errors.Join(err, session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID))
@@ -251,9 +251,9 @@ func (m mounted) install(ctx context.Context, kube client.Client, session *opens
 		"check the Secret, then run `kube-octavia credential delete` for the one that it does not contain", err, made.ID)
 }
 
-// holds reports whether the Secret holds the application credential after a write that
-// failed with err. It is known that it does not, and never will, if the write was
-// refused, or the Secret has changed since it was read: the write was for that one.
+// holds reports whether the Secret has the application credential after a write that failed with
+// err. It certainly does not, and never will, if the write was refused, or if the Secret has
+// changed since it was read: the write was for the earlier version.
 func (m mounted) holds(ctx context.Context, kube client.Client, id string, err error) (held, known bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterthought)
 	defer cancel()
@@ -267,8 +267,7 @@ func (m mounted) holds(ctx context.Context, kube client.Client, id string, err e
 	return false, refusedByKubernetes(err) || now.object.ResourceVersion != m.object.ResourceVersion
 }
 
-// refusedByKubernetes reports whether the API answered that it did not do what was
-// asked.
+// refusedByKubernetes reports whether the API answered that it did not carry out the request.
 func refusedByKubernetes(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {

@@ -16,12 +16,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
 )
 
-// usual are the ConfigMaps of an installation by the manifests or the chart with the names of the documentation, and of a
-// controller outside the cluster.
+// usual are the ConfigMaps of an installation by the manifests or the chart under the names in the documentation, and
+// of a controller outside the cluster.
 var usual = []types.NamespacedName{{Namespace: "kube-octavia", Name: "kube-octavia" + suffix}, {Namespace: "kube-system", Name: "kube-octavia" + suffix}}
 
-// List reads the ConfigMaps with settings, and the Leases of the controllers. A user who may not list ConfigMaps in all namespaces
-// gets those with the usual names. The reader must not have a cache.
+// List reads the ConfigMaps with settings, and the Leases of the controllers. For a user who may not list ConfigMaps in
+// all namespaces, it reads those with the usual names. The reader must not have a cache.
 func List(ctx context.Context, reader client.Reader) (Candidates, error) {
 	var list corev1.ConfigMapList
 	err := reader.List(ctx, &list, client.MatchingLabels{Label: version})
@@ -53,7 +53,7 @@ func List(ctx context.Context, reader client.Reader) (Candidates, error) {
 	return c, nil
 }
 
-// readUsual reads the ConfigMaps with the usual names. If there are none, it returns why they were not listed.
+// readUsual reads the ConfigMaps with the usual names. If there are none, it returns the error of the list.
 func readUsual(ctx context.Context, reader client.Reader, refused error) (list corev1.ConfigMapList, _ error) {
 	for _, name := range usual {
 		var m corev1.ConfigMap

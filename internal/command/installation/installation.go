@@ -24,7 +24,7 @@ const (
 	version = "v1"
 )
 
-// suffix comes after the name of the Lease in the name of the ConfigMap.
+// suffix follows the name of the Lease in the name of the ConfigMap.
 const suffix = "-settings"
 
 // leaseNameFlag is the flag with the name of the Lease.
@@ -43,17 +43,17 @@ const (
 	confKey      = "cloud.conf"
 )
 
-// Settings are those of one controller.
+// Settings are the settings of one controller.
 type Settings struct {
-	// Namespace is that of the ConfigMap, the Lease and the Secret.
+	// Namespace is the namespace of the ConfigMap, the Lease and the Secret.
 	Namespace string
-	// Flags are the values of Flags, as one would write them.
+	// Flags has the values of the flags, as on a command line.
 	Flags map[string]string
-	// Version is that of the controller.
+	// Version is the version of the controller.
 	Version string
 	// Secret is the name of the Secret with cloud.conf, or "" if that is unknown, and SecretKey the key in it.
 	Secret, SecretKey string
-	// Region is that of the endpoints, or "".
+	// Region is the region of the endpoints, or "".
 	Region string
 	// ProjectID is the project in the cloud; "" as long as the controller is not connected.
 	ProjectID string
@@ -111,10 +111,11 @@ func Parse(m *corev1.ConfigMap) (Settings, error) {
 // ErrNone means that no controller publishes its settings.
 var ErrNone = errors.New("no controller publishes its settings in a ConfigMap with label " + Label)
 
-// Candidates are the settings in the ConfigMaps of a cluster, and what says which controllers work.
+// Candidates are the settings in the ConfigMaps of a cluster, and the Leases that show which
+// controllers work.
 type Candidates struct {
 	Settings []Settings
-	// Unreadable says of each other ConfigMap with the label what is wrong with it.
+	// Unreadable has the problem of each other ConfigMap with the label.
 	Unreadable []string
 	// Alive are the Leases that are renewed. LeasesUnknown is whether they may not be listed.
 	Alive         []othercontroller.LeaseName
@@ -124,12 +125,12 @@ type Candidates struct {
 // Choice is the controller whose settings a command takes over.
 type Choice struct {
 	Settings Settings
-	// Doubts are sentences for people: what may be wrong with the choice, and what was left out.
+	// Doubts are sentences for users: what may be wrong with the choice, and what was ignored.
 	Doubts []string
 }
 
-// Choose returns the only settings, or of several those of the only controller that works. The error names all, so that one of
-// them can be chosen with flag --settings.
+// Choose returns the only settings or, if there are several, those of the only controller that works. The error names
+// all of them, so that the user can choose one with flag --settings.
 func (c Candidates) Choose() (Choice, error) {
 	var doubts []string
 	for _, why := range c.Unreadable {
@@ -146,7 +147,7 @@ func (c Candidates) Choose() (Choice, error) {
 	case len(c.Settings) == 1:
 		s := c.Settings[0]
 		if !c.LeasesUnknown {
-			doubts = append(doubts, fmt.Sprintf("No controller renews Lease %s: it is stopped or was removed, or it runs without leader election.", s.Lease()))
+			doubts = append(doubts, fmt.Sprintf("No controller renews Lease %s: the controller is stopped or was removed, or it runs without leader election.", s.Lease()))
 		}
 		return Choice{Settings: s, Doubts: doubts}, nil
 	case len(working) == 0:

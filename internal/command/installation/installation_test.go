@@ -68,7 +68,7 @@ func TestAConfigMapThatIsNoneOfAControllerIsRefused(t *testing.T) {
 
 func TestOfSeveralControllersTheOneThatWorksIsChosen(t *testing.T) {
 	a, b, c := settingsIn("a", "x"), settingsIn("b", "x"), settingsIn("c", "x")
-	const stopped = "No controller renews Lease a/x: it is stopped or was removed, or it runs without leader election."
+	const stopped = "No controller renews Lease a/x: the controller is stopped or was removed, or it runs without leader election."
 	for name, test := range map[string]struct {
 		found  []Settings
 		alive  []othercontroller.LeaseName

@@ -27,15 +27,16 @@ type Publisher struct {
 	project  chan string
 }
 
-// NewPublisher returns a Publisher. It only creates and updates. The reader must not have a cache.
+// NewPublisher returns a Publisher, which only creates and updates. The reader must not have a
+// cache.
 func NewPublisher(c client.Client, reader client.Reader, s Settings, log logr.Logger) *Publisher {
 	return &Publisher{client: c, reader: reader, settings: s, log: log.WithName("settings"), project: make(chan string, 1)}
 }
 
-// Connected tells in which project the controller works. It is to be called once.
+// Connected sets the project in which the controller works. Call it once.
 func (p *Publisher) Connected(projectID string) { p.project <- projectID }
 
-// NeedLeaderElection is true: the settings are those of the replica that works.
+// NeedLeaderElection is true: the settings are those of the leader.
 func (p *Publisher) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable. The controller works without the ConfigMap, so a failure is logged once.
@@ -66,8 +67,8 @@ func (p *Publisher) Start(ctx context.Context) error {
 	}
 }
 
-// write creates the ConfigMap, or updates that of an earlier start. As long as the project is not known, that of the earlier start
-// is kept: without it, commands cannot tell a login for another project.
+// write creates the ConfigMap, or updates the one of an earlier start. While the project is unknown, the project of the
+// earlier start stays: without it, commands cannot detect a login for another project.
 func (p *Publisher) write(ctx context.Context) error {
 	m := p.settings.ConfigMap()
 	err := p.client.Create(ctx, m)

@@ -27,11 +27,11 @@ func (s Settings) ReadSecret(ctx context.Context, reader client.Reader) (config.
 	return ParseSecret(s.SecretName(), text, secret.Data)
 }
 
-// SecretName names the Secret for people.
+// SecretName names the Secret in messages.
 func (s Settings) SecretName() string { return fmt.Sprintf("Secret %s/%s", s.Namespace, s.Secret) }
 
-// ParseSecret reads a cloud.conf outside the Pod for which it was written. Files of other keys, by which a Secret brings the
-// certificates that cloud.conf names, are not files here: the CA is taken from its key.
+// ParseSecret reads a cloud.conf outside the Pod for which it was written. Certificates that cloud.conf names are files
+// only in the Pod, so the CA is read from its key in the Secret.
 func ParseSecret(name string, text []byte, keys map[string][]byte) (config.Config, error) {
 	c, err := config.Parse(name, text)
 	if err != nil {

@@ -1,8 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package output writes what commands print for programs. All commands print one shape: an object with apiVersion, kind and,
-// if it is a list, items. Package hack/schema publishes a JSON schema of each. It may be imported by the commands only.
+// Package output writes the documents that commands print for programs. All have the same form: an object with
+// apiVersion, kind and, if it is a list, items. Package hack/schema publishes a JSON schema of each. Only the commands
+// may import this package.
 package output
 
 import (
@@ -17,35 +18,35 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// APIVersion is the version of all documents. In it, keys are added, but never renamed or removed, and they keep their
-// types.
+// APIVersion is the version of all documents. Within a version, keys may be added, but never renamed or removed, and
+// they keep their types.
 const APIVersion = "cli.kube-octavia.io/v1"
 
 // Format is a value of flag --output.
 type Format string
 
-// The formats. A command has Text, and some of the others.
+// The formats. Every command has Text and some of the others.
 const (
-	// Text is for people: a table, if the command shows a list.
+	// Text is for users: a table, if the command shows a list.
 	Text Format = "text"
 	// Wide is Text with more columns.
 	Wide Format = "wide"
-	// Tree is for people: objects below those that they belong to.
+	// Tree is for users: each object is below the one to which it belongs.
 	Tree Format = "tree"
-	// JSON and YAML are the whole document.
+	// JSON and YAML have the whole document.
 	JSON Format = "json"
 	YAML Format = "yaml"
-	// Name is one line a Service: service/NAME.
+	// Name has one line for each Service: service/NAME.
 	Name Format = "name"
 )
 
-// Structured reports whether the format is that of a whole document.
+// Structured reports whether the format has the whole document.
 func (f Format) Structured() bool { return f == JSON || f == YAML }
 
 // Formats are the formats of a command.
 type Formats []Format
 
-// String joins them for people: "text, json or yaml".
+// String joins them for messages: "text, json or yaml".
 func (f Formats) String() string {
 	words := make([]string, len(f))
 	for i, format := range f {
@@ -76,7 +77,7 @@ const (
 	Version       Kind = "Version"
 )
 
-// Write writes a document: value, which must be an object in JSON, with apiVersion and kind before its own keys. Several
+// Write writes a document: apiVersion and kind, followed by the keys of value, which must be an object in JSON. Several
 // documents may be written one after another.
 func Write(out io.Writer, format Format, kind Kind, value any) error {
 	document, err := Document(kind, value)

@@ -27,7 +27,7 @@ type Plan struct {
 type Refusal struct {
 	// Reason is a condition's reason, in CamelCase.
 	Reason string `json:"reason"`
-	// Message tells the user what prevents the change and what to do.
+	// Message is the text for the user: what prevents the change and what to do.
 	Message string `json:"message"`
 }
 
@@ -167,7 +167,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 		case access == accessByGroups && (opens || t.grouped):
 			l.AllowedCIDRs = nil
 		case access != accessBySources && i >= 0:
-			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs // they are in force until the security groups are set
+			l.AllowedCIDRs = have.Listeners[i].AllowedCIDRs // the ranges are in force until the security groups are set
 		}
 		switch {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
@@ -189,7 +189,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 	return t
 }
 
-// userOf says to whom a listener that is not the owner's belongs.
+// userOf describes the owner of a listener that is not the owner's.
 func userOf(owner lb.Owner, l lb.Listener) string {
 	if service := owner.ServiceNamed(l.Tags); service != "" {
 		return "Service " + service
@@ -323,7 +323,7 @@ func (t *changes) updatable(want, have *lb.Pool) bool {
 }
 
 // inOtherSubnet reports whether members of the pool are in another subnet than wanted. Octavia cannot move a
-// member. A member without a subnet is in that of the VIP.
+// member. A member without a subnet is in the subnet of the VIP.
 func (t *changes) inOtherSubnet(want, have lb.Pool) bool {
 	return t.wanted.MoveMembers && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
 		i := slices.IndexFunc(want.Members, func(w lb.Member) bool { return w.Key() == m.Key() })
@@ -358,8 +358,8 @@ func (t *changes) drop(p *lb.Pool) []Op {
 	return []Op{DeletePool{ID: p.ID, Name: p.Name, LeftBehind: p.Unfinished(), Failed: inError(p.ProvisioningStatus)}}
 }
 
-// open plans a new listener, after its complete pool, so that the port opens with members behind it. Listeners of
-// unwanted on the same port are deleted just before and removed from the result: Octavia cannot change a listener's
+// open plans a new listener, after its complete pool, so that the port opens with members behind it. Listeners in
+// unwanted on the same port are deleted just before it and removed from the result: Octavia cannot change a listener's
 // protocol, and accepts no second listener for a port. If the pool is already complete and the port is free, the new
 // listener comes first of all, directly after restrictions: an earlier pass may have deleted the old listener in order
 // to open this one. A metrics listener, which has no pool, can wait.

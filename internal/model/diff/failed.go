@@ -9,12 +9,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// Octavia stores what a request says before its provider carries it out. If the provider fails, the load balancer
+// Octavia stores the values of a request before its provider carries it out. If the provider fails, the load balancer
 // becomes ACTIVE again and the child stays in ERROR: the API shows the wanted values, but they are not in force. So a
 // child in ERROR is written again, although nothing differs. What Octavia does:
 //   - Octavia accepts changes and deletions of a child in ERROR.
 //   - It rejects changes of members and health monitors while their pool is in ERROR. The pool is written first.
-//   - A failed change of a listener puts all listeners of the load balancer into ERROR. Each has to be written.
+//   - A failed change of a listener puts all listeners of the load balancer into ERROR. Each must be written.
 
 // Failed reports whether the op repeats a change of a child in ERROR, or deletes such a child. The key identifies the
 // child and what is done with it.
@@ -48,11 +48,11 @@ func Deletes(op Op) bool {
 	return false
 }
 
-// Without returns the ops without those for which is(op) is true, and without those that depend on them:
-//   - the creation of a listener, if the deletion of another one on its port is left out,
-//   - the deletion of a listener, and all deletions of pools, if the creation of a listener on its port is left out: the
-//     old one serves until the new one can take its place,
-//   - what needs a pool, if the creation of the pool is left out.
+// Without removes the ops for which is(op) is true, and those that depend on them:
+//   - the creation of a listener, if the deletion of another one on its port is removed,
+//   - the deletion of a listener, and all deletions of pools, if the creation of a listener on its port is removed: the
+//     old one serves until the new one can replace it,
+//   - ops that need a pool, if the creation of the pool is removed.
 func Without(ops []Op, is func(Op) bool) []Op {
 	var kept, created []int
 	var pools []string
@@ -86,8 +86,8 @@ func Without(ops []Op, is func(Op) bool) []Op {
 	})
 }
 
-// AwaitsPool reports whether the op is about a pool that does not exist yet: the creation of the pool, which comes
-// earlier in the plan, gives its id, and Octavia rejects the op without that.
+// AwaitsPool reports whether the op is about a pool that does not exist yet. The creation of the pool, earlier in
+// the plan, returns its id, and Octavia rejects the op without the id.
 func AwaitsPool(op Op) bool {
 	switch op := op.(type) {
 	case SetMembers:

@@ -10,8 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 )
 
-// addresses is the plan for floating IPs: what comes before the Octavia ops, and what comes after them, when the
-// VIP port exists.
+// addresses is the plan for floating IPs: the ops before the Octavia ops, and those after them, when the VIP
+// port exists.
 type addresses struct {
 	release, attach []Op
 	refused         []Refusal
@@ -154,7 +154,8 @@ func acquire(wanted lb.Wanted, all []lb.FloatingIP, have found, port string, own
 	return CreateFloatingIP{FloatingIP: want}, nil
 }
 
-// unavailable says why the floating IP cannot be attached to the port, as far as that is known before it is tried.
+// unavailable returns why the floating IP cannot be attached to the port, as far as that is known before an
+// attempt.
 func unavailable(f, want lb.FloatingIP, facts lb.AddressFacts, port string, owner lb.Owner) *Refusal {
 	inUse := func(format string, args ...any) *Refusal {
 		return &Refusal{ReasonFloatingIPInUse, fmt.Sprintf("floating IP %s (%s) ", f.Address, f.ID) + fmt.Sprintf(format, args...)}
@@ -304,7 +305,7 @@ func retagged(f lb.FloatingIP, want []string) []Op {
 	return []Op{SetFloatingIPTags{ID: f.ID, Address: f.Address, Tags: lb.Retag(f.Tags, want)}}
 }
 
-// keep detaches a floating IP and keeps it. If it has our mark, its description is changed so that it says "kept". A
+// keep detaches a floating IP and keeps it. If it has our mark, its description is changed to contain "kept". A
 // floating IP of openstack-cloud-controller-manager keeps its description.
 func keep(f lb.FloatingIP, owner lb.Owner) DisassociateFloatingIP {
 	op := DisassociateFloatingIP{ID: f.ID, Address: f.Address}

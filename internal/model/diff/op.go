@@ -34,7 +34,7 @@ type UpdateLoadBalancer struct {
 	AdminDown *bool     `json:"adminDown,omitempty"`
 }
 
-// SetVIPSecurityGroups sets the security groups of the VIP, and the tags that say that they are ours.
+// SetVIPSecurityGroups sets the security groups of the VIP, and the tags that mark them as ours.
 type SetVIPSecurityGroups struct {
 	octaviaOp
 	ID string `json:"id"`
@@ -69,7 +69,7 @@ type CreateListener struct {
 type UpdateListener struct {
 	octaviaOp
 	ID string `json:"id"`
-	// Key is the listener's port, for people.
+	// Key is the listener's port, for messages.
 	Key             lb.ListenerKey `json:"key"`
 	ConnectionLimit *int           `json:"connectionLimit,omitempty"`
 	// AllowedCIDRs set to an empty list opens the port to every client.
@@ -105,7 +105,7 @@ type DeleteListener struct {
 // SetTags sets the tags of a listener or a pool.
 type SetTags struct {
 	octaviaOp
-	// Of is "listener" or "pool"; Name is for people.
+	// Of is "listener" or "pool"; Name is for messages.
 	Of   string   `json:"of"`
 	ID   string   `json:"id"`
 	Name string   `json:"name"`
@@ -149,7 +149,7 @@ type SetMembers struct {
 	PoolID   string      `json:"poolID"`
 	PoolName string      `json:"poolName"`
 	Members  []lb.Member `json:"members"`
-	// Added, Removed and Changed count the difference, for people.
+	// Added, Removed and Changed count the difference, for messages.
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 	Changed int `json:"changed"`

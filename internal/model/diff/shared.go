@@ -74,9 +74,9 @@ func leaveShared(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	return plan
 }
 
-// handOver writes descriptions of the owner's floating IPs, which stay with the sharers: they say that a floating IP
-// belongs to the owner, or that it is kept for a user. So they are recognized when the last sharer has left. The
-// descriptions of openstack-cloud-controller-manager have only a name. The owner's custom tags are removed.
+// handOver writes descriptions of the owner's floating IPs, which stay with the sharers: a description marks a
+// floating IP as created for the owner, or as kept for a user. So they are recognized when the last sharer has left.
+// The descriptions of openstack-cloud-controller-manager have only a name. The owner's custom tags are removed.
 func handOver(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) []Op {
 	description := owner.FloatingIPDescription()
 	if wanted.KeepFloatingIP {

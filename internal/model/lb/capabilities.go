@@ -43,7 +43,7 @@ const (
 	FeatureHTTPMonitor
 	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version, ovn
 	// since 2.30 (its release 8 of 2025.1). Before, ovn does not create them, and a change or deletion of one leaves
-	// the load balancer PENDING for ever. It is not known which releases between these two create them.
+	// the load balancer PENDING for ever. It is unknown which releases between these two create them.
 	FeatureCreateWithMonitors
 	// FeatureMonitor: health monitors that are not harmful. Any version, ovn since 2.27. Before, with ovn, a load
 	// balancer with a monitor stays PENDING for ever once a listener is created, and cannot even be deleted; and the
@@ -95,14 +95,14 @@ const (
 	// FeatureCertificatesWithoutCommonName: certificates with names of hosts only. 2.30, not ovn. Octavia 11 reads the
 	// first common name without a check that there is one, refuses the certificate, and leaves behind what it created
 	// for the request (get_host_names in common/tls_utils/cert_parser.py). A test showed that Octavia 16, which has API
-	// version 2.30, accepts such a certificate. It is not known which releases between these two accept one.
+	// version 2.30, accepts such a certificate. It is unknown which releases between these two accept one.
 	FeatureCertificatesWithoutCommonName
 )
 
 var features = map[Feature]struct {
 	// name is the name of the feature in cloud.conf.
 	name string
-	// doc says what the feature is, for the documentation.
+	// doc describes the feature in the documentation.
 	doc    string
 	since  Version
 	notOVN bool
@@ -164,11 +164,11 @@ func FeatureNames() []string {
 	return names
 }
 
-// Requirement is what a feature needs, for the documentation.
+// Requirement has the requirements of a feature, for the documentation.
 type Requirement struct {
 	// Name is the name of the feature in cloud.conf.
 	Name string
-	// Doc says what the feature is.
+	// Doc describes the feature.
 	Doc string
 	// Since is the first API version of Octavia that has it.
 	Since Version
@@ -178,7 +178,7 @@ type Requirement struct {
 	NotAmphora bool
 }
 
-// Requirements returns what each feature needs, in the order of the API versions.
+// Requirements returns the requirements of each feature, in the order of the API versions.
 func Requirements() []Requirement {
 	list := make([]Requirement, 0, len(features))
 	for _, f := range features {
@@ -217,7 +217,7 @@ func ParseFeatures(text string) ([]Feature, error) {
 	return found, nil
 }
 
-// Vendor is what the operator says about a provider.
+// Vendor has the operator's statements about a provider.
 type Vendor struct {
 	// Like is the provider that it behaves like: ProviderOVN, or any other for the rest. Empty means itself.
 	Like string
@@ -279,7 +279,7 @@ func (c Capabilities) lacks(f Feature) bool {
 	return slices.Contains(c.Vendors[c.Provider].Lacks, f)
 }
 
-// Lacking describes, in messages, the cloud that lacks the feature: "version 2.11 and load balancers of provider
+// Lacking describes the cloud that lacks the feature, for messages: "version 2.11 and load balancers of provider
 // amphora".
 func (c Capabilities) Lacking(f Feature) string {
 	text := fmt.Sprintf("version %s and load balancers of provider %s", c.APIVersion, c.Provider)
@@ -289,7 +289,8 @@ func (c Capabilities) Lacking(f Feature) string {
 	return text
 }
 
-// Needs says what the feature needs, in messages: "Octavia API version 2.12 and a provider other than ovn".
+// Needs returns what the feature requires, for messages: "Octavia API version 2.12 and a provider other
+// than ovn".
 func (f Feature) Needs() string {
 	needs := features[f]
 	text := "Octavia API version " + needs.since.String()

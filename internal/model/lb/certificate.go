@@ -46,7 +46,7 @@ func (c Certificate) RefIn(l LoadBalancer) string {
 	return ""
 }
 
-// InUse says which of the listeners uses the certificate, or "".
+// InUse returns a text that names the listener that uses the certificate, or "".
 func (c Certificate) InUse(listeners []Listener) string {
 	for _, l := range listeners {
 		if c.RefIn(LoadBalancer{Listeners: []Listener{l}}) != "" {

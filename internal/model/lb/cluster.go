@@ -20,8 +20,8 @@ type Cluster struct {
 }
 
 // CreatedLoadBalancer reports whether the load balancer was created for a Service of the cluster. Without a uid, its
-// name and its description must both say so; a renamed cluster has load balancers with its new name and its old
-// description.
+// name and its description must both name the cluster; a renamed cluster has load balancers with its new name and
+// its old description.
 func (c Cluster) CreatedLoadBalancer(l LoadBalancer) bool {
 	if uids := valuesOf(l.Tags, clusterTag); len(uids) > 0 {
 		return c.UID != "" && slices.Contains(uids, c.UID)
@@ -98,8 +98,8 @@ func childrenOf(l LoadBalancer) (all []child) {
 }
 
 // Sharers returns the Services of the cluster that have listeners, pools or only their name on a load balancer that
-// stays, because it belongs to a user or has other users. They are in the order of their first child. A Service of
-// which only the name is there has no uid in the result.
+// stays, because it belongs to a user or has other users. They are in the order of their first child. A Service
+// that has only its name there has no uid in the result.
 func (c Cluster) Sharers(l LoadBalancer) (owners []Owner) {
 	for _, child := range childrenOf(l) {
 		owner, ok := c.ownerOf(child.tags)

@@ -41,7 +41,7 @@ func (w Wanted) Fingerprint() Fingerprint {
 	}
 	rest, err := json.Marshal(w)
 	if err != nil {
-		return Fingerprint{} // does not happen: all of it is plain data
+		return Fingerprint{} // cannot happen: all of it is plain data
 	}
 	return Fingerprint{members.Sum64(), maphash.Bytes(seed, rest)}
 }

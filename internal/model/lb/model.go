@@ -196,7 +196,7 @@ type Subnet struct {
 	CIDR netip.Prefix `json:"cidr"`
 }
 
-// SubnetPlan says which addresses of a subnet are for what.
+// SubnetPlan has the purposes of the addresses of a subnet.
 type SubnetPlan struct {
 	Subnet
 	// Gateway is not valid if there is none.
@@ -299,7 +299,7 @@ type AddressFacts struct {
 	Requested []string
 	// Abandoned are the ids of floating IPs that were created for Services of this cluster which do not exist any more.
 	Abandoned []string
-	// Rejected are the rejections of floating IPs that the cloud did not attach and that are not to be tried again yet.
+	// Rejected are the rejections of floating IPs that the cloud did not attach and that are not due for a retry yet.
 	Rejected []Rejection
 }
 
@@ -320,7 +320,7 @@ func (a AddressFacts) RequestedElsewhere(f FloatingIP) bool {
 // Rejection is an answer of the cloud: it does not attach a floating IP to a port.
 type Rejection struct {
 	FloatingIPID, PortID string
-	// Message tells the user what the cloud has said.
+	// Message is the text for the user, with the answer of the cloud.
 	Message string
 }
 
@@ -328,7 +328,7 @@ type Rejection struct {
 type Withheld struct {
 	// Reason is a condition's reason, in CamelCase.
 	Reason string `json:"reason"`
-	// Message tells the user what is missing and what to do.
+	// Message is the text for the user: what is missing and what to do.
 	Message string `json:"message"`
 }
 

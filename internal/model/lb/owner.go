@@ -63,7 +63,7 @@ func (o Owner) LoadBalancerName() string {
 // CheckClusterName returns an error if no load balancer could be named with the --cluster-name. It accepts every other
 // name that openstack-cloud-controller-manager accepts.
 func CheckClusterName(name string) error {
-	const rest = maxText - len(namePrefix) - len("_") - 1 // one byte for what differs from Service to Service
+	const rest = maxText - len(namePrefix) - len("_") - 1 // one byte for the part that differs from Service to Service
 	switch {
 	case name == "":
 		return errors.New("must not be empty: it is part of the names of load balancers; kubernetes is the default")
@@ -212,7 +212,7 @@ func (o Owner) Owns(l LoadBalancer) bool {
 	return l.Name == o.LoadBalancerName() || l.Name == o.LegacyName() || o.MadeByKuryr(l)
 }
 
-// SharedMark is what the tags of a shared load balancer of one cluster say about its users.
+// SharedMark has the users of a shared load balancer of one cluster, according to its tags.
 type SharedMark struct {
 	// ServiceUID is the uid of the Service for which the load balancer was created, or "" if this Service has left it.
 	ServiceUID string
@@ -362,7 +362,7 @@ type Claim struct {
 	// Adopted means that it is ours by name and description only, and has no cluster uid yet:
 	// openstack-cloud-controller-manager created it.
 	Adopted bool
-	// Reason says to whom the load balancer belongs, if it is not ours.
+	// Reason describes the owner of the load balancer, if it is not ours.
 	Reason string
 }
 
@@ -400,7 +400,8 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 	return Claim{Ours: true, Adopted: true}
 }
 
-// othersDescription says to whom a load balancer belongs that has the right name, but another description.
+// othersDescription describes the owner of a load balancer that has the right name, but another
+// description.
 func (o Owner) othersDescription(l LoadBalancer) string {
 	of, ok := DescribedService(l.Description)
 	if ok && of.Cluster != o.ClusterName {

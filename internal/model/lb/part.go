@@ -11,7 +11,7 @@ import (
 // PartName names a listener, pool or health monitor, by its kind and its id.
 func PartName(kind, id string) string { return kind + " " + id }
 
-// MemberName names a member. Its id is not known after a write, but a pool has only one member with this address and
+// MemberName names a member. Its id is unknown after a write, but a pool has only one member with this address and
 // port.
 func MemberName(poolID string, k MemberKey) string {
 	return fmt.Sprintf("member %s port %d of pool %s", k.Address, k.Port, poolID)

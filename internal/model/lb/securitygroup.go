@@ -17,7 +17,7 @@ const (
 // NodesGroup identifies the security group of a cluster's nodes for load balancer traffic. Controllers of different
 // classes have one each, so that they do not undo each other's changes.
 type NodesGroup struct {
-	// ClusterName is for people; ClusterUID and Class identify the group.
+	// ClusterName is only informative; ClusterUID and Class identify the group.
 	ClusterName, ClusterUID, Class string
 }
 

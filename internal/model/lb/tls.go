@@ -16,15 +16,15 @@ type TLS struct {
 	SNI []string `json:"sni,omitempty"`
 }
 
-// HSTS is header Strict-Transport-Security (RFC 6797), by which browsers use a host with TLS only. The zero value is no
-// header.
+// HSTS is header Strict-Transport-Security (RFC 6797), which makes browsers use a host only with TLS. The zero value is
+// no header.
 type HSTS struct {
 	// Enabled adds the header. With a MaxAgeSeconds of 0, the header tells browsers to forget an earlier header.
 	Enabled bool `json:"enabled"`
 	// MaxAgeSeconds is how long browsers remember the header.
 	MaxAgeSeconds int `json:"maxAgeSeconds"`
-	// IncludeSubdomains extends the header to all subdomains of the host. Preload says that the host may be built into
-	// browsers.
+	// IncludeSubdomains extends the header to all subdomains of the host. Preload allows browser vendors to add the
+	// host to their built-in list.
 	IncludeSubdomains bool `json:"includeSubdomains,omitempty"`
 	Preload           bool `json:"preload,omitempty"`
 }

@@ -11,7 +11,7 @@ import (
 
 // Security groups of the VIP are only removed if we set them. So the load balancer has a tag with a digest of the
 // groups that we set. This tag is written in the same call as the groups. If another client changes the groups, the
-// digest does not match any more, and the groups belong to that client.
+// digest no longer matches, and the groups belong to that client.
 
 // WithVIPGroups returns the tags of a load balancer that gets the groups from us. If groups is empty, these are the
 // tags of a load balancer that loses the groups that we set.

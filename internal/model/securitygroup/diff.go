@@ -12,9 +12,9 @@ import (
 // that nothing wanted is cut off. If a group has yet to be created, the operations on it are planned once it has an id.
 //
 // All groups are ours: unwanted rules are removed, regardless of which client created them. This includes the default
-// rules that allow all egress, because they would undo another group's restriction. What is not known stays as it is:
-// groups that are neither wanted nor to be deleted, rules on ports in Keep, and the groups of ports while the nodes or
-// pool members are not known for sure.
+// rules that allow all egress, because they would undo another group's restriction. Nothing changes where the need is
+// unknown: groups that are neither wanted nor to be deleted, rules on ports in Keep, and the groups of ports while the
+// nodes or pool members are not certain.
 //
 // Each port is written once, however many groups it gains or loses.
 func Diff(wanted Wanted, observed Observed) []Op {
@@ -199,8 +199,8 @@ func (at nodePort) holds(w WantedGroup) bool { return w.Unsure || at.port.has(w.
 // replaces reports whether other groups of the port allow what a replaced group allows there.
 func (at nodePort) replaces(w WantedGroup) bool {
 	ours := slices.ContainsFunc(at.nodes, func(n Node) bool { return n.ServerID == at.port.ServerID })
-	// A node with an unknown server may have the port, too. That the cluster has no nodes is no reason to keep the
-	// group: no pool has a member at the port then, and nodes that come back get the groups that replace it.
+	// A node with an unknown server may have the port, too. If the cluster has no nodes, the group need not stay:
+	// no pool has a member at the port then, and nodes that return get the groups that replace it.
 	return at.covered && (ours || !at.holds(w) && len(at.nodes) == 0)
 }
 

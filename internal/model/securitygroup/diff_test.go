@@ -70,8 +70,8 @@ func TestNewAccessComesBeforeRemovedAccess(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "x"), port("c", "g")}}
 	got := texts(Diff(wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(2)))), o))
 	want := []string{
-		"let in TCP/2 from 10.0.0.0/24", "put the security group on port port-b of server server-b",
-		"do not let in TCP/1 from 10.0.0.0/24", "take the security group off port port-c of server server-c",
+		"admit TCP/2 from 10.0.0.0/24", "put the security group on port port-b of server server-b",
+		"stop admitting TCP/1 from 10.0.0.0/24", "take the security group off port port-c of server server-c",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -99,7 +99,7 @@ func TestAllRulesStayWhileItIsUnknownWhichPortsAServiceNeeds(t *testing.T) {
 	}
 	need := serviceOn(tcp(2))
 	pods.Need = &need
-	if diff := cmp.Diff([]string{"do not let in TCP/1 from 10.0.0.0/24"}, texts(Diff(wantedFor(nil, pods), o))); diff != "" {
+	if diff := cmp.Diff([]string{"stop admitting TCP/1 from 10.0.0.0/24"}, texts(Diff(wantedFor(nil, pods), o))); diff != "" {
 		t.Errorf("after it (-want +got):\n%s", diff)
 	}
 }
@@ -107,7 +107,7 @@ func TestAllRulesStayWhileItIsUnknownWhichPortsAServiceNeeds(t *testing.T) {
 func TestRulesOfAServiceWithUnknownNeedStay(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet), rule(tcp(2), nodeNet), rule(udp(1), nodeNet))}}
 	got := texts(Diff(wantedFor(nil, unknown(tcp(1))), o))
-	want := []string{"do not let in TCP/2 from 10.0.0.0/24", "do not let in UDP/1 from 10.0.0.0/24"}
+	want := []string{"stop admitting TCP/2 from 10.0.0.0/24", "stop admitting UDP/1 from 10.0.0.0/24"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -256,7 +256,7 @@ func TestPlansEndAndNoStepCutsOffWantedTraffic(t *testing.T) {
 		for _, n := range wanted.Nodes {
 			for _, r := range wanted.Groups[0].Rules {
 				if ports := s.PortOf(n); len(ports) > 0 && !ports[0].Unprotected && !allows(s.Observed, n, r) {
-					t.Errorf("node %s does not let in %s", n.Name, r)
+					t.Errorf("node %s does not admit %s", n.Name, r)
 				}
 			}
 		}

@@ -32,7 +32,8 @@ type Group struct {
 type FoundRule struct {
 	ID string `json:"id"`
 	Rule
-	// Foreign is set for a rule of a form that ours never have: Rule is meaningless then.
+	// Foreign is set for a rule of a form that this controller never creates: Rule is meaningless
+	// then.
 	Foreign bool `json:"foreign,omitempty"`
 }
 

@@ -72,15 +72,15 @@ func (o AddRules) String() string {
 	for i, r := range o.Rules {
 		texts[i] = r.String()
 	}
-	return "let in " + strings.Join(texts, ", ")
+	return "admit " + strings.Join(texts, ", ")
 }
 
 // String implements Op.
 func (o RemoveRule) String() string {
 	if o.Rule.Foreign {
-		return "remove rule " + o.Rule.ID + ", which is none of ours"
+		return "remove rule " + o.Rule.ID + ", which this controller did not create"
 	}
-	return "do not let in " + o.Rule.String()
+	return "stop admitting " + o.Rule.String()
 }
 
 // String implements Op.

@@ -93,7 +93,7 @@ func (n Need) SubnetIDs() []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// Rules returns the rules for the need, sorted. ok is false while a required subnet is not known.
+// Rules returns the rules for the need, sorted. ok is false while a required subnet is unknown.
 //
 // A load balancer has one port per network. If the members' subnet is in the network of the VIP, traffic may come
 // from its address in the VIP's subnet.

@@ -78,7 +78,7 @@ func TestAGroupThatStaysIsKeptByThePortsThatHaveIt(t *testing.T) {
 	wanted.Groups[0].Only, wanted.Groups[0].Stays = []string{"a"}, true
 	o := Observed{Groups: []Group{groupFor("web", tcp(1), tcp(2))}, Ports: []Port{port("a"), port("b", "g-web"), port("c"), port("d", "g-web")}}
 	plans(t, "a node that is to have it, two that have it, and one that has not", wanted, o,
-		"put the security group on port port-a of server server-a", "do not let in TCP/2 from 10.0.0.0/24")
+		"put the security group on port port-a of server server-a", "stop admitting TCP/2 from 10.0.0.0/24")
 	if Draining(wanted, o) {
 		t.Error("it waits for pools to drop nodes")
 	}
@@ -89,7 +89,7 @@ func TestReplacedGroupsAreRemovedAfterTheOtherIsCompleteAndOnThePort(t *testing.
 	full := []Port{port("a", "default", "g-web"), port("b", "default", "g-web")}
 	plans(t, "before there is one", inCluster(deleted("web", true)), Observed{Groups: []Group{old}, Ports: full}, "create security group ours")
 	plans(t, "before it is filled", inCluster(deleted("web", true)),
-		Observed{Groups: []Group{old, groupWith()}, Ports: []Port{port("a", "g-web", "g"), port("b", "g-web", "g")}}, "let in TCP/1 from 10.0.0.0/24")
+		Observed{Groups: []Group{old, groupWith()}, Ports: []Port{port("a", "g-web", "g"), port("b", "g-web", "g")}}, "admit TCP/1 from 10.0.0.0/24")
 	plans(t, "before it is on each port", inCluster(deleted("web", true)),
 		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g-web", "g"), port("b", "g-web")}},
 		"put the security group on port port-b of server server-b", "take the security group off port port-a of server server-a")
@@ -115,11 +115,11 @@ func TestRulesThatOtherGroupsReplaceGoWhenTheseAreOnEachPort(t *testing.T) {
 	both := []Group{former, groupFor("web", tcp(1))}
 	on := []Port{port("a", "g", "g-web"), port("b", "g", "g-web")}
 	plansFor("before there is one", as, both[:1], []Port{port("a", "g"), port("b", "g")}, "create security group lb-sg-web")
-	plansFor("before it is filled", as, []Group{former, groupFor("web")}, on, "let in TCP/1 from 10.0.0.0/24")
+	plansFor("before it is filled", as, []Group{former, groupFor("web")}, on, "admit TCP/1 from 10.0.0.0/24")
 	plansFor("before it is on each port", as, both, []Port{on[0], port("b", "g")}, "put the security group on port port-b of server server-b")
 	held := func(w *WantedGroup) { w.Held = []netip.Addr{addressOf("c")} }
 	plansFor("while a node that left is a member", held, both, append(on[:2:2], port("c", "g")))
-	plansFor("when it is", as, both, on, "do not let in TCP/1 from 10.0.0.0/24")
+	plansFor("when it is", as, both, on, "stop admitting TCP/1 from 10.0.0.0/24")
 	plansFor("in the end", as, []Group{groupWith(rule(tcp(2), nodeNet)), both[1]}, on)
 }
 

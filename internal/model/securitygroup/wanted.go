@@ -54,9 +54,9 @@ type WantedGroup struct {
 	Description string `json:"description"`
 	// Rules are sorted.
 	Rules []Rule `json:"rules,omitempty"`
-	// Keep are ports whose rules stay as they are, because it is not known what their Services need.
+	// Keep are ports whose rules stay as they are, because the needs of their Services are unknown.
 	Keep []PortKey `json:"keep,omitempty"`
-	// KeepAll leaves the rules of all ports as they are, because it is not known which ports Services need.
+	// KeepAll leaves the rules of all ports as they are, because it is unknown which ports Services need.
 	KeepAll bool `json:"keepAll,omitempty"`
 	// Only names the nodes that have the group; nil means all.
 	Only []string `json:"only,omitempty"`
@@ -64,7 +64,7 @@ type WantedGroup struct {
 	// Unsure means that there may be more.
 	Held   []netip.Addr `json:"held,omitempty"`
 	Unsure bool         `json:"unsure,omitempty"`
-	// Stays leaves the group on all ports that have it, because it is not known which other nodes need it.
+	// Stays leaves the group on all ports that have it, because it is unknown which other nodes need it.
 	Stays bool `json:"stays,omitempty"`
 	// Delete removes the group from all ports and deletes it. Replaced means that other groups allow the same: the
 	// group is removed from a port once the other groups are complete and on the port. If the group is not deleted,
@@ -73,8 +73,8 @@ type WantedGroup struct {
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// Claimed returns the rules for the claims, and in keep the ports whose rules stay, because it is not known which rules
-// they need. KeepAll means that the rules of all ports stay, because it is not even known which ports these are.
+// Claimed returns the rules for the claims, and in keep the ports whose rules stay, because it is unknown which rules
+// they need. keepAll means that the rules of all ports stay, because even these ports are unknown.
 func Claimed(claims []Claim, known map[string]Subnet) (rules []Rule, keep []PortKey, keepAll bool) {
 	for _, c := range claims {
 		if !c.Sure(known) {

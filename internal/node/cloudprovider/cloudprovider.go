@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cloudprovider runs Kubernetes' own controllers for Nodes and routes, those of k8s.io/cloud-provider, with
-// instances and routes. They have informers and queues of their own, so that a slow Nova never delays Services.
+// packages instances and routes. They have their own informers and queues, so that a slow Nova never delays
+// Services.
 package cloudprovider
 
 import (
@@ -35,39 +36,40 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/node/routes"
 )
 
-// resync is how often the informer of Nodes hands out all Nodes again, as in kube-controller-manager.
+// resync is the interval at which the informer of Nodes delivers all Nodes again, as in
+// kube-controller-manager.
 const resync = 12 * time.Hour
 
-// How many Nodes are worked on at once. One list of servers answers for all Nodes that are not ready, so
-// looking for them gains nothing from more than one.
+// The number of Nodes that are processed concurrently. One list of servers covers all Nodes that are not
+// ready, so checking them concurrently would gain nothing.
 const (
 	nodeWorkers      = 10
 	statusWorkers    = 10
 	lifecycleWorkers = 1
 )
 
-// Options say which controllers run and how.
+// Options configure which controllers run and how.
 type Options struct {
-	// Node, NodeLifecycle and Route switch the controllers on.
+	// Node, NodeLifecycle and Route enable the controllers.
 	Node, NodeLifecycle, Route bool
-	// StatusPeriod is how often the addresses of all Nodes are updated.
+	// StatusPeriod is the interval for updating the addresses of all Nodes.
 	StatusPeriod time.Duration
-	// MonitorPeriod is how often Nodes that are not ready are looked for in the cloud.
+	// MonitorPeriod is the interval for checking the servers of Nodes that are not ready.
 	MonitorPeriod time.Duration
-	// RoutePeriod is how often the routes are compared with the Nodes.
+	// RoutePeriod is the interval for comparing the routes with the Nodes.
 	RoutePeriod time.Duration
-	// KubernetesLimit is the timeout of a request to the Kubernetes API that is no watch. Kubernetes' controllers set none, and a
-	// write that is never answered would keep them from all further work.
+	// KubernetesLimit is the timeout of requests to the Kubernetes API other than watches. Kubernetes' controllers set
+	// none, so a write that is never answered would block them for ever.
 	KubernetesLimit time.Duration
 	// Instances configures the controllers of Nodes, without Nodes and Recorder.
 	Instances instances.Options
 	// Routes configures the controller of routes, without Nodes.
 	Routes routes.Options
-	// Registry is where the gauges of Nodes are registered.
+	// Registry is the registry for the gauges of Nodes.
 	Registry prometheus.Registerer
 }
 
-// SetUp adds the controllers to the manager. They run on the leader only.
+// SetUp adds the controllers to the manager. They run only on the leader.
 func SetUp(m manager.Manager, o Options) error {
 	o.Instances.Recorder = m.GetEventRecorder("kube-octavia")
 	return m.Add(&runner{Options: o, cluster: m.GetConfig()})
@@ -103,7 +105,7 @@ func (r *runner) Start(ctx context.Context) error {
 	defer factory.Shutdown()
 	factory.WaitForCacheSync(ctx.Done())
 	counted := gauges{nodes: r.Routes.Nodes, node: r.Node, route: r.Route}
-	r.Registry.Unregister(counted) // a process may run one controller after the other
+	r.Registry.Unregister(counted) // tests run one controller after the other in a process
 	if err := r.Registry.Register(counted); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
@@ -115,7 +117,7 @@ func (r *runner) Start(ctx context.Context) error {
 	return nil
 }
 
-// controllers makes the controllers that are switched on.
+// controllers returns the enabled controllers.
 func (r *runner) controllers(client kubernetes.Interface, factory informers.SharedInformerFactory) (all []func(context.Context), err error) {
 	nodes := factory.Core().V1().Nodes()
 	list := lister(nodes.Lister())
@@ -155,12 +157,13 @@ func networks(cidrs []netip.Prefix) []*net.IPNet {
 	return all
 }
 
-// registerGates registers the feature gates that the route controller asks for. A gate that is not registered panics.
+// registerGates registers the feature gates that the route controller reads. It would panic if a gate were not
+// registered.
 var registerGates = sync.OnceValue(func() error {
 	return features.SetupCurrentKubernetesSpecificFeatureGates(utilfeature.DefaultMutableFeatureGate)
 })
 
-// cloud implements cloudprovider.Interface, which has the parts of a cloud that Kubernetes' controllers ask for.
+// cloud implements cloudprovider.Interface, from which Kubernetes' controllers get the parts of a cloud.
 type cloud struct{ instances *instances.Instances }
 
 var _ cloudprovider.Interface = &cloud{}

@@ -17,7 +17,7 @@ var (
 	uninitializedGauge = prometheus.NewDesc("kube_octavia_nodes_uninitialized",
 		"Nodes with the taint node.cloudprovider.kubernetes.io/uninitialized.", nil, nil)
 	longestUninitializedGauge = prometheus.NewDesc("kube_octavia_longest_node_uninitialized_seconds",
-		"How long ago the oldest Node with the taint node.cloudprovider.kubernetes.io/uninitialized was created; 0 if there is none.", nil, nil)
+		"Age of the oldest Node with the taint node.cloudprovider.kubernetes.io/uninitialized; 0 if there is none.", nil, nil)
 	withoutRouteGauge = prometheus.NewDesc("kube_octavia_nodes_without_route",
 		"Nodes to whose Pods the router has no route.", nil, nil)
 )
@@ -55,7 +55,7 @@ func (g gauges) Collect(metrics chan<- prometheus.Metric) {
 // tally is the number of Nodes that lack something.
 type tally struct {
 	uninitialized, withoutRoute int
-	// longest is how long ago the oldest uninitialized Node was created.
+	// longest is the age of the oldest uninitialized Node.
 	longest time.Duration
 }
 
@@ -72,8 +72,8 @@ func count(nodes []*corev1.Node, now time.Time) (t tally) {
 	return t
 }
 
-// lacksRoute reports whether a condition is the one with which the route controller says that there is no route. Network
-// plug-ins set the same condition, with other reasons.
+// lacksRoute reports whether a condition was set by the route controller because there is no route. Network plug-ins
+// set the same condition with other reasons.
 func lacksRoute(c corev1.NodeCondition) bool {
 	return c.Type == corev1.NodeNetworkUnavailable && c.Status == corev1.ConditionTrue && c.Reason == "NoRouteCreated"
 }

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// limited limits the time of requests, with the whole answer. The error is not context.DeadlineExceeded, as that of a timeout
-// in rest.Config would be: RetryOnConflict of client-go, with which Kubernetes' controllers write, takes that for success.
+// limited limits the duration of requests, including the whole response. The error is not context.DeadlineExceeded,
+// which a timeout in rest.Config would return: RetryOnConflict of client-go, with which Kubernetes' controllers write,
+// treats that as success.
 type limited struct {
 	to    http.RoundTripper
 	limit time.Duration

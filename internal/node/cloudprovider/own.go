@@ -12,8 +12,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// ownNodes is an informer whose lister has only the Nodes of this cloud and region. Kubernetes' route controller would mark
-// the others as without a network, since there can be no routes to them.
+// ownNodes is an informer whose lister has only the Nodes of this cloud and region. Kubernetes' route controller would
+// mark other Nodes as without a network, because no route to them is possible.
 type ownNodes struct {
 	coreinformers.NodeInformer
 	isOwn func(*corev1.Node) bool

@@ -24,10 +24,10 @@ const hostnameKey = "hostname"
 //  1. the fixed addresses of its active ports, which are internal,
 //  2. the server's access addresses, which are external,
 //  3. the host name in the server's metadata,
-//  4. what Nova lists for each network, ordered by the name of the network, and what subports of trunks have.
+//  4. the addresses that Nova lists for each network, ordered by the name of the network, and those of subports of trunks.
 //
-// An address in a public network becomes external, and is not internal any more. If there are internal networks, addresses
-// of all others are left out. Last, the order is that of the preferred CIDRs.
+// An address in a public network is external, not internal. If internal networks are configured, addresses of all other
+// networks are omitted. Finally, addresses are sorted by the preferred CIDRs.
 func (inv Inventory) Addresses(server Server, networking config.Networking) []corev1.NodeAddress {
 	list := addressList{networking: networking}
 	ports := inv.ports(server.ID)
@@ -57,7 +57,7 @@ func (inv Inventory) Addresses(server Server, networking config.Networking) []co
 	return list.addresses
 }
 
-// isIP reports whether others can reach the Node by an address: a host name may be that of nothing.
+// isIP reports whether the entry is an IP address. A host name may not resolve to anything.
 func isIP(a corev1.NodeAddress) bool {
 	return a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP
 }
@@ -86,13 +86,14 @@ func (inv Inventory) byNetwork(server Server, ports []Port) map[string][]Address
 	return all
 }
 
-// addressList is a list of addresses that is being made.
+// addressList is a list of addresses under construction.
 type addressList struct {
 	networking config.Networking
 	addresses  []corev1.NodeAddress
 }
 
-// add adds an address, unless it is there with this type, or has a family that Nodes do not get.
+// add adds an address, unless the list has it with this type, or it has a family that Nodes do not
+// get.
 func (l *addressList) add(kind corev1.NodeAddressType, address string) {
 	ip, err := netip.ParseAddr(address)
 	if err != nil || ip.Is6() && l.networking.IPv6Disabled {
@@ -101,7 +102,7 @@ func (l *addressList) add(kind corev1.NodeAddressType, address string) {
 	cloudnodeutil.AddToNodeAddresses(&l.addresses, corev1.NodeAddress{Type: kind, Address: address})
 }
 
-// addOfNetwork adds an address of a network, with the type that follows from the network.
+// addOfNetwork adds an address of a network, with the type that the network determines.
 func (l *addressList) addOfNetwork(network string, address Address) {
 	internal := l.networking.InternalNetworks
 	switch {
@@ -121,7 +122,7 @@ func (l *addressList) remove(address string) {
 	l.addresses = slices.DeleteFunc(l.addresses, func(a corev1.NodeAddress) bool { return a.Address == address })
 }
 
-// sort puts the addresses in preferred CIDRs first, those in one CIDR in ascending order. The others stay as they are.
+// sort puts the addresses in preferred CIDRs first, those in one CIDR in ascending order. The others keep their order.
 func (l *addressList) sort() {
 	preferred := l.networking.SortOrder
 	if len(preferred) == 0 {

@@ -13,32 +13,34 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/batch"
 )
 
-// cache keeps the last inventory, so that all Nodes share it. A failure is kept like an inventory: while Nova does not
-// answer, the Nodes do not wait for it one after the other.
+// cache stores the last inventory, so that all Nodes share it. It stores a failure like an inventory, so that Nodes do
+// not wait one after the other while Nova does not answer.
 type cache struct {
 	reads *batch.Reader[snapshot]
 
 	mu   sync.Mutex
 	last snapshot
-	ids  sets.Set[string] // of all servers of the last inventory and of the earlier ones; 36 bytes each, so it is never cleaned
+	ids  sets.Set[string] // of all servers of the last inventory and of earlier ones; 36 bytes each, so none is ever removed
 }
 
-// snapshot is the outcome of a read.
+// snapshot is the result of a read.
 type snapshot struct {
 	began, ended time.Time
 	inventory    Inventory
 	err          error
 }
 
-// freshness is which snapshots are fresh enough.
+// freshness reports whether a snapshot is fresh enough.
 type freshness func(snapshot) bool
 
-// begunSince is for what has to see everything that happened before a time.
+// begunSince accepts snapshots that show everything that happened before a time: their read began
+// since then.
 func begunSince(t time.Time) freshness {
 	return func(s snapshot) bool { return !s.began.Before(t) }
 }
 
-// endedSince is for what may be old. However long a read takes, its outcome serves all Nodes for a while.
+// endedSince accepts snapshots whose read ended since a time. So the result of a read serves all Nodes
+// for a while, however long the read took.
 func endedSince(t time.Time) freshness {
 	return func(s snapshot) bool { return !s.ended.Before(t) }
 }
@@ -55,7 +57,7 @@ func newCache(read func(context.Context) (Inventory, error), now func() time.Tim
 	return c
 }
 
-// get returns an inventory that is fresh. Several callers share a read.
+// get returns a fresh inventory. Concurrent callers share a read.
 func (c *cache) get(ctx context.Context, fresh freshness) (Inventory, error) {
 	s := c.latest()
 	if !fresh(s) {

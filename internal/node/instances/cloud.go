@@ -17,8 +17,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/paging"
 )
 
-// Microversion is the version of Nova's API that the client of a Cloud must request: since 2.47 (OpenStack Pike) a server
-// comes with the name of its flavor, also if the flavor is deleted.
+// Microversion is the version of Nova's API that the client of a Cloud must request: since 2.47 (OpenStack Pike) a
+// server has the name of its flavor, even if the flavor is deleted.
 const Microversion = "2.47"
 
 // Cloud reads servers from Nova and their ports from Neutron. Its errors are of type *openstack.Error.
@@ -74,8 +74,8 @@ func (c *Cloud) Servers(ctx context.Context) ([]Server, error) {
 	return paging.ListOf[Server](ctx, c.compute, "list servers", "servers/detail", "servers", url.Values{})
 }
 
-// Server reads a server. It returns false if Nova itself says that there is none with the id: a 404 in other words may come
-// from a proxy.
+// Server reads a server. It returns false if Nova itself answers that no server has the id. A 404 with another text may
+// come from a proxy, and is an error.
 func (c *Cloud) Server(ctx context.Context, id string) (Server, bool, error) {
 	op := "read server " + strconv.Quote(id)
 	if !openstack.IsID(id) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// flavors keeps the ids of flavors by their names, so that the new Nodes of a while share one list. A failure is kept like a
-// list. It is safe for concurrent use.
+// flavors stores the ids of flavors by their names, so that Nodes that are created at about the same time share one
+// list. It stores a failure like a list. It is safe for concurrent use.
 type flavors struct {
 	read func(context.Context) (map[string]string, error)
 	now  func() time.Time
@@ -21,8 +21,9 @@ type flavors struct {
 	ended time.Time // of the last read
 }
 
-// instanceType returns the value of the label for a flavor. The flavors are read only if its name cannot be one, and again if
-// the last read ended before a time, or did not find it: Kubernetes never changes the label again.
+// instanceType returns the value of the label for a flavor. It reads the flavors only if the name cannot be a label,
+// and reads them again if the last read ended before since, or did not find the flavor: Kubernetes never changes the
+// label later.
 func (f *flavors) instanceType(ctx context.Context, name string, since time.Time) (string, error) {
 	if isLabelValue(name) {
 		return name, nil

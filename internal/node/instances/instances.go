@@ -1,12 +1,12 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package instances tells Kubernetes' node controllers which server of Nova a Node is: its addresses, provider id, type and
-// zone, and whether it still exists. The rules are those of openstack-cloud-controller-manager, so that Nodes that it has
-// initialized stay as they are.
+// Package instances provides Kubernetes' node controllers with the addresses, provider id, type and zone of each Node's
+// server in Nova, and with whether the server still exists. The rules are the same as in
+// openstack-cloud-controller-manager, so that Nodes that it has initialized do not change.
 //
-// All servers and ports of the project are read together, with one call per thousand of each. What follows from them is
-// decided by pure functions over an Inventory.
+// All servers and ports of the project are read together, with one call per thousand of each. Decisions are pure
+// functions over an Inventory.
 package instances
 
 import (
@@ -26,14 +26,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// retryAge is for how long after its read a list of servers is used for new Nodes whose servers were not found.
+// retryAge is the time after its read for which a list of servers is used for new Nodes whose servers were not
+// found.
 const retryAge = 5 * time.Second
 
 // Options configure Instances.
 type Options struct {
 	// Cloud reads servers and ports.
 	Cloud *Cloud
-	// Networking says how addresses are classified.
+	// Networking configures how addresses are classified.
 	Networking config.Networking
 	// Region is the region of the cloud, for labels and provider ids. It may be empty.
 	Region string
@@ -41,12 +42,12 @@ type Options struct {
 	RegionInProviderID bool
 	// Nodes lists the Nodes of the cluster.
 	Nodes func() ([]*corev1.Node, error)
-	// ListAge is for how long after its read a list of servers is used for Nodes that are not new; 0 means 15 s. Kubernetes asks about all Nodes
-	// one after the other, and about those that are not ready every few seconds.
+	// ListAge is the time after its read for which a list of servers is used for Nodes that are not new; 0 means 15 s.
+	// Kubernetes checks all Nodes one after the other, and those that are not ready every few seconds.
 	ListAge time.Duration
-	// Recorder records why a Node cannot be initialized or deleted.
+	// Recorder records the reasons why Nodes cannot be initialized or deleted.
 	Recorder events.EventRecorder
-	// Now tells the time; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -70,18 +71,18 @@ func New(o Options) *Instances {
 
 var _ cloudprovider.InstancesV2 = &Instances{}
 
-// InstanceMetadata implements cloudprovider.InstancesV2. For a Node of another cloud or region it returns nothing that would
-// change the Node. It fails, and records an event, if a Node that is to be initialized has no server, several, or one without
-// an address: Kubernetes then tries again.
+// InstanceMetadata implements cloudprovider.InstancesV2. For a Node of another cloud or region it returns nothing that
+// would change the Node. It fails, and records an event, if an uninitialized Node has no server, several, or one
+// without an address. Kubernetes then retries.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	isNew := IsUninitialized(node)
 	id, err := OwnID(node, i.Region)
-	if isNew { // its labels are those that kubelet was told, and that of the region becomes ours
+	if isNew { // its labels are those that kubelet was configured with, and this controller will set the label of the region
 		id, err = parseOwn(node.Spec.ProviderID, i.Region)
 	}
 	switch {
 	case err != nil:
-		i.report(node, nil, status.ReasonInvalidProviderID, fmt.Sprintf("%v. It is not known which server the Node is; a provider id cannot be changed: correct --provider-id of kubelet, "+
+		i.report(node, nil, status.ReasonInvalidProviderID, fmt.Sprintf("%v. It is unknown which server the Node is; a provider id cannot be changed: correct --provider-id of kubelet, "+
 			"delete the Node with kubectl delete node %s, and restart kubelet there", err, node.Name))
 		return nil, err
 	case id == nil && isNew:
@@ -99,7 +100,7 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 		}
 		return i.metadata(inventory, server), nil
 	}
-	recent := i.recent(retryAge) // a list that this call reads is not read again, however long it takes
+	recent := i.recent(retryAge) // a list that this call reads is not read again, however long the call takes
 	metadata, err := i.newMetadata(ctx, *id, node.Name, begunSince(i.complete(node)))
 	if err != nil && !recent(i.inventories.latest()) {
 		metadata, err = i.newMetadata(ctx, *id, node.Name, recent)
@@ -110,8 +111,9 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	return metadata, err
 }
 
-// report records why a Node that is initialized is not updated. Kubernetes counts events with equal objects as one, with the
-// text of the first, as long as they repeat. So a text that depends on another object needs that object.
+// report records why an initialized Node is not updated. Kubernetes merges repeated events with the same objects into
+// one, with the text of the first. So if the text depends on another object, the event must have that as related
+// object.
 func (i *Instances) report(node *corev1.Node, related runtime.Object, reason, text string) {
 	i.Recorder.Eventf(node, related, corev1.EventTypeWarning, reason, "Update", "%s", status.Note(text))
 }
@@ -123,7 +125,7 @@ func isReady(node *corev1.Node) bool {
 	})
 }
 
-// recent is for Nodes for which a list of servers may be that old.
+// recent accepts lists of servers up to this age.
 func (i *Instances) recent(age time.Duration) freshness { return endedSince(i.Now().Add(-age)) }
 
 // IsUninitialized reports whether a Node has the taint with which kubelet registers it for an external cloud provider.
@@ -135,8 +137,8 @@ func hasTaint(node *corev1.Node, key string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == key })
 }
 
-// complete returns since when an inventory has everything about a new Node: its server and ports existed before kubelet
-// registered it. Timestamps of Kubernetes have no fractions of a second.
+// complete returns the time since which an inventory has everything about a new Node: its server and ports existed
+// before kubelet registered it. Timestamps of Kubernetes have no fractions of a second.
 func (i *Instances) complete(node *corev1.Node) time.Time {
 	created := node.CreationTimestamp.Add(time.Second)
 	if now := i.Now(); created.After(now) { // the clock of the API server is ahead
@@ -145,8 +147,8 @@ func (i *Instances) complete(node *corev1.Node) time.Time {
 	return created
 }
 
-// newMetadata returns what a Node gets that is to be initialized. Kubernetes never changes the labels again, so it fails if
-// it cannot find out the instance type.
+// newMetadata returns the metadata of an uninitialized Node. Kubernetes never changes the labels later, so it fails if
+// it cannot determine the instance type.
 func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string, fresh freshness) (*cloudprovider.InstanceMetadata, error) {
 	inventory, server, err := i.server(ctx, id, name, fresh)
 	if err != nil {
@@ -163,7 +165,8 @@ func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string,
 	return metadata, nil
 }
 
-// metadata returns what an inventory says about a Node. It lacks the instance type, which only a new Node gets.
+// metadata returns the metadata of a Node from an inventory, without the instance type, which only a new Node
+// gets.
 func (i *Instances) metadata(inventory Inventory, server Server) *cloudprovider.InstanceMetadata {
 	region := ""
 	if i.RegionInProviderID {
@@ -188,9 +191,9 @@ func (i *Instances) server(ctx context.Context, id ProviderID, name string, fres
 	return inventory, server, err
 }
 
-// find returns the server of a Node: the one with the id, or without an id the only one with the name of the Node. A list
-// may lack servers without saying so, if a cell of Nova is down. So a server that it lacks is read by its id. A server that is
-// deleted and can be restored comes with the error that it does not exist.
+// find returns the server of a Node: the one with the id, or without an id the only one with the name of the Node. If a
+// cell of Nova is down, a list may silently lack servers. So a server that is not in the list is read by its id. For a
+// server that is deleted and can be restored, it returns the server and the error that it does not exist.
 func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID, name string) (Server, error) {
 	if id.Server == "" {
 		return inventory.ByName(name)
@@ -211,12 +214,13 @@ func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID
 	return server, nil
 }
 
-// notFound is the error for a server that does not exist any more. It is an InstanceNotFound, in the words of Nova.
+// notFound returns the error for a server that no longer exists. It is an InstanceNotFound with a text about Nova.
 func notFound(what string) error { return fmt.Errorf("%s: %w", what, cloudprovider.InstanceNotFound) }
 
-// InstanceExists implements cloudprovider.InstancesV2. Kubernetes deletes Nodes for which it returns false. So it does that
-// only if Nova answers that no server has the id of the Node and the project is that of the cluster, or that the server is deleted
-// and may be restored; and if the Node is still the one with its name. Without a provider id, and for Nodes of other clouds, it returns true.
+// InstanceExists implements cloudprovider.InstancesV2. Kubernetes deletes Nodes for which it returns false. So it
+// returns false only if Nova answers that no server has the id of the Node, and the project is that of the cluster, or
+// that the server is deleted and can be restored. It also checks that the Node was not replaced by another one of the
+// same name. Without a provider id, and for Nodes of other clouds, it returns true.
 func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool, error) {
 	id, err := OwnID(node, i.Region)
 	if err != nil || id == nil || id.Server == "" {
@@ -236,11 +240,12 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, status.ReasonNodeNotDeleted, "Delete", "%s", err.Error())
 		return true, err
 	}
-	// Kubernetes deletes by name. A pass over many Nodes takes long, and another Node may have this name by now.
+	// Kubernetes deletes by name. Checking many Nodes takes long, and another Node may have this name now.
 	return !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return n.Name == node.Name && n.UID == node.UID }), nil
 }
 
-// InstanceShutdown implements cloudprovider.InstancesV2: whether the server is stopped, so that no Pod runs on it.
+// InstanceShutdown implements cloudprovider.InstancesV2. It reports whether the server is stopped, so that no Pod
+// runs on it.
 func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bool, error) {
 	id, err := OwnID(node, i.Region)
 	if err != nil || id == nil || id.Server == "" {
@@ -250,7 +255,8 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 	if err != nil || !server.IsStopped() || hasTaint(node, cloudproviderapi.TaintNodeShutdown) {
 		return server.IsStopped(), err
 	}
-	// It may have been started since, and Kubernetes may detach volumes of a Node with the taint.
+	// The server may have been started since the list was read, and Kubernetes may detach volumes
+	// of a Node with the taint.
 	server, there, err := i.Cloud.Server(ctx, id.Server)
 	return there && server.IsStopped(), err
 }

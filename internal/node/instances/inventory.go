@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Inventory is what a project has.
+// Inventory has the servers and ports of a project.
 type Inventory struct {
 	// Servers holds the servers by id.
 	Servers map[string]Server
@@ -27,7 +27,8 @@ type Server struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Status string `json:"status"`
-	// HostID identifies the physical host, without revealing it. It is empty while there is none.
+	// HostID identifies the physical host without revealing it. It is empty while the server has no
+	// host.
 	HostID           string            `json:"hostId"`
 	AvailabilityZone string            `json:"OS-EXT-AZ:availability_zone"`
 	AccessIPv4       string            `json:"accessIPv4"`
@@ -38,7 +39,7 @@ type Server struct {
 	Addresses map[string][]Address `json:"addresses"`
 }
 
-// Flavor is the flavor of a server, as it was when the server was created or resized.
+// Flavor is the flavor of a server at the time when the server was created or resized.
 type Flavor struct {
 	Name string `json:"original_name"`
 }
@@ -66,7 +67,7 @@ type FixedIP struct {
 	Address string `json:"ip_address"`
 }
 
-// Trunk is a trunk. Through its parent port a server has the networks of its subports.
+// Trunk is a trunk. Through the parent port, a server is connected to the networks of the subports.
 type Trunk struct {
 	SubPorts []SubPort `json:"sub_ports"`
 }
@@ -76,23 +77,24 @@ type SubPort struct {
 	PortID string `json:"port_id"`
 }
 
-// IsStopped reports whether nothing of the server runs: it was shut down or shelved.
+// IsStopped reports whether the server does not run, because it was shut down or shelved.
 func (s Server) IsStopped() bool {
 	return slices.Contains([]string{"SHUTOFF", "SHELVED", "SHELVED_OFFLOADED"}, s.Status)
 }
 
-// IsDeleted reports whether the server is deleted for its users. In a cloud with reclaim_instance_interval, Nova keeps a deleted
-// server for a while, as SOFT_DELETED: its lists lack it, but it answers when asked for the id.
+// IsDeleted reports whether the server is deleted from the view of users. In a cloud with reclaim_instance_interval,
+// Nova keeps a deleted server for a while as SOFT_DELETED: it is not in lists, but can be read by id.
 func (s Server) IsDeleted() bool { return s.Status == "SOFT_DELETED" || s.Status == "DELETED" }
 
-// NeverRan reports whether the server never ran on a host: it is being built, or that has failed.
+// NeverRan reports whether the server never ran on a host: it is being built, or the build has
+// failed.
 func (s Server) NeverRan() bool {
 	return s.HostID == "" && (s.Status == "BUILD" || s.Status == "ERROR")
 }
 
-// Named returns the servers that may be the one with the name: those that are not deleted. Servers that never ran count only
-// if there are no others. Nova and Kubernetes do not agree on upper and lower case, so it matters only if one has exactly the
-// name.
+// Named returns the servers that may be the one with the name: those that are not deleted. Servers that never ran count
+// only if there are no others. Nova and Kubernetes treat upper and lower case differently, so case matters only if a
+// server has exactly the name.
 func (inv Inventory) Named(name string) (found []Server) {
 	for _, server := range inv.Servers {
 		if strings.EqualFold(server.Name, name) && !server.IsDeleted() {
@@ -103,7 +105,7 @@ func (inv Inventory) Named(name string) (found []Server) {
 	return preferred(found, func(s Server) bool { return s.Name == name })
 }
 
-// preferred returns the servers that are better, or all if there is none.
+// preferred returns the servers that are better, or all servers if none is better.
 func preferred(all []Server, better func(Server) bool) []Server {
 	some := slices.DeleteFunc(slices.Clone(all), func(s Server) bool { return !better(s) })
 	if len(some) == 0 {
@@ -127,12 +129,13 @@ func (inv Inventory) ByName(name string) (Server, error) {
 		ids = append(ids, server.ID)
 	}
 	slices.Sort(ids)
-	return Server{}, fmt.Errorf("%d servers of the project are named %s, so it is not known which one the Node is: rename or delete all but one of %s",
+	return Server{}, fmt.Errorf("%d servers of the project are named %s, so it is unknown which one is the Node: rename or delete all but one of %s",
 		len(found), name, strings.Join(ids, ", "))
 }
 
-// lost says what a person has to do about a Node that is ready and whose server does not exist any more, and returns the server
-// that has its name now, if there is one. The server is that of the Node's id, if Nova still shows it as deleted.
+// lost returns the text for a Node that is ready although its server no longer exists, with what the user must do, and
+// the server that has the name of the Node now, if there is one. server is the one of the Node's id, if Nova still
+// shows it as deleted.
 func (inv Inventory) lost(name string, id ProviderID, server Server) (note string, successor runtime.Object) {
 	what := fmt.Sprintf("Nova has no server %s, the one of the Node's provider id", id.Server)
 	if server.IsDeleted() {
@@ -158,7 +161,7 @@ func (inv Inventory) HasServerOfAny(nodes []*corev1.Node) bool {
 	})
 }
 
-// ports returns the ports of a server, ordered by id, which is the order of Neutron's lists.
+// ports returns the ports of a server, ordered by id, as in Neutron's lists.
 func (inv Inventory) ports(serverID string) []Port {
 	var all []Port
 	for _, port := range inv.Ports {

@@ -93,9 +93,9 @@ func TestAServerIsFoundByItsNameOnlyIfNoOtherCanBeTheNode(t *testing.T) {
 	}}
 	for name, want := range map[string]string{
 		"node-1": "1", "node-2": "2", "exact": "6", "again": "12", "retried": "14", "young": "18", "ran": "20",
-		"twin":   "2 servers of the project are named twin, so it is not known which one the Node is: rename or delete all but one of 3, 4",
-		"same":   "2 servers of the project are named same, so it is not known which one the Node is: rename or delete all but one of 8, 9",
-		"broken": "2 servers of the project are named broken, so it is not known which one the Node is: rename or delete all but one of 16, 17",
+		"twin":   "2 servers of the project are named twin, so it is unknown which one is the Node: rename or delete all but one of 3, 4",
+		"same":   "2 servers of the project are named same, so it is unknown which one is the Node: rename or delete all but one of 8, 9",
+		"broken": "2 servers of the project are named broken, so it is unknown which one is the Node: rename or delete all but one of 16, 17",
 		"gone":   "no server of the project is named gone: ",
 		"node":   "no server of the project is named node: ",
 		"node-.": "no server of the project is named node-.: ",

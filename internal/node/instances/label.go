@@ -24,8 +24,8 @@ func additionalLabels(server Server) map[string]string {
 
 var notInLabels = regexp.MustCompile(`[^-a-zA-Z0-9_.]+`)
 
-// LabelValue makes a value of a label of a text: other characters become hyphens, and it is cut after 63. So zone "nova 1"
-// becomes nova-1.
+// LabelValue converts a text to the value of a label: it replaces characters that are not allowed with hyphens and
+// keeps the first 63. So zone "nova 1" becomes nova-1.
 func LabelValue(text string) string {
 	const ends = "-_."
 	value := strings.Trim(notInLabels.ReplaceAllString(text, "-"), ends)
@@ -39,8 +39,8 @@ func isLabelValue(text string) bool {
 	return text != "" && len(validation.IsValidLabelValue(text)) == 0
 }
 
-// instanceType returns the name of a flavor, or its id if the name cannot be a label. Of a flavor that is deleted only the
-// name is known, so what cannot be in a label becomes a hyphen.
+// instanceType returns the name of a flavor, or its id if the name cannot be a label. Only the name of a deleted flavor
+// is known, so characters that are not allowed in a label become hyphens.
 func instanceType(name string, ids map[string]string) string {
 	if id := ids[name]; !isLabelValue(name) && isLabelValue(id) {
 		return id

@@ -18,15 +18,17 @@ const providerName = "openstack"
 type ProviderID struct {
 	// Region is empty if the id has none.
 	Region string
-	// Server is the id of the server, in lower case as Nova's. It is empty for a Node that has no provider id yet.
+	// Server is the id of the server, in lower case as in Nova. It is empty for a Node that has no provider id
+	// yet.
 	Server string
 }
 
 // ErrOtherCloud is the error for provider ids with another scheme.
 var ErrOtherCloud = errors.New("the provider id is not one of OpenStack")
 
-// ParseProviderID reads a provider id. An id without a scheme, such as /SERVER, is one of OpenStack; old versions of kubelet
-// wrote such ids. Upper case becomes lower case: firmware may show a server its id so. An empty text is an empty id. The error wraps ErrOtherCloud if the id has another scheme.
+// ParseProviderID parses a provider id. An id without a scheme, such as /SERVER, is treated as one of OpenStack: old
+// versions of kubelet wrote such ids. Upper case becomes lower case, because firmware may present the id of a server in
+// upper case. An empty text is an empty id. The error wraps ErrOtherCloud if the id has another scheme.
 func ParseProviderID(text string) (ProviderID, error) {
 	if text == "" {
 		return ProviderID{}, nil
@@ -48,8 +50,8 @@ func ParseProviderID(text string) (ProviderID, error) {
 // String returns the text of the id.
 func (p ProviderID) String() string { return providerName + "://" + p.Region + "/" + p.Server }
 
-// OwnID returns the provider id of a Node, or nil for a Node of another cloud or region. An id without a region is one of
-// the region that the Node's label names: cloud providers set both when they initialize a Node.
+// OwnID returns the provider id of a Node, or nil for a Node of another cloud or region. An id without a region belongs
+// to the region in the Node's label: cloud providers set both when they initialize a Node.
 func OwnID(node *corev1.Node, region string) (*ProviderID, error) {
 	id, err := parseOwn(node.Spec.ProviderID, region)
 	label := node.Labels[corev1.LabelTopologyRegion]
@@ -67,7 +69,7 @@ func IsOwn(region string) func(*corev1.Node) bool {
 	}
 }
 
-// parseOwn reads a provider id. It returns nil for one of another cloud or region.
+// parseOwn parses a provider id. It returns nil for one of another cloud or region.
 func parseOwn(text, region string) (*ProviderID, error) {
 	id, err := ParseProviderID(text)
 	switch {

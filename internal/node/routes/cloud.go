@@ -25,18 +25,19 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/paging"
 )
 
-// portsAtOnce is how many ports are changed at the same time. Kubernetes creates up to 200 routes at once, and Services have
-// the same rate limit.
+// portsAtOnce is the number of ports that are changed concurrently. Kubernetes creates up to 200 routes at once, and
+// calls for Services count for the same rate limit.
 const portsAtOnce = 8
 
-// attempts is how often a change is tried that Neutron refuses because another client changed the object.
+// attempts is the number of attempts at a change that Neutron refuses because another client changed the
+// object.
 const attempts = 5
 
 // Cloud reads and writes a router and ports in Neutron. Its errors are of type *openstack.Error.
 type Cloud struct {
 	network   *gophercloud.ServiceClient
 	projectID string
-	// changes joins the changes of the router that are requested at the same time.
+	// changes combines the changes of the router that are requested at the same time.
 	changes *batch.Reader[error]
 	// changingPorts has one unit for each change of a port.
 	changingPorts *semaphore.Weighted
@@ -73,8 +74,8 @@ func (c *Cloud) Router(ctx context.Context, id string) (Router, error) {
 	return answer.Router, nil
 }
 
-// Ports returns the ports of the project. If the cloud has no address pairs, there is nothing to allow, so the ports are as
-// without port security.
+// Ports returns the ports of the project. If the cloud has no address pairs, nothing needs to be allowed, so the ports
+// are returned as if they had no port security.
 func (c *Cloud) Ports(ctx context.Context) ([]Port, error) {
 	paired, err := c.has(ctx, addressPairs)
 	if err != nil {
@@ -92,14 +93,15 @@ func (c *Cloud) Ports(ctx context.Context) ([]Port, error) {
 	return all, err
 }
 
-// The extensions of Neutron that decide how routers and ports are changed.
+// The extensions of Neutron that determine how routers and ports are changed.
 const (
 	addressPairs     = "allowed-address-pairs"
-	extraRouteAtomic = "extraroute-atomic" // since OpenStack Train; not every plug-in of routers has it
+	extraRouteAtomic = "extraroute-atomic" // since OpenStack Train; not every router plug-in has it
 	revisionIfMatch  = "revision-if-match"
 )
 
-// Atomic reports whether Neutron adds and removes single routes. Otherwise all routes of a router are set together.
+// Atomic reports whether Neutron can add and remove single routes. Otherwise all routes of a router are set
+// together.
 func (c *Cloud) Atomic(ctx context.Context) (bool, error) { return c.has(ctx, extraRouteAtomic) }
 
 // has reports whether Neutron has an extension.
@@ -141,7 +143,8 @@ func (c *Cloud) join(ctx context.Context, kind, routerID string, route Route) er
 	return errors.Join(err, failure)
 }
 
-// change makes the changes with these keys. If Neutron refuses them together, because one is wrong, it makes them one by one.
+// change makes the changes with these keys together. If Neutron refuses them, because one is wrong, it makes them one
+// by one.
 func (c *Cloud) change(ctx context.Context, keys []string) (map[string]error, error) {
 	results := map[string]error{}
 	groups := map[[2]string][]string{}
@@ -162,8 +165,8 @@ func (c *Cloud) change(ctx context.Context, keys []string) (map[string]error, er
 	return results, nil
 }
 
-// changeSingly makes changes one by one. When the router is full, it does not try those that are left: only the routes that
-// are there already succeed.
+// changeSingly makes changes one by one. When the router is full, it does not try the remaining ones: only those whose
+// routes already exist succeed.
 func (c *Cloud) changeSingly(ctx context.Context, kind, routerID string, keys []string, results map[string]error) {
 	for i, key := range keys {
 		results[key] = c.changeRoutes(ctx, kind, routerID, routesOf(keys[i:i+1]))
@@ -228,7 +231,7 @@ func merge(kind string, before, changed []Route) []Route {
 	return after
 }
 
-// update changes attributes of an object, if it has the revision that was read.
+// update changes attributes of an object, if it still has the revision that was read.
 func (c *Cloud) update(ctx context.Context, key, collection, id string, revision int, attributes map[string]any, answer any) error {
 	options := &gophercloud.RequestOpts{OkCodes: []int{200}}
 	conditional, err := c.has(ctx, revisionIfMatch)
@@ -255,7 +258,7 @@ func (c *Cloud) again(op string, change func() error) error {
 	return err
 }
 
-// admit lets packets from the CIDR leave the port. It returns the port as it is then.
+// admit allows packets from the CIDR to leave the port. It returns the changed port.
 func (c *Cloud) admit(ctx context.Context, port Port, cidr netip.Prefix) (Port, error) {
 	op := "allow packets from " + cidr.String() + " at port " + port.ID
 	if err := c.changingPorts.Acquire(ctx, 1); err != nil {
@@ -267,7 +270,7 @@ func (c *Cloud) admit(ctx context.Context, port Port, cidr netip.Prefix) (Port, 
 	})
 }
 
-// mark sets the tag of a port. It returns the port as it is then.
+// mark sets the tag of a port. It returns the changed port.
 func (c *Cloud) mark(ctx context.Context, port Port, tag string) (Port, error) {
 	op := "set tag " + tag + " of port " + port.ID
 	if err := c.changingPorts.Acquire(ctx, 1); err != nil {
@@ -279,7 +282,8 @@ func (c *Cloud) mark(ctx context.Context, port Port, tag string) (Port, error) {
 	return port, existence.Explain(ctx, c.network, openstack.Wrap(op, err), "ports", port.ID)
 }
 
-// refuse removes the CIDR from what may leave the port. It returns the port as it is then.
+// refuse removes the CIDR from the addresses of packets that may leave the port. It returns the
+// changed port.
 func (c *Cloud) refuse(ctx context.Context, port Port, cidr string) (Port, error) {
 	return c.changePort(ctx, "refuse packets from "+cidr+" at port "+port.ID, port, func(p Port) ([]AddressPair, bool) {
 		rest := p.without(cidr)
@@ -294,8 +298,8 @@ func (c *Cloud) unmark(ctx context.Context, port Port, tag string) (Port, error)
 	return port, existence.Explain(ctx, c.network, openstack.Wrap("remove tag "+tag+" of port "+port.ID, err), "ports", port.ID)
 }
 
-// changePort sets the address pairs of a port, if change says that they differ. If another client has changed the port since
-// it was read, it is read again.
+// changePort sets the address pairs of a port, if change returns different ones. If another client has changed the port
+// since it was read, it is read again.
 func (c *Cloud) changePort(ctx context.Context, op string, port Port, change func(Port) ([]AddressPair, bool)) (Port, error) {
 	var answer struct{ Port Port }
 	stale := false

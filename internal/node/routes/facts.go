@@ -41,16 +41,16 @@ type FixedIP struct {
 	Address string `json:"ip_address"`
 }
 
-// AddressPair is an address or CIDR, and the MAC address that goes with it: Neutron compares both. If none is requested, it is
-// that of the port.
+// AddressPair is an address or CIDR with a MAC address: Neutron checks both. The default MAC address is that of the
+// port.
 type AddressPair struct {
 	Address string `json:"ip_address"`
 	MAC     string `json:"mac_address,omitempty"`
 }
 
-// Facts is what a decision about routes needs to know.
+// Facts has the input of decisions about routes.
 type Facts struct {
-	// Routes are all routes of the router, also those of others.
+	// Routes are all routes of the router, including those of other clients.
 	Routes []Route
 	// Ports are all ports of the project.
 	Ports ports
@@ -62,10 +62,11 @@ type Facts struct {
 	IsOwn                func(*corev1.Node) bool
 }
 
-// Listed returns the routes of the cluster. Kubernetes creates the routes of Nodes that are not among them, and deletes those
-// that no Node needs, and the blackholes. The name of a route is its next hop.
+// Listed returns the routes of the cluster. Kubernetes creates routes of Nodes that are missing in this list, and
+// deletes those that no Node needs and the blackholes. The name of a route is its next hop.
 //
-// It has no route that only contains the Pod network: of such a one, Kubernetes looks at the first and the last address.
+// The list omits routes to networks that contain the Pod network: Kubernetes only compares their first and last
+// address.
 func (f Facts) Listed() []*cloudprovider.Route {
 	var all []*cloudprovider.Route
 	for _, route := range f.Routes {
@@ -86,9 +87,10 @@ func (f Facts) Listed() []*cloudprovider.Route {
 	return all
 }
 
-// leftAt returns what an interrupted change has left at a port: the tag of this cluster, and perhaps address pairs, without a
-// Node and a route. As blackholes they are deleted, as if the route were still there. A tag that stayed would make routes to
-// the port ours, which another cluster may create later.
+// leftAt returns what an interrupted change has left at a port: the tag of this cluster, and perhaps address pairs,
+// without a Node and a route. They are returned as blackholes, so that Kubernetes deletes them as if the route still
+// existed. If the tag stayed, a route to the port that another cluster creates later would count as a route of this
+// cluster.
 func (f Facts) leftAt(port Port) []*cloudprovider.Route {
 	if !port.hasTag(f.ClusterUID) {
 		return nil
@@ -106,7 +108,7 @@ func (f Facts) leftAt(port Port) []*cloudprovider.Route {
 		return nil
 	}
 	destinations := port.pairsIn(f.ClusterCIDRs)
-	if len(destinations) == 0 { // DeleteRoute needs one. A single address is never that of a Node's Pods.
+	if len(destinations) == 0 { // DeleteRoute needs a destination. A single address is never a Pod CIDR of a Node.
 		first := f.ClusterCIDRs[0].Addr()
 		destinations = []string{netip.PrefixFrom(first, first.BitLen()).String()}
 	}
@@ -117,8 +119,8 @@ func (f Facts) leftAt(port Port) []*cloudprovider.Route {
 	return all
 }
 
-// needsFreshPorts reports whether a list of ports that may be old is not enough: it would show a new Node as gone, or a
-// port that admits Pods as one that does not.
+// needsFreshPorts reports whether a list of ports that may be old is not sufficient, because it might show a new Node
+// as gone, or a port that admits Pods as one that does not.
 func (f Facts) needsFreshPorts() bool {
 	return slices.ContainsFunc(f.Routes, func(route Route) bool {
 		if !f.hasNodeAt(route.NextHop) {
@@ -128,23 +130,23 @@ func (f Facts) needsFreshPorts() bool {
 	})
 }
 
-// isComplete reports whether packets of Pods can leave the next hop, and its port has our tag. One that
-// openstack-cloud-controller-manager has changed has none yet.
+// isComplete reports whether packets of Pods can leave the next hop, and its port has the tag of this
+// cluster. A port that openstack-cloud-controller-manager has changed has no tag yet.
 func (f Facts) isComplete(route Route) bool {
 	port, there := f.Ports.withAddress(f.RouterID, route.NextHop)
 	cidr, err := netip.ParsePrefix(route.Destination)
 	return !there || err != nil || port.admits(cidr) && port.hasTag(f.ClusterUID)
 }
 
-// isBlackhole reports whether a route of the cluster no longer leads to one of its Nodes. The address of a gone Node may now
-// belong to a server outside the cluster, such as a node of another cluster with the same Pod network, whose route stays. So
-// it must be true that
+// isBlackhole reports whether a route of the cluster no longer leads to one of its Nodes. The address of a removed Node
+// may now belong to a server outside the cluster, such as a node of another cluster with the same Pod network, whose
+// route must stay. So one of these must be true:
 //
 //   - no port of the router's networks has the address,
-//   - or the port has the tag of this cluster,
-//   - or it has that of no cluster, and the destination is the Pod CIDR of another Node of this cluster.
+//   - the port has the tag of this cluster,
+//   - the port has the tag of no cluster, and the destination is the Pod CIDR of another Node of this cluster.
 //
-// If the project has no port of the router, nothing is known of its next hops.
+// If the project has no port of the router, its next hops are unknown, and no route is a blackhole.
 func (f Facts) isBlackhole(route Route) bool {
 	if !f.isOfCluster(route) || len(f.Ports.networksOf(f.RouterID)) == 0 {
 		return false
@@ -157,18 +159,20 @@ func (f Facts) isBlackhole(route Route) bool {
 type Wanted struct {
 	Node *corev1.Node
 	Route
-	// Port is that of the next hop. Err says why there can be no route: then both are unknown.
+	// Port is the port of the next hop. Err is the reason why no route is possible; then both are
+	// unknown.
 	Port Port
 	Err  error
-	// Outside means that the destination is not a part of the Pod network, so that the route is never removed.
+	// Outside is whether the destination is outside the Pod network, so that the route is never removed.
 	Outside bool
-	// There means that the router has the route, and Admitted that the port lets packets of the Pods pass.
+	// There is whether the router has the route, and Admitted whether the port admits packets of the Pods.
 	There, Admitted bool
 }
 
 func (f Facts) isOwn(node *corev1.Node) bool { return f.IsOwn == nil || f.IsOwn(node) }
 
-// Wanted returns the routes that the Nodes of this cloud and region need, also those that the router has.
+// Wanted returns the routes that the Nodes of this cloud and region need, including those that the router
+// has.
 func (f Facts) Wanted() (all []Wanted) {
 	for _, node := range f.Nodes {
 		if !f.isOwn(node) {
@@ -192,8 +196,8 @@ func (f Facts) Wanted() (all []Wanted) {
 	return all
 }
 
-// Strays returns the routes into the Pod network that lead to no Node: blackholes, and those that are kept because they may
-// belong to another owner.
+// Strays returns the routes into the Pod network that do not lead to a Node: blackholes, and those that are kept
+// because they may belong to another client.
 func (f Facts) Strays() (blackholes, kept []Route) {
 	for _, route := range f.Routes {
 		switch {
@@ -207,12 +211,13 @@ func (f Facts) Strays() (blackholes, kept []Route) {
 	return blackholes, kept
 }
 
-// Left is a route that a cluster without Nodes has left, or what is left of one at a port.
+// Left is a route that a deleted cluster has left, or the rest of one at a port.
 type Left struct {
 	Route
-	// PortID is set if the router has no such route: only address pairs and the tag of the port are left.
+	// PortID is set if the router no longer has the route, and only address pairs and the tag of the port
+	// are left.
 	PortID string
-	// Keep says why the route may belong to another cluster, or is "".
+	// Keep is the reason why the route may belong to another cluster, or "".
 	Keep string
 }
 
@@ -237,7 +242,7 @@ func (f Facts) Left() (all []Left) {
 	return all
 }
 
-// isOfCluster reports whether the destination is a part of the Pod network.
+// isOfCluster reports whether the destination is in the Pod network.
 func (f Facts) isOfCluster(route Route) bool {
 	cidr, err := netip.ParsePrefix(route.Destination)
 	return err == nil && slices.ContainsFunc(f.ClusterCIDRs, func(all netip.Prefix) bool { return contains(all, cidr) })
@@ -250,8 +255,8 @@ func (f Facts) isPodCIDR(destination string) bool {
 	})
 }
 
-// podCIDR reports whether the destination is a Pod CIDR of the Node, and returns it in the form that the Node has: IPv6 has
-// several, and Kubernetes compares texts.
+// podCIDR reports whether the destination is a Pod CIDR of the Node, and returns it as the Node spells it: an IPv6 CIDR
+// can be written in several ways, and Kubernetes compares texts.
 func podCIDR(node *corev1.Node, destination string) (cidr string, is bool) {
 	want, err := netip.ParsePrefix(destination)
 	i := slices.IndexFunc(node.Spec.PodCIDRs, func(text string) bool {
@@ -264,8 +269,8 @@ func podCIDR(node *corev1.Node, destination string) (cidr string, is bool) {
 	return node.Spec.PodCIDRs[i], true
 }
 
-// nodeOf returns the Node with the next hop of the route as address, or nil. While a Node that is gone has the same address
-// as another one, it is the one that needs the route, if any does.
+// nodeOf returns the Node that has the next hop of the route as address, or nil. If a removed Node and its successor
+// have the same address, it returns the one that needs the route, if any.
 func (f Facts) nodeOf(route Route) (found *corev1.Node) {
 	for _, node := range f.Nodes {
 		if !hasAddress(node, route.NextHop) {
@@ -302,7 +307,7 @@ func (all ports) withAddress(routerID, address string) (Port, bool) {
 	return all[i], true
 }
 
-// networksOf returns the networks with an interface of the router.
+// networksOf returns the networks in which the router has an interface.
 func (all ports) networksOf(routerID string) []string {
 	var networks []string
 	for _, p := range all {
@@ -316,7 +321,8 @@ func (all ports) networksOf(routerID string) []string {
 // ErrNoAddress is the error for a Node that has no address that could be a next hop.
 var ErrNoAddress = errors.New("it has no InternalIP of the family of its Pod CIDR")
 
-// nextHop returns the first internal address of a Node that the router reaches, of the family of the CIDR, and its port.
+// nextHop returns the first internal address of a Node, in the family of the CIDR, that the router reaches, and its
+// port.
 func (all ports) nextHop(routerID string, addresses []corev1.NodeAddress, cidr netip.Prefix) (Port, netip.Addr, error) {
 	var candidates []string
 	for _, a := range addresses {
@@ -340,7 +346,7 @@ func (p Port) has(address string) bool {
 	return slices.ContainsFunc(p.FixedIPs, func(ip FixedIP) bool { return ip.Address == address })
 }
 
-// admits reports whether the port lets packets from the CIDR pass.
+// admits reports whether the port admits packets from the CIDR.
 func (p Port) admits(cidr netip.Prefix) bool {
 	if p.PortSecurity != nil && !*p.PortSecurity {
 		return true
@@ -356,8 +362,8 @@ func (p Port) sendsAs(pair AddressPair) bool {
 	return pair.MAC == "" || p.MAC == "" || strings.EqualFold(pair.MAC, p.MAC)
 }
 
-// pairsIn returns the address pairs of the port that can be Pod CIDRs of a Node. A pair of the whole Pod network, or of a
-// single address, was set by another client.
+// pairsIn returns the address pairs of the port that can be Pod CIDRs of a Node. A pair for the whole Pod network, or
+// for a single address, was set by another client.
 func (p Port) pairsIn(clusterCIDRs []netip.Prefix) []string {
 	var in []string
 	for _, pair := range p.AddressPairs {
@@ -372,12 +378,12 @@ func (p Port) pairsIn(clusterCIDRs []netip.Prefix) []string {
 	return in
 }
 
-// without returns the address pairs of the port but that of the CIDR.
+// without returns the address pairs of the port except that of the CIDR.
 func (p Port) without(cidr string) []AddressPair {
 	return slices.DeleteFunc(slices.Clone(p.AddressPairs), func(pair AddressPair) bool { return pair.Address == cidr && p.sendsAs(pair) })
 }
 
-// parseCIDR reads a CIDR or an address.
+// parseCIDR parses a CIDR or an address.
 func parseCIDR(text string) (netip.Prefix, error) {
 	if ip, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(ip, ip.BitLen()), nil
@@ -390,7 +396,7 @@ func contains(all, part netip.Prefix) bool {
 	return all.Bits() <= part.Bits() && all.Contains(part.Addr())
 }
 
-// tagPrefix is before the uid in the tag of ports to which a cluster has routes.
+// tagPrefix precedes the uid of the cluster in the tag of ports to which it has routes.
 const tagPrefix = "kube-octavia.routes="
 
 func clusterTag(uid string) string { return tagPrefix + uid }

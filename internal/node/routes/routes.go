@@ -1,12 +1,13 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package routes keeps the routes to the Pods of each Node in a router of Neutron: a route from the Pod CIDR of a Node to
-// its address, and the Pod CIDR among the allowed address pairs of its port, so that Neutron lets the packets of Pods pass.
+// Package routes manages the routes to the Pods of each Node in a router of Neutron: a route from the Pod CIDR of a
+// Node to its address, and the Pod CIDR among the allowed address pairs of its port, so that Neutron admits the packets
+// of Pods.
 //
-// A router has no tags, and other programs may keep routes there. What belongs to the cluster is decided by pure functions
-// over the facts that Facts holds. Changes of a router name only our own routes, or Neutron refuses them if another client
-// changed the router in the meantime.
+// A router has no tags, and other programs may have routes there. Pure functions over Facts decide which routes belong
+// to the cluster. A change of a router has only routes of the cluster, or Neutron refuses it if another client changed
+// the router in the meantime.
 package routes
 
 import (
@@ -24,11 +25,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 )
 
-// How old the list of ports may be.
+// The greatest age of the list of ports.
 const (
-	// portsAge is for a look at routes that are all as they should be.
+	// portsAge applies while all routes are as they should be.
 	portsAge = 5 * time.Minute
-	// writeAge is for changes: Kubernetes makes those of all Nodes at the same time. A port that has changed since is read again.
+	// writeAge applies to changes. Kubernetes changes the routes of all Nodes at the same time, so they share a list; a
+	// port that has changed since is read again.
 	writeAge = 15 * time.Second
 )
 
@@ -40,13 +42,14 @@ type Options struct {
 	RouterID string
 	// ClusterUID identifies the cluster in tags of ports.
 	ClusterUID string
-	// ClusterCIDRs contain the Pod CIDRs of all Nodes. Other routes are not touched.
+	// ClusterCIDRs contain the Pod CIDRs of all Nodes. Routes outside of them are not changed.
 	ClusterCIDRs []netip.Prefix
 	// Nodes lists the Nodes of the cluster; nil if the cluster is gone.
 	Nodes func() ([]*corev1.Node, error)
-	// IsOwn reports whether a Node is one of this cloud and region. Routes to others are left alone; nil means that there are none.
+	// IsOwn reports whether a Node is in this cloud and region. Routes to others are not changed; nil means that there
+	// are no others.
 	IsOwn func(*corev1.Node) bool
-	// Now tells the time; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -69,14 +72,14 @@ func New(o Options) *Routes {
 
 var _ cloudprovider.Routes = &Routes{}
 
-// ListRoutes implements cloudprovider.Routes. It returns the routes of the cluster that are complete, and those of Nodes
-// that are gone as blackholes, which Kubernetes deletes, also if only their tags and address pairs are left.
+// ListRoutes implements cloudprovider.Routes. It returns the complete routes of the cluster, and those of removed Nodes
+// as blackholes, even if only their tags and address pairs are left. Kubernetes deletes blackholes.
 func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
 	facts, err := r.Facts(ctx)
 	return facts.Listed(), err
 }
 
-// Facts reads the router, the Nodes and, if what is known of them may be too old, the ports.
+// Facts reads the router and the Nodes. It reads the ports if the last list may be too old.
 func (r *Routes) Facts(ctx context.Context) (facts Facts, err error) {
 	facts = Facts{ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID, IsOwn: r.IsOwn}
 	if r.Nodes != nil {
@@ -110,7 +113,7 @@ func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 	if err != nil {
 		return fmt.Errorf("next hop of Node %s: %w", route.TargetNode, err)
 	}
-	// The port comes first: packets to Pods are of no use while the port drops the answers.
+	// The port is changed first: a route is useless while the port drops the answers of Pods.
 	port, err = r.Cloud.admit(ctx, port, cidr)
 	r.keep(port, err)
 	if err != nil {
@@ -119,14 +122,15 @@ func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 	if !port.hasTag(r.ClusterUID) {
 		port, err = r.Cloud.mark(ctx, port, r.tag())
 		r.keep(port, err)
-		if err != nil { // no Pod needs the tag, and ListRoutes leaves the route out, so that Kubernetes requests it again
-			klog.FromContext(ctx).Info("a port is not marked as that of a Node with routes; that is tried again", "reason", err.Error())
+		if err != nil { // no Pod needs the tag, and ListRoutes omits the route, so Kubernetes requests it again
+			klog.FromContext(ctx).Info("the tag of a port of a Node with routes was not set; this is retried", "reason", err.Error())
 		}
 	}
 	return r.Cloud.addRoute(ctx, r.RouterID, Route{Destination: cidr.String(), NextHop: hop.String()})
 }
 
-// nextHop finds the next hop of a Node. A list that lacks the port of a new Node is read again.
+// nextHop returns the next hop of a Node. If the list lacks the port of a new Node, it is read
+// again.
 func (r *Routes) nextHop(ctx context.Context, addresses []corev1.NodeAddress, cidr netip.Prefix) (Port, netip.Addr, error) {
 	now := r.Now()
 	all, err := r.portsSince(ctx, now.Add(-writeAge))
@@ -147,8 +151,8 @@ func (r *Routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider
 	return r.Delete(ctx, Route{Destination: route.DestinationCIDR, NextHop: route.Name})
 }
 
-// Delete removes a route from the router, and what the cluster has changed for it at the port of the next hop. The tag of the
-// port goes last: without it, a route to a port that still exists might belong to another cluster.
+// Delete removes a route from the router, and then the cluster's changes for it at the port of the next hop. The tag is
+// removed last: without it, a route to an existing port might belong to another cluster.
 func (r *Routes) Delete(ctx context.Context, gone Route) error {
 	all, err := r.portsSince(ctx, r.Now().Add(-writeAge))
 	if err != nil {
@@ -172,7 +176,7 @@ func (r *Routes) Delete(ctx context.Context, gone Route) error {
 		return nil
 	}
 	port, err = r.Cloud.unmark(ctx, port, r.tag())
-	r.keep(port, err) // if there was no tag, the list is wrong, and is read again
+	r.keep(port, err) // if there was no tag, the list is outdated, and is read again
 	_, err = openstack.UnlessGone(err)
 	return err
 }
@@ -180,7 +184,7 @@ func (r *Routes) Delete(ctx context.Context, gone Route) error {
 // tag returns the tag of ports to which the cluster has routes.
 func (r *Routes) tag() string { return clusterTag(r.ClusterUID) }
 
-// portsSince returns the ports of the project, as they were at that time or later.
+// portsSince returns the ports of the project at that time or later.
 func (r *Routes) portsSince(ctx context.Context, since time.Time) (ports, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +200,7 @@ func (r *Routes) portsSince(ctx context.Context, since time.Time) (ports, error)
 	return r.ports, nil
 }
 
-// keep puts a port that was changed into the list, or drops the list if it is not known how the port is.
+// keep puts a changed port into the list, or drops the list if the state of the port is unknown.
 func (r *Routes) keep(port Port, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +208,7 @@ func (r *Routes) keep(port Port, err error) {
 		r.ports = nil
 		return
 	}
-	changed := slices.Clone(r.ports) // others read the old one
+	changed := slices.Clone(r.ports) // other goroutines read the old list
 	if i := slices.IndexFunc(changed, func(p Port) bool { return p.ID == port.ID }); i >= 0 {
 		changed[i] = port
 	}

@@ -25,7 +25,7 @@ func checkAnnotations(f facts, r *diagnosis.Result) {
 		protects := slices.DeleteFunc(slices.Clone(unknown), func(u annotation.Unknown) bool { return u.Protects == "" })
 		harmless := slices.DeleteFunc(unknown, func(u annotation.Unknown) bool { return u.Protects != "" })
 		if len(protects) > 0 {
-			r.Found(diagnosis.Error, unknownText(s, protects), "The intended annotation may restrict access or protect something, so the Service is refused: nothing is created, and what serves now stays.", correctKeys(s))
+			r.Found(diagnosis.Error, unknownText(s, protects), "The intended annotation may restrict access or protect something, so the Service is refused: nothing is created, and existing ports keep serving.", correctKeys(s))
 		}
 		if len(harmless) > 0 {
 			r.Found(diagnosis.Warning, unknownText(s, harmless), "The Service is served without the intended annotations.", correctKeys(s))

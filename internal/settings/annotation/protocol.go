@@ -251,7 +251,7 @@ var protocolLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.HSTS.Preload }, Annotation{
 		Key:       HSTSPreload,
 		Default:   "false",
-		Doc:       "true: the header of hsts-max-age allows to build the host into browsers.",
+		Doc:       "true: the header of hsts-max-age allows browser vendors to add the host to their built-in list.",
 		Needs:     []lb.Feature{lb.FeatureHSTS},
 		WithoutIt: true,
 	}),

@@ -25,7 +25,7 @@ await build({ entryPoints: ["src/app.css"], minify: true, target: ["es2022"], ou
 copyFileSync("src/index.html", out + "/index.html");
 copyFileSync("src/icon.svg", out + "/icon.svg");
 
-// The licenses of all packages of which anything is in the bundle.
+// The licenses of all packages that the bundle contains a part of.
 const packages = [...new Set(Object.keys(result.metafile.inputs).flatMap((path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1] ?? []))];
 // The bundle of dagre contains graphlib.
 const bundled = [...new Set([...packages, ...packages.flatMap((name) => Object.keys(manifest(name).dependencies ?? {}))])].sort();

@@ -23,8 +23,8 @@ const (
 	bareName = "bench-limit-"
 	// bareNodes is how many members each of their pools has at first.
 	bareNodes = 2
-	// bareList is how often creates and deletes are looked at, bareUpdate how often updates are,
-	// which are shorter.
+	// bareList is the interval for polling creates and deletes, bareUpdate that for updates, which
+	// are shorter.
 	bareList, bareUpdate = 2 * time.Second, 500 * time.Millisecond
 	// bareTimeout bounds each of the three measurements.
 	bareTimeout = 20 * time.Minute

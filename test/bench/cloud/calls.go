@@ -13,7 +13,7 @@ import (
 // Calls are the calls that the controller made.
 type Calls struct {
 	Total, Writes int
-	// Connect are those of Total that log in, or ask for versions, extensions and quotas.
+	// Connect are those of Total that log in, or request versions, extensions and quotas.
 	Connect int
 	// Routes has them by "METHOD route".
 	Routes map[string]int

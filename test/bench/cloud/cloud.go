@@ -24,9 +24,9 @@ import (
 type Cloud struct {
 	// Conf is the cloud.conf for the controller.
 	Conf string
-	// PollInterval is how often the bench may look at the cloud.
+	// PollInterval is the shortest time between two reads of the cloud by the bench.
 	PollInterval time.Duration
-	// SettleTime without a call means that the controller waits for nothing.
+	// SettleTime is the time without a call after which the controller is idle.
 	SettleTime time.Duration
 	// Faults disturb the controller's calls.
 	Faults *wire.Faults

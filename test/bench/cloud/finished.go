@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// note finds out which load balancers have finished a change since the last look. The
-// simulator reports that itself.
+// note records which load balancers have finished a change since the last read. The simulator
+// reports that itself.
 func (c *Cloud) note(all []LoadBalancer) {
 	if c.sim != nil {
 		return

@@ -26,8 +26,8 @@ type Limits struct {
 // limitSamples is how often random times are drawn for the limits of a profile with a tail.
 const limitSamples = 300
 
-// Limits computes the limits of n load balancers with the given number of ports. With a tail
-// they are means over many draws: the slowest of n is what all wait for.
+// Limits computes the limits of n load balancers with the given number of ports. With a tail they
+// are means over many draws, because all wait for the slowest of n.
 func (p Profile) Limits(n, ports int) Limits {
 	random := rand.New(rand.NewPCG(1, 1))
 	slowest := func(of time.Duration, changes int) time.Duration {

@@ -16,8 +16,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// realOperation is how long a real Octavia is assumed to take at most: the bench waits longer
-// than a tenth of it before it takes a controller for settled.
+// realOperation is the assumed maximum time of an operation of a real Octavia: the bench waits
+// longer than a tenth of it before it considers a controller settled.
 const realOperation = 30 * time.Second
 
 // authURL is the line of a cloud.conf that names Keystone.
@@ -38,7 +38,7 @@ func Connect(ctx context.Context, cloudConf string) (*Cloud, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The controller's changes are seen as late as those of the bare calls.
+	// Changes of the controller are noticed as late as those of the bare calls.
 	c := &Cloud{PollInterval: bareUpdate, SettleTime: settleTime(realOperation, 0), user: user, finished: map[string]time.Time{}, changes: map[string]int{}, seen: map[string]LoadBalancer{}}
 	if c.subnet, err = subnetOf(ctx, user, subnet); err != nil {
 		return nil, err

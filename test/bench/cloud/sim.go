@@ -55,8 +55,8 @@ func Simulated(p Profile, seed uint64) (*Cloud, error) {
 	return c, nil
 }
 
-// settleTime is longer than a controller waits between two looks at an operation that takes
-// so long: late by a tenth, but at most by 5 s.
+// settleTime is longer than a controller waits between two polls of an operation of this duration:
+// a tenth of it, but at most 5 s.
 func settleTime(operation, call time.Duration) time.Duration {
 	return 2*time.Second + min(operation/10, 5*time.Second) + 10*call
 }

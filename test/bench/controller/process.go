@@ -42,8 +42,8 @@ func Start(c Command, v Values, log string) (*Process, error) {
 	p.cmd.SysProcAttr = childAttributes()
 	started := make(chan error)
 	go func() {
-		// The kernel takes the end of the thread that started the child for the end of its
-		// parent, so the thread is kept as long as the child.
+		// The kernel treats the end of the thread that started the child as the end of its parent,
+		// so the thread is kept as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.ended)

@@ -104,7 +104,7 @@ func stuck(ctx context.Context, r *Run) error {
 	return nil
 }
 
-// joinOthers lets a node join and measures until all load balancers but the victim have been
+// joinOthers lets a node join and measures until all load balancers except the stuck one have been
 // changed once for each port.
 func joinOthers(ctx context.Context, r *Run, victim string) (stage.Measured, error) {
 	m, err := r.MeasureUntil(ctx, "the other load balancers", func(ctx context.Context) error { return r.AddNodes(ctx, 1) }, func(ctx context.Context) error {
@@ -128,7 +128,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// retryAfter is what the throttled Octavia asks for, in seconds.
+// retryAfter is what the throttled Octavia requests, in seconds.
 const retryAfter = 1
 
 // throttle lets Octavia answer 429 to all calls for a while, beginning when Services are

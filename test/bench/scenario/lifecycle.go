@@ -10,12 +10,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/bench/stage"
 )
 
-// writesOfService is what the create of an external Service needs, and its deletion: one
-// write for the load balancer, one for the floating IP.
+// writesOfService is the number of writes for the creation of an external Service, and for its
+// deletion: one for the load balancer, one for the floating IP.
 const writesOfService = 2
 
-// writesOfPort is what a new port needs: pool, members, listener. Octavia locks the load
-// balancer for each.
+// writesOfPort is the number of writes for a new port: pool, members, listener. Octavia locks the
+// load balancer for each.
 const writesOfPort = 3
 
 func create(ctx context.Context, r *Run) error {

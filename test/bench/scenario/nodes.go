@@ -34,7 +34,7 @@ func join(ctx context.Context, r *Run) error {
 }
 
 // joinTen lets nodes join faster than Octavia can follow: changes of the members should be
-// folded. The limit is the last join and one change of each port after it.
+// combined. The limit is the last join and one change of each port after it.
 func joinTen(ctx context.Context, r *Run) error {
 	if err := r.Populate(ctx, r.Services, r.Ports); err != nil {
 		return err

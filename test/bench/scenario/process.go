@@ -102,8 +102,8 @@ func idleOf(ctx context.Context, r *Run, name string, goalMB, goalCPU float64) e
 	return nil
 }
 
-// kill ends the controller at a random moment of a create and starts another. In the end
-// there has to be one of everything, and after the deletion nothing.
+// kill ends the controller at a random moment of a create and starts another. In the end there must
+// be one of everything, and after the deletion nothing.
 func kill(ctx context.Context, r *Run) error {
 	if err := r.Depopulate(ctx); err != nil {
 		return err

@@ -18,12 +18,12 @@ import (
 const (
 	rolloutPods     = 100
 	rolloutInterval = 200 * time.Millisecond
-	// rolloutLook is how often the members are looked at.
+	// rolloutLook is the interval for reading the members.
 	rolloutLook = 100 * time.Millisecond
 )
 
-// rollout replaces the Pods of Services faster than Octavia can follow: what changes while a load balancer is PENDING
-// belongs into one write. The time of a Pod is from the change of the EndpointSlice until its member has taken effect.
+// rollout replaces the Pods of Services faster than Octavia can follow: changes while a load balancer is PENDING must
+// go into one write. The time of a Pod is from the change of the EndpointSlice until its member has taken effect.
 func rollout(ctx context.Context, r *Run) error {
 	if err := r.Depopulate(ctx); err != nil {
 		return err
@@ -73,7 +73,7 @@ func rollout(ctx context.Context, r *Run) error {
 	return r.Delete(ctx, names)
 }
 
-// watchMembers notes when each member was first seen in effect, until the result is asked for.
+// watchMembers notes when each member was first seen in effect, until the result is requested.
 func watchMembers(ctx context.Context, c *cloud.Cloud) (stop func() (map[cloud.Member]time.Time, error)) {
 	seen := map[cloud.Member]time.Time{}
 	ctx, cancel := context.WithCancel(ctx)

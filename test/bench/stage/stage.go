@@ -52,7 +52,7 @@ type Options struct {
 	Say func(format string, args ...any)
 }
 
-// Stage is a cluster, a cloud and a controller.
+// Stage is a cluster with a cloud and a controller.
 type Stage struct {
 	Cloud    *cloud.Cloud
 	options  Options
@@ -122,8 +122,8 @@ func (s *Stage) open(ctx context.Context) (err error) {
 	return s.warmUp(ctx)
 }
 
-// warmUp lets the controller serve a Service and release it. After that it is known to work,
-// and has paid for what is looked up only once.
+// warmUp lets the controller serve a Service and release it. After that it is known to work, and
+// has made the calls that it makes only once.
 func (s *Stage) warmUp(ctx context.Context) error {
 	s.options.Say("warming up with one Service")
 	if err := s.createServices(ctx, []service{{name: "warm-up", ports: 1}}); err != nil {

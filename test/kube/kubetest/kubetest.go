@@ -132,8 +132,8 @@ func KeepsIPMode(t testing.TB) bool {
 	return MinorVersion(t) >= kube.HasIPMode
 }
 
-// Namespace makes a namespace for the test and returns its name. When the test
-// ends, the namespace is deleted, which goes on in the background.
+// Namespace creates a namespace for the test and returns its name. When the test ends, the
+// namespace is deleted, which continues in the background.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	namespaces := Client(t).CoreV1().Namespaces()

@@ -20,7 +20,7 @@ const (
 	reviewOfAccess = "SelfSubjectAccessReview"
 )
 
-// Access says who may do what.
+// Access has the rights of users.
 type Access struct {
 	// Token is the bearer token of the user; "" admits every request.
 	Token string

@@ -5,7 +5,7 @@
 // (testing/synctest). It has what the controller and the tests use: the objects that resources lists; get, list, watch with
 // resource versions and initial events, create, update, delete, and patches of all kinds; the subresource status;
 // finalizers, conflicts, and the defaults and rules of Services; one user, with a token and rights if a test sets them. Namespaces are deleted with
-// their contents. It can play an older version. Where it differs from a real kube-apiserver, it is wrong.
+// their contents. It can simulate an older version. Every difference from a real kube-apiserver is a bug.
 package kubernetes
 
 import (
@@ -49,12 +49,12 @@ type change struct {
 type API struct {
 	// Wrote is called after each write that changed something, without a lock. It may be nil.
 	Wrote func(kind watch.EventType, o *unstructured.Unstructured)
-	// Access says who may do what. The zero value lets every user do everything. It must not change while requests are
-	// answered.
+	// Access has the rights of users. The zero value lets every user do everything. It must not change while requests
+	// are answered.
 	Access Access
 
-	// Minor is the minor version of Kubernetes that it plays: 28 of 1.28. 0 means the newest. It is not to be changed while
-	// requests are answered.
+	// Minor is the minor version of Kubernetes that it simulates: 28 of 1.28. 0 means the newest. It is not to be
+	// changed while requests are answered.
 	Minor int
 
 	// uid makes the uid of a new object.
@@ -74,7 +74,8 @@ func New() *API {
 	return NewWithUIDs(func(string, string, string) types.UID { return types.UID(uuid.NewString()) })
 }
 
-// NewWithUIDs is New with another function that makes the uids of new objects, so that the objects of two APIs can have the same.
+// NewWithUIDs is New with another function that creates the uids of new objects, so that the objects of two APIs can
+// have the same.
 func NewWithUIDs(uid func(kind, namespace, name string) types.UID) *API {
 	a := &API{uid: uid, version: 1, objects: map[key]object{}, changed: make(chan struct{}), nodePorts: map[int64]bool{}, addresses: map[string]bool{}}
 	for _, name := range []string{"default", "kube-system"} {

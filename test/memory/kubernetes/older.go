@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-// newest is the minor version that an API plays unless it has another one.
+// newest is the default minor version of an API.
 const newest = 36
 
 // streamsLists is the minor version from which on watches can begin with a list, by default: feature gate WatchList. It was also on
@@ -23,7 +23,8 @@ func (a *API) minor() int { return cmp.Or(a.Minor, newest) }
 // has reports whether the version has the resource.
 func (a *API) has(r resource) bool { return a.minor() >= r.since }
 
-// drop removes what the version does not know from an object that a client writes, without a word, as kube-apiserver does.
+// drop silently removes fields that the version does not know from an object that a client writes, as kube-apiserver
+// does.
 func (a *API) drop(t target, o object) {
 	if t.resource.kind != "Service" || a.minor() >= kube.HasIPMode {
 		return

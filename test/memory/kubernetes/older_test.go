@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/memory/kubernetes"
 )
 
-// ofVersion returns an API that plays a minor version; 0 means the newest.
+// ofVersion returns an API that simulates a minor version; 0 means the newest.
 func ofVersion(t *testing.T, minor int) *clientgo.Clientset {
 	t.Helper()
 	api := kubernetes.New()

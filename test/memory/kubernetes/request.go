@@ -242,7 +242,7 @@ func (a *API) watch(w http.ResponseWriter, r *http.Request, t target, match func
 	}
 }
 
-// event returns what a watch has to send of a change; "" for nothing.
+// event returns what a watch must send of a change; "" for nothing.
 func (c change) event(t target, match func(object) bool) (string, object) {
 	if !t.holds(c.key) {
 		return "", nil

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Network connects those who listen on it with those who dial. Its zero value is ready to use, by many goroutines.
+// Network connects those who listen on it with those who dial. Its zero value is ready to use, and it is safe for concurrent use.
 type Network struct {
 	mu        sync.Mutex
 	listeners map[string]*listener

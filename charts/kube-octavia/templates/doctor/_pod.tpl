@@ -8,7 +8,7 @@ The spec of a Job that runs `kube-octavia doctor`, with the ServiceAccount, the 
 controller's Pods. Its Pods do not have the labels by which those are selected.
 */}}
 {{- define "kube-octavia.doctor.job" -}}
-# A report with errors is no reason to try again.
+# Do not retry after a report with errors.
 backoffLimit: 0
 ttlSecondsAfterFinished: 86400
 template:

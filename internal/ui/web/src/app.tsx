@@ -28,8 +28,8 @@ export function App() {
     addEventListener("hashchange", onMove); // also by the back button
     return () => removeEventListener("hashchange", onMove);
   }, []);
-  // Each step is one of the history, except for the characters of a search. The URL is newer than the view that was
-  // rendered last.
+  // Each step is an entry of the history, except for the characters of a search. The URL may be newer than the view that
+  // was rendered last.
   const show = (change: Partial<View>) => {
     const before = parse(location.hash);
     const next = { ...before, ...change };
@@ -135,13 +135,13 @@ export function App() {
 
 const sharing = (all: Service[], s: Service) => (s.loadBalancer ? all.filter((o) => o.loadBalancer?.id === s.loadBalancer!.id) : [s]);
 
-/** What the problems are of, and when it was read last. */
+/** The source of problems, and when it was read last. */
 const sources: Record<string, { what: string; at: (t: Topology) => string }> = {
   Kubernetes: { what: "Services", at: (t) => t.servicesAt },
   OpenStack: { what: "load balancers", at: (t) => t.readAt },
 };
 
-/** How old what is shown is. */
+/** The age of the shown data. */
 function Shown({ what, at }: { what: string; at: string }) {
   if (!timeOf(at)) return <>No {what} were read yet.</>;
   return (

@@ -14,7 +14,7 @@ interface Props {
   service: Service;
   /** The Services with the same load balancer. */
   group: Service[];
-  /** What changed of the Service, since the time. */
+  /** The changes of the Service since the time. */
   entries: Entry[];
   since: string;
   open: (key: string) => void;
@@ -135,7 +135,7 @@ function PlanCard({ service: { plan } }: { service: Service }) {
 
 type Row = [label: string, value: ComponentChildren];
 
-/** The object that was chosen in the graph; the load balancer, or else the Service. */
+/** The object that was selected in the graph; by default the load balancer, or else the Service. */
 function Facts({ service: s, group, chosen }: { service: Service; group: Service[]; chosen: string | null }) {
   const l = s.loadBalancer;
   const [kind, rows] = factsOf(s, group, chosen) ?? (l ? loadBalancerFacts(s) : serviceFacts(s, group));

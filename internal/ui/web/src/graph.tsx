@@ -8,7 +8,7 @@ import type { Service } from "./model";
 
 const ruler = document.createElement("canvas").getContext("2d")!;
 
-/** As many characters as fit into a width in a font, the middle left out. */
+/** The text, shortened in the middle so that it fits into a width in a font. */
 function fit(text: string, width: number, font: string): string {
   ruler.font = font + getComputedStyle(document.body).fontFamily;
   let shown = text;
@@ -21,7 +21,7 @@ function fit(text: string, width: number, font: string): string {
 
 const narrowScreens = matchMedia("(max-width: 640px)");
 
-/** Reports whether the screen is narrow, also when it is turned. */
+/** Reports whether the screen is narrow, and updates when it is rotated. */
 function useNarrow(): boolean {
   const [narrow, setNarrow] = useState(narrowScreens.matches);
   useEffect(() => {

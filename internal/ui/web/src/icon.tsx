@@ -3,7 +3,7 @@
 
 import type { State } from "./model";
 
-/** The shape of a state: it can be told from others without colours. */
+/** The shape of a state, so that states can be distinguished without colours. */
 const shapes: Record<State, string> = {
   unmonitored: "M5 8h6",
   ok: "M3.5 8.5 6.5 11.5 12.5 5",
@@ -22,7 +22,7 @@ const frames: Record<State, string> = {
   failed: "M4.9.8h6.2l4.1 4.1v6.2l-4.1 4.1H4.9L.8 11.1V4.9z",
 };
 
-/** The icon of a state, 16 by 16. It is inside of an svg, or an svg of its own. */
+/** The icon of a state, 16 by 16, as part of an svg or as a separate one. */
 export function Icon({ state, x, y }: { state: State; x?: number; y?: number }) {
   return (
     <svg class={"icon " + state} x={x} y={y} width={16} height={16} viewBox="0 0 16 16" aria-hidden="true">

@@ -11,7 +11,7 @@ export type Node = {
   state: State;
   title: string;
   detail: string;
-  /** What a screen reader says. */
+  /** The text for screen readers. */
   spoken: string;
 } & (
   | { kind: "service"; of: Service }
@@ -41,7 +41,7 @@ const height = 44;
 /** A pool with more members shows those that are not OK, and the number of the others. */
 const mostMembers = 12;
 
-/** The nodes and edges of Services with one load balancer, or none. With members as nodes, or only counted. */
+/** The nodes and edges of Services with one load balancer, or none. Members are nodes, or only counted. */
 export function graphOf(services: Service[], withMembers: boolean): { nodes: Node[]; edges: Edge[] } {
   const nodes: Node[] = [];
   const edges: Edge[] = [];
@@ -113,7 +113,7 @@ function counted(p: Pool, all: Member[], what: string): Node {
   return { kind: "members", of: all, key: "members " + p.id, state, title, detail, spoken: `${title} of pool ${p.name}: ${detail}` };
 }
 
-/** How many members serve. Without a health monitor nobody knows. */
+/** How many members serve. Without a health monitor this is unknown. */
 function serving(all: number, ok: number, unmonitored: number): string {
   if (all === 0) return "none";
   if (unmonitored === all) return "not monitored";
@@ -124,7 +124,7 @@ function serving(all: number, ok: number, unmonitored: number): string {
 const places = new Map<string, { at: Map<string, { x: number; y: number }>; width: number; height: number }>();
 const mostPlaces = 2000;
 
-/** Places the nodes. The same nodes and edges are placed once, whatever their states are. */
+/** Places the nodes. The same nodes and edges are placed only once, regardless of their states. */
 export function place({ nodes, edges }: { nodes: Node[]; edges: Edge[] }): Placed {
   const signature = JSON.stringify([nodes.map((n) => n.key), edges]);
   let found = places.get(signature);
@@ -162,7 +162,7 @@ const stackWidth = 346;
 const indent = 14;
 const gap = 6;
 
-/** Places the nodes below each other, each below what first leads to it and indented, for a narrow screen. */
+/** Places the nodes in a column for a narrow screen, each below the first node that leads to it, and indented. */
 export function stack({ nodes, edges }: { nodes: Node[]; edges: Edge[] }): Placed {
   const placed = new Map<string, Placed["nodes"][number]>();
   const byKey = new Map(nodes.map((n) => [n.key, n]));

@@ -8,7 +8,7 @@ import type { Filter } from "./view";
 /** "unmonitored" is only for members that no health monitor checks. */
 export type State = "ok" | "unmonitored" | "unknown" | "pending" | "warning" | "failed";
 
-/** The states of Services, from bad to good, and how they are called. */
+/** The states of Services, from bad to good, and their labels. */
 export const states: { state: State; label: string }[] = [
   { state: "failed", label: "Failed" },
   { state: "warning", label: "Warning" },
@@ -128,7 +128,7 @@ export interface Entry {
   text: string;
 }
 
-/** What the page knows besides Services. */
+/** The data of the page besides Services. */
 export interface Rest {
   cluster: string;
   readAt: string;
@@ -141,7 +141,7 @@ export interface Rest {
   note?: string;
 }
 
-/** A message of the server: what has changed. */
+/** A message of the server with the changes. */
 export interface Change {
   whole: boolean;
   topology: Rest;
@@ -180,7 +180,7 @@ const rank = (s: Service) => states.findIndex((x) => x.state === s.state);
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Reports whether a filter lets a Service through. */
+/** Reports whether a Service matches a filter. */
 export function matches(s: Service, filter: Filter): boolean {
   if (filter === "drift") return s.plan.drift;
   if (filter === "unmonitored") return s.unmonitored.length > 0;

@@ -39,7 +39,7 @@ export function follow(changed: (c: Change) => void, connected: (c: Connection) 
   return () => ended.abort();
 }
 
-/** Reads one stream to its end. "connecting" means that the next one can begin at once. */
+/** Reads one stream to its end. "connecting" means that the next one can be opened at once. */
 async function read(ended: AbortSignal, changed: (c: Change) => void, live: () => void): Promise<Connection> {
   const request = new AbortController();
   const abort = () => request.abort();
@@ -54,7 +54,7 @@ async function read(ended: AbortSignal, changed: (c: Change) => void, live: () =
       token.clear();
       return { state: "token", why };
     }
-    // The filter of the server answers so to a wrong token.
+    // The answer of the server's filter to a wrong token.
     if (answer.status === 500 && token.get()) {
       token.clear();
       return { state: "token", why: "The cluster does not accept this token, or cannot check it: " + (await answer.text()).trim() + "." };

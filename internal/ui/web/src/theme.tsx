@@ -13,7 +13,7 @@ function stored(): Theme {
   return text === "light" || text === "dark" ? text : "auto";
 }
 
-/** The button that changes the colours: as the system, light, dark. */
+/** The button that selects the colours: those of the system, light or dark. */
 export function ThemeSwitch() {
   const [theme, setTheme] = useState<Theme>(stored);
   useEffect(() => {

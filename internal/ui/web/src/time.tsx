@@ -3,13 +3,13 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-/** The time of a text, or null: the server writes the year 1 if there is none. */
+/** Parses a time, or returns null for the year 1, which the server writes if there is no time. */
 export function timeOf(text: string): Date | null {
   const time = new Date(text);
   return isNaN(time.getTime()) || time.getFullYear() < 2000 ? null : time;
 }
 
-/** A time of today as a time, others with the date; the whole time as a tooltip. */
+/** Shows a time of today without, others with the date; the tooltip has the complete time. */
 export function Time({ at, prefix = "" }: { at: string; prefix?: string }) {
   const time = timeOf(at);
   if (!time) return null;
@@ -22,7 +22,7 @@ export function Time({ at, prefix = "" }: { at: string; prefix?: string }) {
   );
 }
 
-/** How old something is, such as "4 min". It grows by itself. */
+/** An age, such as "4 min", which updates itself. */
 export function Age({ at }: { at: string }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

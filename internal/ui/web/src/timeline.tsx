@@ -5,10 +5,10 @@ import { Icon } from "./icon";
 import { labelOf, type Entry } from "./model";
 import { Time, timeOf } from "./time";
 
-/** Changes that were seen further apart happened at a time that is not known. */
+/** If two reads are further apart, the time of a change between them is shown as an interval. */
 const exact = 60_000;
 
-/** What changed, the newest first. With open, an entry leads to its Service. */
+/** The changes, the newest first. With open, a click on an entry opens its Service. */
 export function Timeline({ entries, open }: { entries: Entry[]; open?: (key: string) => void }) {
   return (
     <ol class="timeline">

@@ -1,16 +1,16 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// What the page shows, in the fragment of its URL: it can be shared, and the back button works. Browsers do not send it
-// to the server.
+// The view of the page, in the fragment of its URL: so it can be shared, and the back button works. Browsers do not send
+// the fragment to the server.
 
 import { states, type State } from "./model";
 
-/** A state of Services, or one of the other things to look for. */
+/** A state of Services, or another property to filter by. */
 export type Filter = State | "drift" | null;
 
 export interface View {
-  /** The key of the Service that is open. */
+  /** The key of the open Service. */
   service: string | null;
   query: string;
   filter: Filter;
@@ -27,7 +27,7 @@ export function parse(fragment: string): View {
   return { service: values.get("service") || null, query: values.get("search") ?? "", filter: state && filters.includes(state) ? (state as Filter) : null };
 }
 
-/** A fragment that parse reads, or "" if there is nothing to say. */
+/** A fragment that parse reads, or "" for the default view. */
 export function format({ service, query, filter }: View): string {
   const values = new URLSearchParams();
   if (service) values.set("service", service);
