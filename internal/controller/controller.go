@@ -21,9 +21,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/nodegroup"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/pass"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/sweep"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -73,7 +73,7 @@ func SetUp(m manager.Manager, o Options) error {
 	known := memory.NewStore()
 	o.Planner.Remembered = known
 	o.Planner.Survey = newSurvey(o, enqueue)
-	var reconciler *service.Reconciler
+	var reconciler *pass.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		List:          o.Planner.Octavia.ProjectHeads,
 		Get:           o.Planner.Octavia.Head,
@@ -90,7 +90,7 @@ func SetUp(m manager.Manager, o Options) error {
 		}
 	}
 	recorder := m.GetEventRecorder("kube-octavia")
-	options := service.Options{
+	options := pass.Options{
 		Planner: o.Planner, Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
 		Metrics: o.Metrics, Logger: o.Logger, Memory: known, Timing: o.Timing, Enqueue: enqueue,
 		First: sources[owner.Key](o.Others), Others: o.Others.Serving,
@@ -98,7 +98,7 @@ func SetUp(m manager.Manager, o Options) error {
 	if err := setUpOptional(m, o, &options); err != nil {
 		return err
 	}
-	reconciler = service.New(options)
+	reconciler = pass.New(options)
 	sweeping := sweep.Options{
 		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
 		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
@@ -114,7 +114,7 @@ func SetUp(m manager.Manager, o Options) error {
 
 // setUpOptional adds what runs only if a setting requests it: the reconcilers of the nodes' security groups and of
 // readiness gates.
-func setUpOptional(m manager.Manager, o Options, options *service.Options) (err error) {
+func setUpOptional(m manager.Manager, o Options, options *pass.Options) (err error) {
 	if o.Planner.Config.ManageSecurityGroups {
 		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{
 			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,

@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package service makes passes over Services: gather, build, diff, apply, report. Package
+// Package pass makes passes over owners: gather, build, decide, apply, report. Package
 // planner reads the facts, and package decide makes the decisions.
-package service
+package pass
 
 import (
 	"context"
