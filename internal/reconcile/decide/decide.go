@@ -13,8 +13,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // Decision says what to do now, what to remember, and what to report.
@@ -49,7 +47,7 @@ type Decision struct {
 // Decide decides what to do for the Service now. It requests no need twice in a pass, except NeedDesired: when it
 // requests NeedDesired it changes Record, so that it does not request it for the same reason again.
 func Decide(f Facts) Decision {
-	if !f.Serves {
+	if !f.Owner.Serves {
 		return release(f)
 	}
 	d := addressed(f, resolve(f))
@@ -89,7 +87,7 @@ func Decide(f Facts) Decision {
 }
 
 // served reports whether the Service ever published an address, so that clients may use it.
-func (f Facts) served() bool { return status.Published(f.Service) != "" }
+func (f Facts) served() bool { return f.Owner.Published() != "" }
 
 // Creates reports whether the load balancer is one that this controller has just created for the Service, in one call,
 // and whose address was not published yet: so no client and no other Service uses it.
@@ -110,7 +108,7 @@ func (f Facts) reached(d Decision) bool {
 func resolve(f Facts) Decision {
 	built, o := f.withoutRefusedCertificates(f.Desired.Built), f.observed()
 	d := Decision{Action: Converge, Record: f.Record, Goal: Goal{Wanted: built.Wanted, Input: built.Input, Err: built.Err, predecessor: f.Desired.Predecessor}}
-	if built.Input.Service == nil {
+	if built.Input.Spec == nil {
 		return d
 	}
 	if o.LoadBalancer != nil && !o.Sharer && (built.Err == nil || requiresReplacement(built.Input) != nil) {
@@ -137,8 +135,8 @@ func resolve(f Facts) Decision {
 	}
 	d.Record.Progress = replacementProgress(f, d.Action)
 	if d.Goal = f.limit(d.Goal); d.Goal.Known {
-		d.Goal.Digest, d.Goal.Policy = Digest(d.Goal.Input), f.options().Drift
-		d.Record.Drift = readDigest(d.Record.Drift, f.Service)
+		d.Goal.Digest, d.Goal.Policy = Digest(d.Goal.Input), f.Owner.Spec.Options.Drift
+		d.Record.Drift = readDigest(d.Record.Drift, f.Owner)
 	}
 	return d
 }
@@ -154,12 +152,12 @@ func (f Facts) limit(g Goal) Goal {
 	}
 	if !g.MembersOnly {
 		if o.LoadBalancer == nil && g.Wanted.FloatingIP == nil {
-			g.Wanted = withRecordedVIP(g.Wanted, f.Service)
+			g.Wanted = withRecordedVIP(g.Wanted, f.Owner)
 		}
 		return g
 	}
 	if g.leaves = f.mustLeave(g); g.leaves {
-		g.Wanted = lb.Wanted{KeepFloatingIP: annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}
+		g.Wanted = lb.Wanted{KeepFloatingIP: f.Owner.Spec.KeepsFloatingIP()}
 		return g
 	}
 	withheld := g.Wanted.Withheld
@@ -212,7 +210,7 @@ func converge(f Facts, d Decision) Decision {
 // planFor returns the plan for the goal. Complete reports whether a replacement only has to
 // be published. If there are two load balancers, the one with the traffic comes first.
 func planFor(f Facts, d Decision) (plan diff.Plan, complete bool) {
-	g, o, owner := d.Goal, f.observed(), f.Owner()
+	g, o, owner := d.Goal, f.observed(), f.Identity()
 	l, old := o.LoadBalancer, o.Predecessor
 	if g.replaces && l != nil {
 		return replacementPlan(g, o, owner), false

@@ -92,7 +92,7 @@ func (f Facts) longestWait(d Decision) time.Duration {
 		return timing.Jitter(timing.ObserveInterval)
 	case f.awaitsMembers(d):
 		return timing.Jitter(f.Timing.MemberRetry)
-	case f.Serves && f.options().TLSSecret != "":
+	case f.Owner.Serves && f.Owner.Spec.Options.TLSSecret != "":
 		return timing.Jitter(f.Timing.SecretInterval)
 	}
 	return 0

@@ -14,7 +14,7 @@ import (
 // mustLeave reports whether the refused Service has, or may have, ports on a shared load balancer that are reachable
 // from outside although they must not be.
 func (f Facts) mustLeave(g Goal) bool {
-	l, owner := f.loadBalancer(), f.Owner()
+	l, owner := f.loadBalancer(), f.Identity()
 	return g.Refused != nil && g.Refused.Exposed && l != nil && f.observed().Predecessor == nil && (owner.Owns(*l) || owner.Joined(*l))
 }
 

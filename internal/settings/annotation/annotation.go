@@ -386,31 +386,22 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 	return Problem{Key: ClassKey, Value: annotations[ClassKey], Text: "class not found; " + known}
 }
 
-// Selector returns which nodes become members, whatever else is wrong with the
-// annotations. The error is that of a selector that cannot be read.
-func Selector(raw map[string]string, operator config.LoadBalancer) (value.NodeSelector, error) {
-	for _, p := range slices.Concat(conflicts(raw), misspelt(raw)) {
+// Selector returns the selector of the nodes that become members, whatever else is wrong with the annotations. Options
+// and problems are what Parse returns. The error is the Problem because of which the selector is unknown.
+func Selector(options Options, problems []Problem) (value.NodeSelector, error) {
+	for _, p := range problems {
 		if p.Concerns(ClassKey, NodeSelector) {
 			return nil, p
 		}
 	}
-	annotations := Canonical(raw)
-	text, there := annotations[NodeSelector]
-	if !there {
-		defaults, known := operator.Of(classOf(annotations))
-		if !known {
-			return nil, unknownClass(annotations, operator)
-		}
-		text = defaults.NodeSelector
-	}
-	return value.ParseNodeSelector(text)
+	return options.NodeSelector, nil
 }
 
 // KeepsFloatingIP reads the one annotation that matters at the end. These keep the floating IP, too: a value that cannot
 // be read, two that contradict each other, a misspelt key of this annotation or of FloatingIP, and so many unknown keys that
 // one of these may be among them. The floating IP can still be deleted by hand, and could not be got back.
-func KeepsFloatingIP(annotations map[string]string, operator config.LoadBalancer) bool {
-	options, problems := Parse(annotations, operator)
+// Options and problems are what Parse returns for these annotations.
+func KeepsFloatingIP(annotations map[string]string, options Options, problems []Problem) bool {
 	unreadable := func(p Problem) bool {
 		return p.Concerns(KeepFloatingIP) || p.Misspelt && p.Canonical == FloatingIP
 	}

@@ -331,10 +331,10 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	if got, _ := Parse(map[string]string{ClassKey: "gold", MaxMembers: "0"}, operator); got.MaxMembers != 0 {
 		t.Errorf("the Service requests all nodes, and gets %d", got.MaxMembers)
 	}
-	if s, err := Selector(map[string]string{ClassKey: "gold"}, operator); err != nil || s["gold"] != "yes" {
+	if s, err := selector(map[string]string{ClassKey: "gold"}, operator); err != nil || s["gold"] != "yes" {
 		t.Errorf("the class selects %v, %v", s, err)
 	}
-	if _, err := Selector(map[string]string{ClassKey: "silver"}, operator); err == nil {
+	if _, err := selector(map[string]string{ClassKey: "silver"}, operator); err == nil {
 		t.Error("an unknown class selects nodes")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // wellFormed has a value for each key that people set.
@@ -102,11 +103,11 @@ func TestTwoValuesLoseNothing(t *testing.T) {
 		{OwnPrefix + "keep-floatingip": "1"},
 		{OwnPrefix + "keep-floatingip": "true"},
 	} {
-		if !KeepsFloatingIP(annotations, defaults) {
+		if !keepsFloatingIP(annotations) {
 			t.Errorf("%v loses the floating IP", annotations)
 		}
 	}
-	if KeepsFloatingIP(map[string]string{OwnPrefix + "keep-floatingip": "false"}, defaults) {
+	if keepsFloatingIP(map[string]string{OwnPrefix + "keep-floatingip": "false"}) {
 		t.Error("false keeps the floating IP")
 	}
 	if got := Values(map[string]string{FloatingIP: "192.0.2.1", Prefix + "floating-ip": " 192.0.2.2 "}, FloatingIP); !slices.Equal(got, []string{"192.0.2.1", "192.0.2.2"}) {
@@ -133,4 +134,16 @@ func TestCanonicalKeysTakeThePlaceOfAliasesAndNothingElseChanges(t *testing.T) {
 	if got := Value(given, ClassKey); got != "gold" {
 		t.Errorf("Value = %q", got)
 	}
+}
+
+// keepsFloatingIP parses the annotations over the defaults, as the adapters of owners do.
+func keepsFloatingIP(annotations map[string]string) bool {
+	options, problems := Parse(annotations, defaults)
+	return KeepsFloatingIP(annotations, options, problems)
+}
+
+// selector parses the annotations as the adapters of owners do.
+func selector(annotations map[string]string, operator config.LoadBalancer) (value.NodeSelector, error) {
+	options, problems := Parse(annotations, operator)
+	return Selector(options, problems)
 }

@@ -113,7 +113,7 @@ func failsClosed(t *testing.T, key string, u Unknown) {
 	if len(problems) != 1 || problems[0].Key != key || problems[0].Canonical != u.Nearest || !problems[0].Misspelt || !strings.Contains(problems[0].Error(), u.Nearest) {
 		t.Errorf("%s: problems %v, want one that names it and %s", key, problems, u.Nearest)
 	}
-	if keeps := KeepsFloatingIP(map[string]string{key: "x"}, defaults); keeps != (u.Nearest == KeepFloatingIP || u.Nearest == FloatingIP) {
+	if keeps := keepsFloatingIP(map[string]string{key: "x"}); keeps != (u.Nearest == KeepFloatingIP || u.Nearest == FloatingIP) {
 		t.Errorf("%s: keeps the floating IP: %v", key, keeps)
 	}
 }
@@ -221,11 +221,11 @@ func TestTooManyUnknownKeysFailClosed(t *testing.T) {
 	if _, problems := Parse(annotations, defaults); len(problems) != 1 || !problems[0].Misspelt || problems[0].Key != OwnPrefix+"tls-secert" {
 		t.Errorf("problems %v, want that of the key after the others", problems)
 	}
-	if !KeepsFloatingIP(annotations, defaults) {
+	if !keepsFloatingIP(annotations) {
 		t.Error("the key that keeps the floating IP may be among the unknown ones, and it is lost")
 	}
-	if selector, err := Selector(annotations, defaults); err == nil {
-		t.Errorf("selects %v, although the class may be among the unknown keys", selector)
+	if s, err := selector(annotations, defaults); err == nil {
+		t.Errorf("selects %v, although the class may be among the unknown keys", s)
 	}
 }
 
@@ -234,12 +234,12 @@ func TestAMisspeltKeyOfTheFloatingIPKeepsIt(t *testing.T) {
 		OwnPrefix + "retain-floating-ip", OwnPrefix + "preserve-floating-ip", OwnPrefix + "floating-ip-keep", Prefix + "floating-ip-stays",
 		Prefix + "floatingip", "loadbalancer.openstack.com/keep-floatingip", "keep-floatingip", "keep-floating-ip",
 	} {
-		if !KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
+		if !keepsFloatingIP(map[string]string{key: "true"}) {
 			t.Errorf("%s: the floating IP is lost", key)
 		}
 	}
 	for _, key := range []string{OwnPrefix + "tls-secert", Prefix + "floating-network", "floating-ip", "example.com/keep-floatingip"} {
-		if KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
+		if keepsFloatingIP(map[string]string{key: "true"}) {
 			t.Errorf("%s: keeps the floating IP", key)
 		}
 	}
@@ -264,7 +264,7 @@ func TestAKeyWithoutAPrefixIsReportedAndRefusesNothing(t *testing.T) {
 	if _, problems := Parse(annotations, defaults); len(problems) > 0 {
 		t.Errorf("problems %v, want none", problems)
 	}
-	if _, err := Selector(annotations, defaults); err != nil {
+	if _, err := selector(annotations, defaults); err != nil {
 		t.Errorf("selects no nodes: %v", err)
 	}
 }
@@ -281,11 +281,11 @@ func TestAMisspeltClassSelectsNoOtherNodes(t *testing.T) {
 		"a class that is not there":  {OwnPrefix + "class": "silver"},
 		"a selector that is no such": {OwnPrefix + "node-selector": "a in (b)"},
 	} {
-		if selector, err := Selector(annotations, operator); err == nil {
-			t.Errorf("%s: selects %v, want an error", name, selector)
+		if s, err := selector(annotations, operator); err == nil {
+			t.Errorf("%s: selects %v, want an error", name, s)
 		}
 	}
-	if s, err := Selector(map[string]string{OwnPrefix + "class": "gold"}, operator); err != nil || s["gold"] != "yes" {
+	if s, err := selector(map[string]string{OwnPrefix + "class": "gold"}, operator); err != nil || s["gold"] != "yes" {
 		t.Errorf("the class under the other prefix selects %v, %v", s, err)
 	}
 }
