@@ -67,6 +67,9 @@ type Recorded struct {
 	Note string
 	// Mark is the mark of a controller, or "".
 	Mark string
+	// Finalizer means that the owner has the finalizer. Conditions are those of its status, also of other controllers.
+	Finalizer  bool
+	Conditions []metav1.Condition
 	// Refused means that the condition Accepted says that the owner is refused as a whole. Served means that the
 	// conditions show that kube-octavia has worked for the owner, rather than only observed it.
 	Refused, Served bool

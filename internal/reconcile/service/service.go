@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -98,6 +99,8 @@ func recorded(s *corev1.Service) claim.Recorded {
 		VIPAddress:     s.Annotations[annotation.VIPAddress],
 		Note:           s.Annotations[annotation.Programmed],
 		Mark:           s.Annotations[annotation.Managed],
+		Finalizer:      controllerutil.ContainsFinalizer(s, claim.Finalizer),
+		Conditions:     s.Status.Conditions,
 		Refused:        accepted != nil && accepted.Status == metav1.ConditionFalse && desired.Refuses(accepted.Reason),
 		Served:         status.Served(s),
 	}
