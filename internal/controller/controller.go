@@ -24,6 +24,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/pass"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/sweep"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -117,7 +118,7 @@ func SetUp(m manager.Manager, o Options) error {
 func setUpOptional(m manager.Manager, o Options, options *pass.Options) (err error) {
 	if o.Planner.Config.ManageSecurityGroups {
 		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{
-			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
+			Kinds: o.Planner.Kinds, Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
 			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: options.Memory, Recorder: options.Recorder, Metrics: o.Metrics,
 			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now, First: sources[reconcile.Request](o.Others),
 		})
@@ -129,8 +130,8 @@ func setUpOptional(m manager.Manager, o Options, options *pass.Options) (err err
 		return nil
 	}
 	options.Readiness, err = readiness.SetUp(m, readiness.Options{
-		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy,
-		PodTargets: o.Planner.PodTargets, Enqueue: options.Enqueue, Timing: o.Timing, First: sources[reconcile.Request](o.Others),
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder,
+		Services: service.Kind{Policy: o.Planner.Policy, Config: o.Planner.Config}, Enqueue: options.Enqueue, Timing: o.Timing, First: sources[reconcile.Request](o.Others),
 	})
 	if err == nil {
 		o.Planner.Gates = options.Readiness

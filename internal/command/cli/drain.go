@@ -124,6 +124,7 @@ type drainRun struct {
 	cloud      connection.Cloud
 	cluster    kubeconfig.Cluster
 	policy     claim.Policy
+	owners     claim.Owners
 	client     client.Client // has no cache
 	registry   *prometheus.Registry
 	lease      drain.Lease
@@ -206,9 +207,10 @@ func (d *drainRun) connect(ctx context.Context) error {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	d.lease = drain.Lease{Client: d.client, Namespace: d.controller.namespace(), Name: d.controller.leaseName, Duration: d.controller.leaseDuration, Note: d.streams.Note}
+	d.owners = claim.Owners{Kinds: connection.Kinds(d.policy, settings.LoadBalancer)}.From(d.client)
 	cluster := lb.Cluster{UID: uid} // objects without a uid may belong to another controller, which still runs
 	d.drainer = drain.New(drain.Drainer{
-		Policy: d.policy, Reader: d.client, Interval: drainInterval,
+		ClusterUID: d.policy.ClusterUID, Owners: d.owners, Interval: drainInterval,
 		Cleaner:  newCleaner(d.cloud, cleanup.Options{Cluster: cluster, Class: d.policy.LoadBalancerClass}, d.streams),
 		Progress: cleanup.ProgressTo(d.streams.Err, "released %d of %d Services"),
 	})
@@ -218,14 +220,14 @@ func (d *drainRun) connect(ctx context.Context) error {
 // look returns what is to be done, and does nothing.
 func (d *drainRun) look(ctx context.Context) (Drained, error) {
 	found := Drained{Services: []ServicePlan{}}
-	services, err := orphan.Services(ctx, d.client, d.policy.ClusterUID)
+	owners, err := orphan.Owners(ctx, d.owners, d.policy.ClusterUID)
 	if err != nil {
 		return found, err
 	}
 	planner := d.controller.connection.Planner(d.client, d.client, d.cloud, d.policy)
-	for i := range services {
-		if service := &services[i]; d.policy.Leaves(service) {
-			found.Services = append(found.Services, planOf(ctx, planner, service))
+	for _, of := range owners {
+		if of.Leaves {
+			found.Services = append(found.Services, planOf(ctx, planner, of))
 		}
 	}
 	found.Plan, err = d.drainer.Cleaner.Look(ctx)

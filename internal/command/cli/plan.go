@@ -21,7 +21,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
@@ -117,11 +119,11 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 	}
 	found := []ServicePlan{}
 	for i := range services {
-		switch service := &services[i]; {
-		case planner.Serves(service) || planner.Leaves(service):
-			found = append(found, planOf(ctx, planner, service))
+		switch s := &services[i]; {
+		case planner.Policy.Serves(s) || planner.Policy.Leaves(s):
+			found = append(found, planOf(ctx, planner, service.Kind{Policy: planner.Policy, Config: planner.Config}.Of(s)))
 		case len(args) > 0:
-			found = append(found, ServicePlan{Namespace: service.Namespace, Service: service.Name, Ops: []PlannedOp{}, NotHandled: planner.WhyNotServed(service)})
+			found = append(found, ServicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []PlannedOp{}, NotHandled: planner.Policy.WhyNotServed(s)})
 		}
 	}
 	if len(found) == 0 {
@@ -161,9 +163,9 @@ func (o *planOptions) read(ctx context.Context, reader client.Reader, contextNam
 	return named, nil
 }
 
-func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service) ServicePlan {
-	p := ServicePlan{Namespace: service.Namespace, Service: service.Name, Ops: []PlannedOp{}}
-	plan, observed, err := from.Plan(ctx, service)
+func planOf(ctx context.Context, from *planner.Planner, of claim.Owner) ServicePlan {
+	p := ServicePlan{Namespace: of.Key.Namespace, Service: of.Key.Name, Ops: []PlannedOp{}}
+	plan, observed, err := from.Plan(ctx, of)
 	if err != nil {
 		p.Error = err.Error()
 		return p
@@ -171,7 +173,7 @@ func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service)
 	if l := observed.LoadBalancer; l != nil {
 		p.LoadBalancerID, p.Status = l.ID, l.ProvisioningStatus
 	}
-	p.Refused, p.OnlyObserved = plan.Refused, from.OnlyObserves(service, observed)
+	p.Refused, p.OnlyObserved = plan.Refused, from.OnlyObserves(of, observed)
 	for _, op := range plan.Ops {
 		p.Ops = append(p.Ops, PlannedOp{Kind: diff.Kind(op), Text: op.String(), Op: op})
 	}

@@ -132,8 +132,8 @@ func (o *statusOptions) selection(ctx context.Context, view connection.View, arg
 			return selected, err
 		}
 		key := owner.ServiceKey(service.Namespace, service.Name)
-		if !planner.Serves(&service) && !planner.Leaves(&service) {
-			streams.Note(key.String() + ": not handled: " + planner.WhyNotServed(&service))
+		if !planner.Policy.Serves(&service) && !planner.Policy.Leaves(&service) {
+			streams.Note(key.String() + ": not handled: " + planner.Policy.WhyNotServed(&service))
 		}
 		selected.Names = append(selected.Names, key)
 	}

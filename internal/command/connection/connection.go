@@ -28,6 +28,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -288,8 +289,14 @@ func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy cla
 		Config:       settings,
 		Capabilities: can,
 		Policy:       policy,
+		Kinds:        Kinds(policy, settings),
 		Adopt:        o.Adopt,
 	}
+}
+
+// Kinds are the kinds of owners of load balancers.
+func Kinds(policy claim.Policy, settings config.LoadBalancer) []claim.Kind {
+	return []claim.Kind{service.Kind{Policy: policy, Config: settings}}
 }
 
 // loginOf describes the login in use.

@@ -14,8 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
 // Source has what a report is created from.
@@ -41,6 +43,11 @@ func (s Source) services(ctx context.Context) ([]corev1.Service, error) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return all.Items, nil
+}
+
+// of returns the Service as the owner of a load balancer.
+func (s Source) of(v *corev1.Service) claim.Owner {
+	return service.Kind{Policy: s.Policy, Config: s.Config}.Of(v)
 }
 
 // otherProject says that the load balancer belongs to another project, or returns "".

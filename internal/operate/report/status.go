@@ -87,7 +87,7 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 	}
 	uids := map[string]string{}
 	for _, service := range services {
-		uids[s.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
+		uids[s.Policy.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
 	}
 	services = slices.DeleteFunc(services, func(service corev1.Service) bool { return !o.selects(&service) })
 	if all.Unhandled = Unhandled(s.Policy, o.place(), services); all.Unhandled == "" {
@@ -95,7 +95,7 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 	}
 	var found []holding
 	for i := range services {
-		if service := &services[i]; s.Serves(service) || s.Leaves(service) {
+		if service := &services[i]; s.Policy.Serves(service) || s.Policy.Leaves(service) {
 			found = append(found, s.match(service, cloud, uids))
 		}
 	}
@@ -155,7 +155,7 @@ func (s Source) readCloud(ctx context.Context, everything bool) (c cloud, err er
 	if c.SecurityGroups, err = s.SecurityGroups(ctx); err != nil {
 		return c, err
 	}
-	c.Certificates, err = s.Barbican.Stored(ctx, s.ClusterUID)
+	c.Certificates, err = s.Barbican.Stored(ctx, s.Policy.ClusterUID)
 	return c, err
 }
 
@@ -189,7 +189,7 @@ func (s Source) read(ctx context.Context, found []holding, c cloud, o StatusOpti
 				f.tree, f.treeErr = &tree, err
 			}
 			if !o.NoDrift {
-				f.plan, _, f.planErr = s.Planner.PlanListed(ctx, f.service, lists)
+				f.plan, _, f.planErr = s.Planner.PlanListed(ctx, s.of(f.service), lists)
 			}
 			return nil
 		})

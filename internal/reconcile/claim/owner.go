@@ -4,6 +4,8 @@
 package claim
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -32,14 +35,21 @@ type Owner struct {
 	// Claimed means that the owner has the finalizer and the mark of this controller. Unclaimed means that it lacks the
 	// finalizer, or the mark of any controller.
 	Claimed, Unclaimed bool
+	// MayOwn means that the owner may have objects in the cloud, whichever controller serves it.
+	MayOwn bool
 	// LostMark means that the owner has the finalizer but no longer the mark, and its type does not show whose it is.
 	LostMark bool
 	// Copied means that the annotations that controllers write were written for another owner. Original is the uid of that
 	// one, if the mark shows it.
 	Copied   bool
 	Original string
-	// Publishes means that this controller writes addresses to the owner's status.
-	Publishes bool
+	// Mark is the mark of this controller on the owner, see Policy.Mark.
+	Mark string
+	// Publishes means that this controller writes addresses to the owner's status. OfAnotherClass means that the
+	// controller of another class does that. KeepsFinalizer means that the finalizer stays for that controller.
+	Publishes, OfAnotherClass, KeepsFinalizer bool
+	// NeverClaimed means that conditions of this controller may be on the owner although it was never claimed.
+	NeverClaimed bool
 	// AtClusterIP are the settings of cluster-ip mode, or nil. WasAtClusterIP means that the owner had a load balancer at
 	// its ClusterIP before. FromKuryr means that one at its ClusterIP may have been created for Kuryr.
 	AtClusterIP    *config.AtClusterIP
@@ -71,7 +81,8 @@ type Recorded struct {
 	Finalizer  bool
 	Conditions []metav1.Condition
 	// Refused means that the condition Accepted says that the owner is refused as a whole. Served means that the
-	// conditions show that kube-octavia has worked for the owner, rather than only observed it.
+	// conditions show that kube-octavia has worked for the owner, rather than only observed it, and that this controller
+	// handles owners without a class.
 	Refused, Served bool
 }
 
@@ -92,3 +103,9 @@ func (o Owner) Settings(c config.LoadBalancer) config.LoadBalancer {
 	c.AtClusterIP = o.AtClusterIP
 	return c
 }
+
+// RecordedAnnotations are the annotations in which controllers record something on an owner.
+var RecordedAnnotations = []string{annotation.Managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed}
+
+// Records reports whether only controllers write the annotation.
+func Records(key string) bool { return slices.Contains(RecordedAnnotations, key) }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // field is a field of an owner that only the controller writes.
@@ -27,8 +26,6 @@ type field struct {
 	name, key string
 	value     func(claim.Owner) any
 }
-
-var ownAnnotations = []string{annotation.Managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed}
 
 var ownFields = allOwnFields()
 
@@ -39,7 +36,7 @@ func allOwnFields() []field {
 			return o.Recorded.Finalizer
 		}},
 	}
-	for _, key := range ownAnnotations {
+	for _, key := range claim.RecordedAnnotations {
 		fields = append(fields, field{"annotation " + key, "f:" + key, func(o claim.Owner) any {
 			value, set := o.Spec.Annotations[key]
 			return []any{value, set}
@@ -55,9 +52,6 @@ func allOwnFields() []field {
 	}
 	return fields
 }
-
-// IsOwn reports whether only the controller writes the annotation.
-func IsOwn(annotationKey string) bool { return slices.Contains(ownAnnotations, annotationKey) }
 
 // ChangedFields returns the names of the own fields that differ between two states of an owner. That one of
 // them is from an API server that does not have the field ipMode is no difference: Kubernetes is being updated.

@@ -22,6 +22,8 @@ import (
 type Spec struct {
 	// Ports are the ports that clients connect to, and what is behind them on the nodes or in the Pods.
 	Ports []corev1.ServicePort
+	// Backend is the name of the Service whose EndpointSlices show what is behind the ports.
+	Backend string
 	// Families are the IP families that are requested: one, or both in the owner's order; none means IPv4.
 	Families []corev1.IPFamily
 	// RequireDualStack means that the owner is refused rather than served by one of two families.

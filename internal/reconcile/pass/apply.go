@@ -17,6 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
@@ -42,7 +43,7 @@ type outcome struct {
 
 // apply claims the Service, carries out the decision, and decides again if the desired state may be complete now. The
 // parameter failure is why the decision is incomplete, or nil.
-func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decision, failure error) (decide.Facts, decide.Decision, outcome) {
+func (r *Reconciler) apply(ctx context.Context, s subject, f decide.Facts, d decide.Decision, failure error) (decide.Facts, decide.Decision, outcome) {
 	o := outcome{Outcome: decide.Outcome{Failure: failure}}
 	if f.Preview {
 		return f, d, o
@@ -51,64 +52,65 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 		r.noteLeftBehind(ctx, f)
 	}
 	r.require(f, d.Goal)
-	if f.Serves && (d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly) {
+	if f.Owner.Serves && (d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly) {
 		// A refused Service without cloud objects is not claimed: it can be deleted at any time.
-		if o.stopped = r.claim(ctx, f.Service, d.Record.Cloud.Observed); o.stopped != nil {
+		if o.stopped = r.claim(ctx, s, d.Record.Cloud.Observed); o.stopped != nil {
 			return f, d, o
 		}
 	}
 	before := d.Record.Refused
 	d.Record.Refused.Again, d.Record.Certificates.Again = false, false
-	d, wrote, err := r.carryOut(ctx, f, d)
+	d, wrote, err := r.carryOut(ctx, s, f, d)
 	for tries := 0; decide.RefusedInPart(d.Record) && wrote.octavia == nil && tries < mostRefusals; tries++ {
-		f, d, wrote, err = r.withoutRefused(ctx, f, d, wrote)
+		f, d, wrote, err = r.withoutRefused(ctx, s, f, d, wrote)
 	}
 	r.noteRefused(d, before)
 	o.Wrote, o.began = wrote.any, wrote.octavia
 	f.Record = d.Record
 	switch l := d.Record.Cloud.Observed.LoadBalancer; {
-	case !f.Serves && errors.Join(failure, err) == nil && decide.LeftUnseen(d, f.Owner()):
+	case !f.Owner.Serves && errors.Join(failure, err) == nil && decide.LeftUnseen(d, f.Identity()):
 		d.Record.Cloud.Known, d.Delay = false, timing.StaleRetry
-	case !f.Serves && errors.Join(failure, err) == nil:
-		o, err = r.releaseAll(ctx, f, d, o)
+	case !f.Owner.Serves && errors.Join(failure, err) == nil:
+		o, err = r.releaseAll(ctx, s, f, d, o)
 	case err == nil && wrote.any && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
 		// Only Neutron was written, so there is nothing to wait for.
-		f, d, err = r.decideAgain(ctx, f, d)
+		f, d, err = r.decideAgain(ctx, s, f, d)
 	}
 	o.Failure = errors.Join(failure, err, r.dropCertificates(ctx, f, d))
 	return f, d, o
 }
 
-// claim adds the finalizer, so that the Service exists until its load balancer is deleted, and the mark by which the
-// controller recognises its Services, whatever their type and class. It is called before the first create. With the
-// mark, annotations that were copied from another Service would look like our own output, so the same write removes
+// claim adds the finalizer, so that the owner exists until its load balancer is deleted, and the mark by which the
+// controller recognises its owners, whatever their type and class. It is called before the first create. With the
+// mark, annotations that were copied from another owner would look like our own output, so the same write removes
 // them.
-func (r *Reconciler) claim(ctx context.Context, service *corev1.Service, o lb.Observed) error {
-	if r.Claimed(service) {
+func (r *Reconciler) claim(ctx context.Context, s subject, o lb.Observed) error {
+	of := s.owner()
+	if of.Claimed {
 		return nil
 	}
-	return r.patch(ctx, service, "add the finalizer", func() {
-		if claim.Copied(service) {
+	return r.patch(ctx, s, "add the finalizer", func(annotations map[string]string) {
+		if of.Copied {
 			ctrl.LoggerFrom(ctx).Info("the Service is a copy: what a controller wrote to the original is removed",
-				"original", claim.Original(service), "ignoredLoadBalancerID", o.CopiedID)
-			delete(service.Annotations, annotation.Programmed)
-			delete(service.Annotations, annotation.LoadBalancerAddress)
-			if claim.Original(service) != "" {
-				delete(service.Annotations, annotation.VIPAddress)
+				"original", of.Original, "ignoredLoadBalancerID", o.CopiedID)
+			delete(annotations, annotation.Programmed)
+			delete(annotations, annotation.LoadBalancerAddress)
+			if of.Original != "" {
+				delete(annotations, annotation.VIPAddress)
 			}
-			if o.CopiedID != "" && service.Annotations[annotation.LoadBalancerID] == o.CopiedID {
-				delete(service.Annotations, annotation.LoadBalancerID)
+			if o.CopiedID != "" && of.Recorded.LoadBalancerID == o.CopiedID {
+				delete(annotations, annotation.LoadBalancerID)
 			}
 		}
-		controllerutil.AddFinalizer(service, claim.Finalizer)
-		service.Annotations[annotation.Managed] = r.Mark(service)
+		controllerutil.AddFinalizer(s.object, claim.Finalizer)
+		annotations[annotation.Managed] = of.Mark
 	})
 }
 
 // decideAgain decides once more, to find out whether the desired state is reached.
-func (r *Reconciler) decideAgain(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, decide.Decision, error) {
-	f.Now = r.Now()
-	f, next, err := r.Decide(ctx, f, r.provide)
+func (r *Reconciler) decideAgain(ctx context.Context, s subject, f decide.Facts, d decide.Decision) (decide.Facts, decide.Decision, error) {
+	f.Now, f.Owner = r.Now(), s.owner()
+	f, next, err := r.decide(ctx, s, f)
 	next.Delay, next.Postponed = max(d.Delay, next.Delay), d.Postponed || next.Postponed
 	return f, next, err
 }
@@ -122,15 +124,16 @@ type written struct {
 
 // carryOut carries out the operations of the plan that decide.Sequence allows. A call that has
 // begun is completed even if the controller is stopped.
-func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Decision, wrote written, _ error) {
+func (r *Reconciler) carryOut(ctx context.Context, s subject, f decide.Facts, d decide.Decision) (_ decide.Decision, wrote written, _ error) {
 	if wait := r.noteForeign(f, d); wait > 0 {
 		d.Delay = wait
 		return d, wrote, nil
 	}
 	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && (d.Goal.Wanted.FloatingIP == nil || f.Config.AtClusterIP != nil) {
-		if err := r.noteVIP(ctx, f.Service, l.VIP); err != nil {
+		if err := r.noteVIP(ctx, s, l.VIP); err != nil {
 			return d, wrote, err
 		}
+		f.Owner = s.owner()
 	}
 	var failures []error
 	var sequence decide.Sequence
@@ -144,7 +147,7 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 			// create that may be in progress.
 			break
 		}
-		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
+		next, err := r.write(context.WithoutCancel(ctx), s, f, d, op)
 		switch d = next; {
 		case decide.Rejected(op, d.Record.Cloud.Observed, err):
 			d.Delay = timing.StaleRetry
@@ -172,15 +175,15 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 const mostRefusals = 20
 
 // withoutRefused decides and carries out once more, without the members and certificates that Octavia has refused.
-func (r *Reconciler) withoutRefused(ctx context.Context, f decide.Facts, d decide.Decision, before written) (decide.Facts, decide.Decision, written, error) {
+func (r *Reconciler) withoutRefused(ctx context.Context, s subject, f decide.Facts, d decide.Decision, before written) (decide.Facts, decide.Decision, written, error) {
 	d.Record.Refused.Again, d.Record.Certificates.Again = false, false
-	f.Record, f.Now = d.Record, r.Now()
-	f = r.BuildDesired(ctx, f)
-	f, d, err := r.decideAgain(ctx, f, d)
+	f.Record, f.Now, f.Owner = d.Record, r.Now(), s.owner()
+	f = r.Planner.BuildDesired(ctx, f)
+	f, d, err := r.decideAgain(ctx, s, f, d)
 	if err != nil {
 		return f, d, before, err
 	}
-	d, wrote, err := r.carryOut(ctx, f, d)
+	d, wrote, err := r.carryOut(ctx, s, f, d)
 	f.Record, wrote.any = d.Record, wrote.any || before.any
 	return f, d, wrote, err
 }
@@ -212,16 +215,16 @@ func (r *Reconciler) mayDelete(ctx context.Context, f decide.Facts, o lb.Observe
 	if head := o.LoadBalancer; head != nil && head.ID == end.ID && head.ProvisioningStatus == lb.Active {
 		return nil
 	}
-	l, err := r.Octavia.Get(ctx, end.ID)
+	l, err := r.Planner.Octavia.Get(ctx, end.ID)
 	if err == nil {
-		l, err = r.Octavia.Observe(ctx, l)
+		l, err = r.Planner.Octavia.Observe(ctx, l)
 	}
 	switch {
 	case openstack.Classify(err) == openstack.Gone:
 		return nil
 	case err != nil:
 		return err
-	case diff.Shared(l, f.Owner()):
+	case diff.Shared(l, f.Identity()):
 		return openstack.NewForeign(fmt.Sprintf("delete load balancer %s, which is in %s", l.ID, l.ProvisioningStatus),
 			"another Service has ports on it; delete these first, or ask the cloud's operator to repair it")
 	}
@@ -239,19 +242,19 @@ func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed
 	switch {
 	case l == nil:
 		return nil
-	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && !f.Creates() && r.Capabilities.Has(lb.FeatureTags):
-	case !setsTags(op) || !f.FromMemory && !f.Owner().Sharer && !diff.Shared(*l, f.Owner()):
+	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && !f.Creates() && r.Planner.Capabilities.Has(lb.FeatureTags):
+	case !setsTags(op) || !f.FromMemory && !f.Identity().Sharer && !diff.Shared(*l, f.Identity()):
 		return nil
 	}
 	var now, before []string
 	if of, ok := op.(diff.SetTags); ok {
-		tags, err := r.Octavia.Tags(ctx, l.ID, of)
+		tags, err := r.Planner.Octavia.Tags(ctx, l.ID, of)
 		if err != nil {
 			return err
 		}
 		now, before = tags, tagsOf(*l, of.ID)
 	} else {
-		head, err := r.Octavia.Get(ctx, l.ID)
+		head, err := r.Planner.Octavia.Get(ctx, l.ID)
 		if err != nil {
 			return err
 		}
@@ -281,14 +284,14 @@ func (r *Reconciler) sameAccess(ctx context.Context, f decide.Facts, o lb.Observ
 	if !sets && !clears {
 		return nil
 	}
-	now, err := r.Octavia.Get(ctx, known.ID)
+	now, err := r.Planner.Octavia.Get(ctx, known.ID)
 	if err == nil && sets {
-		now, err = r.Octavia.Observe(ctx, now)
+		now, err = r.Planner.Octavia.Observe(ctx, now)
 	}
 	switch {
 	case err != nil:
 		return err
-	case !lb.SameVIPGroups(now.VIPSecurityGroups, known.VIPSecurityGroups), sets && now.RestrictsSourcesOfOthers(f.Owner()):
+	case !lb.SameVIPGroups(now.VIPSecurityGroups, known.VIPSecurityGroups), sets && now.RestrictsSourcesOfOthers(f.Identity()):
 		return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed meanwhile who may connect"}
 	}
 	return nil
@@ -335,7 +338,7 @@ func tagsOf(l lb.LoadBalancer, id string) []string {
 }
 
 // write carries out one operation and remembers its result.
-func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decision, op diff.Op) (decide.Decision, error) {
+func (r *Reconciler) write(ctx context.Context, s subject, f decide.Facts, d decide.Decision, op diff.Op) (decide.Decision, error) {
 	observed := d.Record.Cloud.Observed
 	if err := errors.Join(r.mayDelete(ctx, f, observed, op), r.sameTags(ctx, f, observed, op), r.sameAccess(ctx, f, observed, op)); err != nil {
 		switch openstack.Classify(err) {
@@ -345,28 +348,28 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 		return d, err
 	}
 	if opened, closesFor := d.ClosesFor(f, op); closesFor {
-		if err := r.Octavia.CheckListener(ctx, opened); err != nil {
+		if err := r.Planner.Octavia.CheckListener(ctx, opened); err != nil {
 			d.Record = decide.Applied(f, d, opened, diff.Created{}, err)
 			return d, err
 		}
 	}
 	_, creates := op.(diff.CreateLoadBalancer)
-	if creates && d.Action != decide.Replace || f.Serves && leavesOwn(op, observed, f.Owner()) {
+	if creates && d.Action != decide.Replace || f.Owner.Serves && leavesOwn(op, observed, f.Identity()) {
 		missing := d.NamedButMissing(f, op)
-		if err := r.dropNote(ctx, f.Service); err != nil {
+		if err := r.dropNote(ctx, s); err != nil {
 			return d, err
 		}
 		if missing != "" {
 			e := status.NamedButMissing(missing)
-			r.Recorder.Eventf(f.Service, nil, e.Type, e.Reason, "Create", "%s", e.Message)
+			r.Recorder.Eventf(s.object, nil, e.Type, e.Reason, "Create", "%s", e.Message)
 		}
 	}
-	if err := r.withdraw(ctx, f, d, diff.Releases(op)); err != nil {
+	if err := r.withdraw(ctx, s, f, d, diff.Releases(op)); err != nil {
 		return d, err
 	}
-	carryOut := r.Neutron.Apply
+	carryOut := r.Planner.Neutron.Apply
 	if op.Octavia() {
-		carryOut = r.Octavia.Apply
+		carryOut = r.Planner.Octavia.Apply
 	}
 	began := r.Now()
 	made, err := carryOut(ctx, op)
@@ -384,31 +387,31 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 	}
 	log.Info(op.String(), "created", made.ID)
 	if repairs {
-		d.Delay = max(d.Delay, r.noteRepair(f.Service, op))
+		d.Delay = max(d.Delay, r.noteRepair(f.Owner, op))
 	}
 	if _, ok := op.(diff.DeleteFloatingIP); ok {
 		r.freed()
 	}
 	if address := diff.Releases(op); address != "" {
-		r.wakeWaitingFor(ctx, f.Service, address, observed)
+		r.wakeWaitingFor(ctx, f.Owner.Key, address, observed)
 	}
 	return d, nil
 }
 
 // wakeWaitingFor requests a pass over the other Services that request the floating IP that was released.
-func (r *Reconciler) wakeWaitingFor(ctx context.Context, service *corev1.Service, address string, before lb.Observed) {
+func (r *Reconciler) wakeWaitingFor(ctx context.Context, from owner.Key, address string, before lb.Observed) {
 	id := ""
 	for _, f := range before.FloatingIPs {
 		if f.Address == address {
 			id = f.ID
 		}
 	}
-	waiting, err := r.WaitingFor(ctx, address, id)
+	waiting, err := r.Planner.WaitingFor(ctx, address, id)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that request a floating IP that was released", "address", address)
 	}
 	for _, key := range waiting {
-		if key != keyOf(service) {
+		if key != from {
 			r.Enqueue(key)
 		}
 	}
@@ -423,13 +426,13 @@ func leavesOwn(op diff.Op, observed lb.Observed, owner lb.Owner) bool {
 
 // noteRepair counts an operation that repaired a change of another client, and returns how long
 // to leave the Service alone because of the conflict.
-func (r *Reconciler) noteRepair(service *corev1.Service, op diff.Op) (wait time.Duration) {
+func (r *Reconciler) noteRepair(of claim.Owner, op diff.Op) (wait time.Duration) {
 	r.Metrics.Repaired.WithLabelValues(diff.Object(op)).Inc()
 	if op.Octavia() {
 		return 0
 	}
-	r.conflicts.Wrote(service, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
-	if state := r.conflicts.State(service); state.Stopped {
+	r.conflicts.Wrote(of, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
+	if state := r.conflicts.State(of); state.Stopped {
 		return state.Wait(r.Now())
 	}
 	return 0
@@ -445,8 +448,8 @@ func (r *Reconciler) noteForeign(f decide.Facts, d decide.Decision) (wait time.D
 	for _, op := range d.Foreign {
 		writes = append(writes, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
 	}
-	r.conflicts.Wrote(f.Service, writes...)
-	return r.conflicts.State(f.Service).Wait(r.Now())
+	r.conflicts.Wrote(f.Owner, writes...)
+	return r.conflicts.State(f.Owner).Wait(r.Now())
 }
 
 // noteLeftBehind reports that Octavia left children of the load balancer unfinished. If a
@@ -455,8 +458,8 @@ func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	l, log := f.Record.Cloud.Observed.LoadBalancer, ctrl.LoggerFrom(ctx)
 	r.Metrics.LeftBehind.Inc()
 	log.Info("Octavia left children of the load balancer unfinished; they are replaced or written again",
-		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Owner()))
-	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftBehindAtCreation(*l, f.Owner()) && r.CreateSerially() {
+		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Identity()))
+	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftBehindAtCreation(*l, f.Identity()) && r.Planner.CreateSerially() {
 		log.Info("this cloud leaves children of a single-call create unfinished; from now on load balancers are created step by step")
 	}
 }

@@ -21,10 +21,11 @@ import (
 
 // storeCertificate stores the certificate of the Service's Secret in Barbican. If that fails, the
 // load balancer stays as it is, except that pools follow the nodes.
-func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name string) (decide.Facts, error) {
-	if err := r.claim(ctx, f.Service, f.Record.Cloud.Observed); err != nil {
+func (r *Reconciler) storeCertificate(ctx context.Context, s subject, f decide.Facts, name string) (decide.Facts, error) {
+	if err := r.claim(ctx, s, f.Record.Cloud.Observed); err != nil {
 		return f, err
 	}
+	f.Owner = s.owner()
 	used := &f.Desired.Built
 	if f.Desired.Replacement != nil {
 		own := *f.Desired.Replacement
@@ -44,22 +45,22 @@ func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name 
 
 // store reads the Secret once more, so that its key does not have to be kept in memory, and stores its certificate.
 func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb.Certificate, error) {
-	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
-	one, err := r.ReadCertificate(ctx, f.Service, options.TLSSecret)
+	secret := f.Owner.Spec.Options.TLSSecret
+	one, err := r.Planner.ReadCertificate(ctx, f.Owner.Key.Namespace, f.Owner.Spec)
 	if err != nil {
 		return lb.Certificate{}, err
 	}
-	if f.Owner().CertificateName(one.Hash()) != name {
+	if f.Identity().CertificateName(one.Hash()) != name {
 		// The next pass looks for the new certificate.
-		return lb.Certificate{}, apierrors.NewConflict(corev1.Resource("secrets"), options.TLSSecret, fmt.Errorf("it has just changed"))
+		return lb.Certificate{}, apierrors.NewConflict(corev1.Resource("secrets"), secret, fmt.Errorf("it has just changed"))
 	}
 	bundle, err := one.Bundle()
 	if err != nil {
 		return lb.Certificate{}, err
 	}
-	stored, err := r.Barbican.Store(ctx, name, bundle)
+	stored, err := r.Planner.Barbican.Store(ctx, name, bundle)
 	if err != nil {
-		return lb.Certificate{}, planner.CertificateError(options.TLSSecret, err)
+		return lb.Certificate{}, planner.CertificateError(secret, err)
 	}
 	return stored, nil
 }
@@ -73,7 +74,7 @@ func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d dec
 		return nil
 	}
 	l, wanted := d.Record.Cloud.Observed.LoadBalancer, d.Goal.Wanted.LoadBalancer
-	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
+	idle := slices.DeleteFunc(r.Planner.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
 		_, refused := d.Record.Certificates.By[one.Ref]
 		triedAgain := refused && one.Name == d.Goal.Input.Certificate.Name
 		return triedAgain || one.RefIn(*l) != "" || wanted != nil && one.RefIn(*wanted) != ""
@@ -81,7 +82,7 @@ func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d dec
 	if len(idle) == 0 {
 		return nil
 	}
-	tree, err := r.Octavia.Observe(ctx, *l)
+	tree, err := r.Planner.Octavia.Observe(ctx, *l)
 	for _, one := range idle {
 		if err == nil && one.RefIn(tree) == "" {
 			err = r.dropCertificate(ctx, one)
@@ -91,7 +92,7 @@ func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d dec
 }
 
 func (r *Reconciler) dropCertificate(ctx context.Context, one lb.Certificate) error {
-	if err := r.Barbican.Delete(context.WithoutCancel(ctx), one); err != nil {
+	if err := r.Planner.Barbican.Delete(context.WithoutCancel(ctx), one); err != nil {
 		return err
 	}
 	ctrl.LoggerFrom(ctx).Info("deleted a certificate from Barbican", "name", one.Name, "ref", one.Ref)
@@ -102,15 +103,15 @@ func (r *Reconciler) dropCertificate(ctx context.Context, one lb.Certificate) er
 // deleted, and checks that they are gone. A certificate that a listener of any load balancer
 // uses is kept, see dropCertificates.
 func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) error {
-	_, asked := annotation.Canonical(f.Service.Annotations)[annotation.TLSSecret]
-	if !r.Barbican.MayHaveStored() || !asked && len(r.Barbican.CertificatesOf(markOf(f))) == 0 {
+	_, asked := annotation.Canonical(f.Owner.Spec.Annotations)[annotation.TLSSecret]
+	if !r.Planner.Barbican.MayHaveStored() || !asked && len(r.Planner.Barbican.CertificatesOf(markOf(f))) == 0 {
 		return nil
 	}
 	left, err := r.storedFor(ctx, f)
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	listeners, err := r.Octavia.TLSListeners(ctx)
+	listeners, err := r.Planner.Octavia.TLSListeners(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,8 +136,8 @@ func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) er
 // storedFor returns the Service's certificates in Barbican. A credential that may not list them
 // has stored none.
 func (r *Reconciler) storedFor(ctx context.Context, f decide.Facts) ([]lb.Certificate, error) {
-	_, err := r.Barbican.Certificates(ctx, r.ClusterUID)
-	known := r.Barbican.CertificatesOf(markOf(f))
+	_, err := r.Planner.Barbican.Certificates(ctx, r.Planner.Policy.ClusterUID)
+	known := r.Planner.Barbican.CertificatesOf(markOf(f))
 	if openstack.Classify(err) == openstack.Invalid && len(known) == 0 {
 		return nil, nil
 	}
@@ -145,5 +146,5 @@ func (r *Reconciler) storedFor(ctx context.Context, f decide.Facts) ([]lb.Certif
 
 // markOf returns the mark of the Service's certificates.
 func markOf(f decide.Facts) lb.Mark {
-	return lb.Mark{ClusterUID: f.Owner().ClusterUID, ServiceUID: f.Owner().ServiceUID}
+	return lb.Mark{ClusterUID: f.Identity().ClusterUID, ServiceUID: f.Identity().ServiceUID}
 }

@@ -7,11 +7,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,66 +23,51 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// patching is a Kubernetes client whose patches have a time limit, because a patch without an
-// answer would block its Service. Track makes the patches; conflict.Tracker recognises them when
-// they come back as watch events. The controller writes by patches only.
-type patching struct {
-	client.Client
-	limit time.Duration
-	track func(object client.Object, write func() error) error
-}
-
-// Patch implements client.Writer.
-func (c patching) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-	ctx, cancel := context.WithTimeout(ctx, c.limit)
+// send makes a write to the object in Kubernetes. It has a time limit, because a write without an answer would block its
+// owner. The conflict.Tracker recognises the write when it comes back as an event. The controller writes by patches only.
+func (r *Reconciler) send(ctx context.Context, s subject, write func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.Timing.KubernetesLimit)
 	defer cancel()
-	return c.track(object, func() error { return c.Client.Patch(ctx, object, patch, options...) })
-}
-
-// Status implements client.StatusClient.
-func (c patching) Status() client.SubResourceWriter {
-	return patchingStatus{c.Client.Status(), c}
-}
-
-type patchingStatus struct {
-	client.SubResourceWriter
-	client patching
-}
-
-// Patch implements client.SubResourceWriter.
-func (c patchingStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
-	ctx, cancel := context.WithTimeout(ctx, c.client.limit)
-	defer cancel()
-	return c.client.track(object, func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
-}
-
-// patch calls change, and writes the difference that it makes in the Service's metadata. Without a difference it writes
-// nothing. The error begins with the parameter what, and is a conflict if another client has written to the Service
-// since it was read.
-func (r *Reconciler) patch(ctx context.Context, service *corev1.Service, what string, change func()) error {
-	before := service.DeepCopy()
-	if service.Annotations == nil {
-		service.Annotations = map[string]string{}
+	if r.conflicts == nil {
+		return write(ctx) // there is no cloud yet, and nothing follows events
 	}
-	change()
-	if equality.Semantic.DeepEqual(before.ObjectMeta, service.ObjectMeta) {
+	return r.conflicts.Track(s.owner(), func() error { return write(ctx) })
+}
+
+// patch calls change with the annotations, and writes the difference that it makes in the object's metadata. Without a
+// difference it writes nothing. The error begins with the parameter what, and is a conflict if another client has written
+// to the object since it was read.
+func (r *Reconciler) patch(ctx context.Context, s subject, what string, change func(annotations map[string]string)) error {
+	before := copyOf(s.object)
+	annotations := maps.Clone(s.object.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	change(annotations)
+	s.object.SetAnnotations(annotations)
+	if maps.Equal(before.GetAnnotations(), annotations) && slices.Equal(before.GetFinalizers(), s.object.GetFinalizers()) {
 		return nil
 	}
-	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
+	err := r.send(ctx, s, func(ctx context.Context) error { return r.Client.Patch(ctx, s.object, optimistic(before)) })
+	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// patchStatus is like patch, for the status. It reports whether it wrote anything; a Service
-// that is gone is no error.
-func (r *Reconciler) patchStatus(ctx context.Context, service *corev1.Service, what string, change func(*corev1.ServiceStatus)) (wrote bool, _ error) {
-	before := service.DeepCopy()
-	change(&service.Status)
-	if equality.Semantic.DeepEqual(before.Status, service.Status) {
+// patchStatus is like patch, for the status. It reports whether it wrote anything; an object that is gone is no error.
+func (r *Reconciler) patchStatus(ctx context.Context, s subject, what string, change func(*claim.Status)) (wrote bool, _ error) {
+	before, was := copyOf(s.object), s.status()
+	to := claim.Status{Conditions: slices.Clone(was.Conditions), Addresses: was.Addresses}
+	change(&to)
+	if equality.Semantic.DeepEqual(was, to) {
 		return false, nil
 	}
-	if err := r.Client.Status().Patch(ctx, service, optimistic(before)); err != nil {
+	s.kind.SetStatus(s.object, to)
+	err := r.send(ctx, s, func(ctx context.Context) error {
+		return s.kind.WriteStatus(ctx, r.Client, s.object, optimistic(before))
+	})
+	if err != nil {
 		if err = client.IgnoreNotFound(err); err != nil {
 			err = fmt.Errorf("%s: %w", what, err)
 		}
@@ -92,155 +76,166 @@ func (r *Reconciler) patchStatus(ctx context.Context, service *corev1.Service, w
 	return true, nil
 }
 
+// status returns what the status of the object has now.
+func (s subject) status() claim.Status {
+	recorded := s.owner().Recorded
+	return claim.Status{Conditions: recorded.Conditions, Addresses: recorded.Ingress}
+}
+
+// copyOf returns a copy of the object.
+func copyOf(object client.Object) client.Object {
+	same, _ := object.DeepCopyObject().(client.Object) // a copy has the type of the original
+	return same
+}
+
 // optimistic makes a patch that fails if another client has written to the object since it
 // was read.
-func optimistic(before *corev1.Service) client.Patch {
+func optimistic(before client.Object) client.Patch {
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }
 
 // publish writes the annotations, conditions and addresses of the pass, and emits events.
-func (r *Reconciler) publish(ctx context.Context, service *corev1.Service, p status.Pass) error {
+func (r *Reconciler) publish(ctx context.Context, s subject, p status.Pass) error {
 	if !p.OnlyObserved {
-		if err := r.annotate(ctx, service, p); err != nil {
+		if err := r.annotate(ctx, s, p); err != nil {
 			return err
 		}
 	}
-	return r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
-		s.Conditions = status.Conditions(s.Conditions, service.Generation, p)
-		if service.Spec.Type == corev1.ServiceTypeLoadBalancer && r.Handles(service) {
-			s.LoadBalancer.Ingress = status.Ingress(s.LoadBalancer.Ingress, p)
+	of := s.owner()
+	return r.writeStatus(ctx, s, func(to *claim.Status) {
+		to.Conditions = status.Conditions(to.Conditions, of.Generation, p)
+		if of.Publishes {
+			to.Addresses = status.Ingress(to.Addresses, p)
 		}
 	})
 }
 
-// withdraw removes an address from the status of the Service before the address is released, because another client may
+// withdraw removes an address from the status of the owner before the address is released, because another client may
 // get it after that. The same write publishes the address that replaces it, if there is one, and what is left to do: a
-// write that left Programmed=True would say that the Service has what it requests.
-func (r *Reconciler) withdraw(ctx context.Context, f decide.Facts, d decide.Decision, address string) error {
-	service := f.Service
-	if address == "" || !f.Serves || service.Spec.Type != corev1.ServiceTypeLoadBalancer || !r.Handles(service) {
+// write that left Programmed=True would say that the owner has what it requests.
+func (r *Reconciler) withdraw(ctx context.Context, s subject, f decide.Facts, d decide.Decision, address string) error {
+	if address == "" || !f.Owner.Serves || !f.Owner.Publishes {
 		return nil
 	}
-	p := r.passOf(ctx, f, d, outcome{})
-	withdrawn := status.Withdraw(service.Status.LoadBalancer.Ingress, p, address)
-	if equality.Semantic.DeepEqual(withdrawn, service.Status.LoadBalancer.Ingress) {
+	p, addresses := r.passOf(ctx, f, d, outcome{}), s.status().Addresses
+	withdrawn := status.Withdraw(addresses, p, address)
+	if equality.Semantic.DeepEqual(withdrawn, addresses) {
 		return nil
 	}
-	return r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
-		s.Conditions = status.Conditions(s.Conditions, service.Generation, p)
-		s.LoadBalancer.Ingress = withdrawn
+	return r.writeStatus(ctx, s, func(to *claim.Status) {
+		to.Conditions, to.Addresses = status.Conditions(to.Conditions, f.Owner.Generation, p), withdrawn
 	})
 }
 
 // writeStatus writes the status and emits an event for each condition that changed.
-func (r *Reconciler) writeStatus(ctx context.Context, service *corev1.Service, change func(*corev1.ServiceStatus)) error {
-	before := slices.Clone(service.Status.Conditions)
-	wrote, err := r.patchStatus(ctx, service, "write the status", change)
+func (r *Reconciler) writeStatus(ctx context.Context, s subject, change func(*claim.Status)) error {
+	before := slices.Clone(s.status().Conditions)
+	wrote, err := r.patchStatus(ctx, s, "write the status", change)
 	if !wrote || err != nil {
 		return err
 	}
-	for _, e := range status.Events(before, service.Status.Conditions) {
-		r.Recorder.Eventf(service, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
+	for _, e := range status.Events(before, s.status().Conditions) {
+		r.Recorder.Eventf(s.object, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}
 	return nil
 }
 
 // annotate writes the load balancer's id and address.
-func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p status.Pass) error {
-	return client.IgnoreNotFound(r.patch(ctx, service, "write the annotations", func() {
-		if p.Done || outlivedRecordedVIP(service, p.Observed.LoadBalancer) {
-			delete(service.Annotations, annotation.VIPAddress)
+func (r *Reconciler) annotate(ctx context.Context, s subject, p status.Pass) error {
+	of := s.owner()
+	return client.IgnoreNotFound(r.patch(ctx, s, "write the annotations", func(annotations map[string]string) {
+		if p.Done || outlivedRecordedVIP(of, p.Observed.LoadBalancer) {
+			delete(annotations, annotation.VIPAddress)
 		}
-		// The id of a load balancer that the Service does not share yet is the user's request.
-		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) && !p.GaveUp() {
-			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
+		// The id of a load balancer that the owner does not share yet is the user's request.
+		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || of.Identity.Joined(*l)) && !p.GaveUp() {
+			annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
-				service.Annotations[annotation.LoadBalancerAddress] = p.Address()
+				annotations[annotation.LoadBalancerAddress] = p.Address()
 			}
 		}
 	}))
 }
 
-// outlivedRecordedVIP reports whether the Service has a load balancer that works again, so that the recorded address is
-// not needed any more. The load balancer has this address, or another address that the Service requests by now, such as
-// that of a port. A Service that is refused in part never has everything that it requests, and does not need the record
+// outlivedRecordedVIP reports whether the owner has a load balancer that works again, so that the recorded address is
+// not needed any more. The load balancer has this address, or another address that the owner requests by now, such as
+// that of a port. An owner that is refused in part never has everything that it requests, and does not need the record
 // any more either.
-func outlivedRecordedVIP(service *corev1.Service, l *lb.LoadBalancer) bool {
-	_, recorded := decide.RecordedVIP(service)
+func outlivedRecordedVIP(of claim.Owner, l *lb.LoadBalancer) bool {
+	_, recorded := decide.RecordedVIP(of)
 	return recorded && l != nil && l.ProvisioningStatus == lb.Active
 }
 
-// dropNote removes the id of a load balancer from the Service: of one that is gone, before another one is created, or
-// of one that the Service leaves to other Services. If the controller is killed before it writes the new id, the
+// dropNote removes the id of a load balancer from the owner: of one that is gone, before another one is created, or
+// of one that the owner leaves to other owners. If the controller is killed before it writes the new id, the
 // missing id shows the next controller that it has to look for the new load balancer.
-func (r *Reconciler) dropNote(ctx context.Context, service *corev1.Service) error {
-	return r.patch(ctx, service, "remove annotation "+annotation.LoadBalancerID, func() {
-		delete(service.Annotations, annotation.LoadBalancerID)
+func (r *Reconciler) dropNote(ctx context.Context, s subject) error {
+	return r.patch(ctx, s, "remove annotation "+annotation.LoadBalancerID, func(annotations map[string]string) {
+		delete(annotations, annotation.LoadBalancerID)
 	})
 }
 
-// noteVIP writes the VIP's address to the Service, before the VIP is given up.
-func (r *Reconciler) noteVIP(ctx context.Context, service *corev1.Service, vip lb.VIP) error {
-	return r.patch(ctx, service, "write annotation "+annotation.VIPAddress, func() {
-		service.Annotations[annotation.VIPAddress] = strings.TrimSpace(vip.Address + " " + vip.SubnetID)
+// noteVIP writes the VIP's address to the owner, before the VIP is given up.
+func (r *Reconciler) noteVIP(ctx context.Context, s subject, vip lb.VIP) error {
+	return r.patch(ctx, s, "write annotation "+annotation.VIPAddress, func(annotations map[string]string) {
+		annotations[annotation.VIPAddress] = strings.TrimSpace(vip.Address + " " + vip.SubnetID)
 	})
 }
 
-// note writes to the Service what was confirmed of its load balancer, for the next controller.
-func (r *Reconciler) note(ctx context.Context, f decide.Facts, d decide.Decision) error {
+// note writes to the owner what was confirmed of its load balancer, for the next controller.
+func (r *Reconciler) note(ctx context.Context, s subject, d decide.Decision) error {
 	if d.Goal.Policy == "" {
 		return nil // the pass failed before the policy was read
 	}
-	return client.IgnoreNotFound(r.patch(ctx, f.Service, "write annotation "+annotation.Programmed, func() {
-		f.Service.Annotations[annotation.Programmed] = d.Note(f.Service.Annotations[annotation.Programmed])
-		if f.Service.Annotations[annotation.Programmed] == "" {
-			delete(f.Service.Annotations, annotation.Programmed)
+	return client.IgnoreNotFound(r.patch(ctx, s, "write annotation "+annotation.Programmed, func(annotations map[string]string) {
+		annotations[annotation.Programmed] = d.Note(annotations[annotation.Programmed])
+		if annotations[annotation.Programmed] == "" {
+			delete(annotations, annotation.Programmed)
 		}
 	}))
 }
 
-// letGo removes everything that the controller wrote to the Service, the finalizer last. If another controller handles
-// the Service, the addresses belong to that controller. So does the finalizer, if the Service has another class. But in
-// cluster-ip mode the finalizer is ours: the Service already had it when it got its class.
-func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
-	service := f.Service
-	others := service.Spec.Type == corev1.ServiceTypeLoadBalancer && !r.Handles(service)
-	if service.DeletionTimestamp == nil {
-		if _, err := r.patchStatus(ctx, service, "clear the status", func(s *corev1.ServiceStatus) {
-			if removeConditions(s); !others {
-				s.LoadBalancer = corev1.LoadBalancerStatus{}
+// letGo removes everything that the controller wrote to the owner, the finalizer last. If the controller of another class
+// handles the owner, the addresses belong to that controller, and perhaps the finalizer too: see claim.Owner. In
+// cluster-ip mode it is ours: the Service already had it when it got its class.
+func (r *Reconciler) letGo(ctx context.Context, s subject, f decide.Facts) error {
+	of := s.owner()
+	if !of.Deleting {
+		if _, err := r.patchStatus(ctx, s, "clear the status", func(to *claim.Status) {
+			removeConditions(to)
+			if !of.OfAnotherClass {
+				to.Addresses = nil
 			}
 		}); err != nil {
 			return err
 		}
 	}
-	return client.IgnoreNotFound(r.patch(ctx, service, "remove the finalizer", func() {
-		if !others || service.Spec.LoadBalancerClass == nil || r.ClusterIPs != nil {
-			controllerutil.RemoveFinalizer(service, claim.Finalizer)
+	return client.IgnoreNotFound(r.patch(ctx, s, "remove the finalizer", func(annotations map[string]string) {
+		if !of.KeepsFinalizer {
+			controllerutil.RemoveFinalizer(s.object, claim.Finalizer)
 		}
 		for _, key := range []string{annotation.Managed, annotation.VIPAddress, annotation.Programmed, annotation.LoadBalancerAddress} {
-			delete(service.Annotations, key)
+			delete(annotations, key)
 		}
-		if !f.Record.Cloud.Observed.Sharer || annotation.Value(service.Annotations, annotation.LoadBalancerGroup) != "" {
+		if !f.Record.Cloud.Observed.Sharer || annotation.Value(annotations, annotation.LoadBalancerGroup) != "" {
 			// Otherwise a user wrote the id, to share another Service's load balancer.
-			delete(service.Annotations, annotation.LoadBalancerID)
+			delete(annotations, annotation.LoadBalancerID)
 		}
 	}))
 }
 
-// retract removes the conditions from a Service that was refused and is no longer to be served. The Service was never
+// retract removes the conditions from an owner that was refused and is no longer to be served. The owner was never
 // claimed, so there is nothing else to remove. With Policy.Drain an earlier controller may have written them.
-func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error {
-	unclaimed := service.Spec.Type != corev1.ServiceTypeLoadBalancer && service.Annotations[annotation.Managed] == "" &&
-		!controllerutil.ContainsFinalizer(service, claim.Finalizer)
-	if drained := r.Drain && r.Reports(service); !unclaimed && !drained && !r.Memory.Has(keyOf(service), service.UID) {
+func (r *Reconciler) retract(ctx context.Context, s subject) error {
+	of := s.owner()
+	if !of.NeverClaimed && !r.Memory.Has(of.Key, of.UID) {
 		return nil
 	}
-	_, err := r.patchStatus(ctx, service, "remove the conditions", removeConditions)
+	_, err := r.patchStatus(ctx, s, "remove the conditions", removeConditions)
 	return err
 }
 
-func removeConditions(s *corev1.ServiceStatus) {
+func removeConditions(s *claim.Status) {
 	s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
 		return slices.Contains(status.Types, c.Type)
 	})

@@ -29,9 +29,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/fairqueue"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // The queue key stands for a load balancer, or for the group that will have one: it is the oldest of the Services that
@@ -68,9 +68,13 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 	// The manager may be running, and starts the controller at once. The first pass waits until
 	// the caches of all sources are synced.
 	informers := m.GetCache()
-	for _, watched := range append(slices.Concat(r.First, r.Readiness.Sources(informers)),
-		source.TypedKind[client.Object](informers, &corev1.Service{}, handler.TypedEnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
-		source.TypedKind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
+	owners := []source.TypedSource[owner.Key]{}
+	for _, kind := range r.Planner.Kinds {
+		owners = append(owners,
+			source.TypedKind(informers, kind.New(), handler.TypedEnqueueRequestsFromMapFunc(r.asked(kind)), r.ownerMatters(kind)),
+			source.TypedKind(informers, kind.New(), r.sharingEvents(kind)))
+	}
+	for _, watched := range append(slices.Concat(r.First, r.Readiness.Sources(informers), owners),
 		source.TypedKind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
 		source.TypedKind(informers, client.Object(&discoveryv1.EndpointSlice{}), r.sliceEvents(), notSeenYet),
 		source.TypedChannel(wake, woken),
@@ -82,67 +86,70 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 	return m.Add(c)
 }
 
-// addIndexes adds the indexes to the cache of Services.
+// addIndexes adds the indexes to the caches of owners.
 func (r *Reconciler) addIndexes(ctx context.Context, m manager.Manager) error {
-	for name, value := range map[string]func(*corev1.Service) string{byLoadBalancer: notedID, byGroup: r.GroupOf} {
-		err := m.GetFieldIndexer().IndexField(ctx, &corev1.Service{}, name, func(o client.Object) []string {
-			if s, ok := o.(*corev1.Service); ok && value(s) != "" {
-				return []string{value(s)}
+	indexes := map[string]func(claim.Owner) string{
+		byLoadBalancer: func(o claim.Owner) string { return o.Recorded.LoadBalancerID },
+		byGroup:        func(o claim.Owner) string { return o.Group },
+	}
+	for _, kind := range r.Planner.Kinds {
+		for name, value := range indexes {
+			err := m.GetFieldIndexer().IndexField(ctx, kind.New(), name, func(object client.Object) []string {
+				if text := value(kind.Owner(object)); text != "" {
+					return []string{text}
+				}
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("index %ss by %s: %w", kind.Name(), name, err)
 			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("index Services by %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// notedID returns the load balancer id in the annotation of the Service, or "".
-func notedID(s *corev1.Service) string {
-	return strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
+// asked is askFor for the object of an event.
+func (r *Reconciler) asked(kind claim.Kind) func(context.Context, client.Object) []owner.Key {
+	return func(ctx context.Context, object client.Object) []owner.Key {
+		return []owner.Key{r.askFor(ctx, kind.Owner(object).Key)}
+	}
 }
 
-// asked is ask for the Service of an event.
-func (r *Reconciler) asked(ctx context.Context, o client.Object) []owner.Key {
-	return []owner.Key{r.askFor(ctx, owner.ServiceKey(o.GetNamespace(), o.GetName()))}
-}
-
-// askFor is ask by key. A Service that is gone is its own queue key, so that it is forgotten.
+// askFor is ask by key. An owner that is gone is its own queue key, so that it is forgotten.
 func (r *Reconciler) askFor(ctx context.Context, key owner.Key) owner.Key {
-	var now corev1.Service
-	if r.Reader.Get(ctx, nameOf(key), &now) == nil {
-		return r.ask(ctx, &now)
+	object, kind, err := r.Planner.Owners().Get(ctx, key)
+	if err == nil {
+		return r.ask(ctx, kind.Owner(object))
 	}
 	r.due.at(key, time.Time{})
 	return key
 }
 
-// ask marks the Service as due and returns its queue key.
-func (r *Reconciler) ask(ctx context.Context, service *corev1.Service) owner.Key {
-	r.due.at(keyOf(service), time.Time{})
-	all, err := r.sharing(ctx, service)
+// ask marks the owner as due and returns its queue key.
+func (r *Reconciler) ask(ctx context.Context, of claim.Owner) owner.Key {
+	r.due.at(of.Key, time.Time{})
+	all, err := r.sharing(ctx, of)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
-		all = []owner.Key{keyOf(service)}
+		all = []owner.Key{of.Key}
 	}
 	// The Service may get another key before that pass. An example is a Service that is created again while an earlier
 	// Service of its name, which shared a load balancer, is still remembered.
-	r.due.noteWaiting(all[0], keyOf(service))
+	r.due.noteWaiting(all[0], of.Key)
 	return all[0]
 }
 
 // sharing returns the Services that share a load balancer with this one or will share one,
 // according to the cache and the memory. The list includes this one; the oldest comes first.
-func (r *Reconciler) sharing(ctx context.Context, service *corev1.Service) ([]owner.Key, error) {
+func (r *Reconciler) sharing(ctx context.Context, of claim.Owner) ([]owner.Key, error) {
 	found := map[owner.Key]metav1.Time{}
-	for next := []corev1.Service{*service}; len(next) > 0; next = next[1:] {
-		s := &next[0]
-		if _, known := found[keyOf(s)]; known {
+	for next := []claim.Owner{of}; len(next) > 0; next = next[1:] {
+		one := next[0]
+		if _, known := found[one.Key]; known {
 			continue
 		}
-		found[keyOf(s)] = s.CreationTimestamp
-		others, err := r.sharingWith(ctx, s)
+		found[one.Key] = one.Created
+		others, err := r.sharingWith(ctx, one)
 		if err != nil {
 			return nil, err
 		}
@@ -154,31 +161,30 @@ func (r *Reconciler) sharing(ctx context.Context, service *corev1.Service) ([]ow
 	}), nil
 }
 
-// sharingWith returns the Services of the Service's group and the users of its load balancer.
-func (r *Reconciler) sharingWith(ctx context.Context, s *corev1.Service) ([]corev1.Service, error) {
-	var all []corev1.Service
+// sharingWith returns the owners of the owner's group and the users of its load balancer.
+func (r *Reconciler) sharingWith(ctx context.Context, of claim.Owner) ([]claim.Owner, error) {
+	var all []claim.Owner
 	list := func(index, value string) error {
-		var some corev1.ServiceList
 		if value == "" {
 			return nil
-		} else if err := r.Reader.List(ctx, &some, client.MatchingFields{index: value}, client.UnsafeDisableDeepCopy); err != nil {
-			return fmt.Errorf("list Services: %w", err)
 		}
-		all = append(all, some.Items...)
-		return nil
+		some, err := r.Planner.Owners().List(ctx, client.MatchingFields{index: value})
+		all = append(all, some...)
+		return err
 	}
-	if err := list(byGroup, r.GroupOf(s)); err != nil {
+	if err := list(byGroup, of.Group); err != nil {
 		return nil, err
 	}
-	for _, id := range append(r.Memory.LoadBalancersOf(keyOf(s)), notedID(s)) {
+	for _, id := range append(r.Memory.LoadBalancersOf(of.Key), of.Recorded.LoadBalancerID) {
 		if err := list(byLoadBalancer, id); err != nil {
 			return nil, err
 		}
 		for _, key := range r.Memory.Users(id) {
-			var one corev1.Service
-			if err := r.Reader.Get(ctx, nameOf(key), &one); err == nil {
-				all = append(all, one)
-			} else if !apierrors.IsNotFound(err) {
+			object, kind, err := r.Planner.Owners().Get(ctx, key)
+			switch {
+			case err == nil:
+				all = append(all, kind.Owner(object))
+			case !apierrors.IsNotFound(err):
 				return nil, err
 			}
 		}
@@ -245,13 +251,14 @@ func (r *Reconciler) passOver(ctx context.Context, key owner.Key, alone bool) (t
 // members returns the Services of the queue key. If these Services have another key by now, members enqueues the other
 // key and returns no Services.
 func (r *Reconciler) members(ctx context.Context, queueKey owner.Key) ([]owner.Key, error) {
-	var service corev1.Service
-	if err := r.Reader.Get(ctx, nameOf(queueKey), &service); apierrors.IsNotFound(err) {
+	object, kind, err := r.Planner.Owners().Get(ctx, queueKey)
+	switch {
+	case apierrors.IsNotFound(err):
 		return []owner.Key{queueKey}, nil
-	} else if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	all, err := r.sharing(ctx, &service)
+	all, err := r.sharing(ctx, kind.Owner(object))
 	if err == nil && all[0] != queueKey {
 		r.Enqueue(all[0])
 		return nil, nil

@@ -21,7 +21,7 @@ func (r *Reconciler) wakeWaiters(n int) {
 // noteQuota notes whether the Service waits for quota after the pass. If it waited before, and
 // wrote something now, the next waiter is woken.
 func (r *Reconciler) noteQuota(f decide.Facts, d decide.Decision, o decide.Outcome) (decide.Decision, decide.Outcome) {
-	key := keyOf(f.Service)
+	key := f.Owner.Key
 	switch {
 	case openstack.Classify(o.Failure) == openstack.Quota:
 		o.Woken = r.waiters.Wait(key)

@@ -13,7 +13,6 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -36,13 +35,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/quota"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
 // Options are the dependencies of a Reconciler.
 type Options struct {
-	*planner.Planner
+	Planner *planner.Planner
 	// Client writes finalizers, annotations and status. Uncached reads from the API server.
 	Client   client.Client
 	Uncached client.Reader
@@ -60,13 +58,13 @@ type Options struct {
 	First []source.TypedSource[owner.Key]
 	// Others names other controllers that serve Services now, "" for none; nil means none.
 	Others func() string
-	// Enqueue requests a pass over a Service.
+	// Enqueue requests a pass over an owner.
 	Enqueue func(owner.Key)
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Reconciler makes passes over Services. Its queue key stands for a load balancer: see
+// Reconciler makes passes over owners. Its queue key stands for a load balancer: see
 // queue.go.
 type Reconciler struct {
 	Options
@@ -93,14 +91,13 @@ func New(o Options) *Reconciler {
 		o.Requirements = nodegroup.NewRequirements(nil)
 	}
 	conflicts := conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger})
-	o.Client = patching{o.Client, o.Timing.KubernetesLimit, conflicts.Track}
 	return &Reconciler{
 		Options: o, conflicts: conflicts, waiters: quota.NewWaiters(), observers: metrics.NewObservedServices(o.Metrics),
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[owner.Key](o.Timing.FirstBackoff, o.Timing.LastBackoff),
 	}
 }
 
-// Settled enqueues the Services of a load balancer on which Octavia has ended its work.
+// Settled enqueues the owners of a load balancer on which Octavia has ended its work.
 func (r *Reconciler) Settled(id string, head octavia.Head) {
 	freed := r.Memory.TakeFreed(id)
 	for _, key := range r.Memory.Settle(id, head, r.Now()) {
@@ -111,94 +108,105 @@ func (r *Reconciler) Settled(id string, head octavia.Head) {
 	}
 }
 
-// pass makes one pass over the Service. It carries out at most one Octavia operation and never
-// waits: while Octavia works, the watcher polls the load balancer and enqueues the Service.
+// subject is what a pass is over: an object in Kubernetes, and the kind that adapts it.
+type subject struct {
+	kind   claim.Kind
+	object client.Object
+}
+
+// owner returns the owner that the object is now.
+func (s subject) owner() claim.Owner { return s.kind.Owner(s.object) }
+
+// pass makes one pass over an owner. It carries out at most one Octavia operation and never
+// waits: while Octavia works, the watcher polls the load balancer and enqueues the owner.
 func (r *Reconciler) pass(ctx context.Context, key owner.Key) (reconcile.Result, error) {
 	id := openstack.NewRequestID()
 	ctx = ctrl.LoggerInto(openstack.WithRequestID(ctx, id), ctrl.LoggerFrom(ctx).WithValues("requestID", id))
-	f, err := r.begin(ctx, key)
-	if err != nil || f.Service == nil {
+	s, f, err := r.begin(ctx, key)
+	if err != nil || s.object == nil {
 		return retry(err)
 	}
 	f.RequestID = id
-	if result, yields, err := r.yield(ctx, f); yields {
+	if result, yields, err := r.yield(ctx, s, f); yields {
 		return result, err
 	}
-	done := r.AwaitSurvey(ctx, f)
+	done := r.Planner.AwaitSurvey(ctx, f)
 	if done == nil {
 		return reconcile.Result{}, nil // the survey requests another pass
 	}
 	f, err = r.gather(ctx, f)
 	done()
 	f = r.build(ctx, f, err)
-	f, d, err := r.Decide(ctx, f, r.provide)
-	f, d, o := r.apply(ctx, f, d, err)
-	return r.report(ctx, f, d, o)
+	f, d, err := r.decide(ctx, s, f)
+	f, d, o := r.apply(ctx, s, f, d, err)
+	return r.report(ctx, s, f, d, o)
 }
 
-// begin reads the Service and its record from memory. It returns no Service if there is
-// nothing to do.
-func (r *Reconciler) begin(ctx context.Context, key owner.Key) (decide.Facts, error) {
-	service := &corev1.Service{}
-	if err := r.Reader.Get(ctx, nameOf(key), service); err != nil {
+// begin reads the object and its record from memory. It returns no object if there is nothing to do.
+func (r *Reconciler) begin(ctx context.Context, key owner.Key) (subject, decide.Facts, error) {
+	object, kind, err := r.Planner.Owners().Get(ctx, key)
+	if err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(key)
 		}
-		return decide.Facts{}, client.IgnoreNotFound(err)
+		return subject{}, decide.Facts{}, client.IgnoreNotFound(err)
 	}
-	f := r.Facts(service, r.Memory.Get(key, service.UID), r.Now(), r.Timing)
-	if f.Serves {
-		resumed, overwritten := r.conflicts.Resume(service)
-		if r.reportOverwritten(ctx, service, overwritten); resumed {
+	s := subject{kind, object}
+	of := s.owner()
+	f := r.Planner.Facts(of, r.Memory.Get(key, of.UID), r.Now(), r.Timing)
+	if of.Serves {
+		resumed, overwritten := r.conflicts.Resume(of)
+		r.reportOverwritten(ctx, s, overwritten)
+		if resumed {
 			// Everything may have changed while work was stopped.
 			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Expected = false, lb.Fingerprint{}, nil
 			f.FromMemory = false
 			r.Memory.Put(key, f.Record)
 		}
 	}
-	if f.Serves || r.Leaves(service) {
-		return f, nil
+	if of.Serves || of.Leaves {
+		return s, f, nil
 	}
 	lost, err := r.lost(ctx, f)
 	switch {
 	case err != nil:
-		return decide.Facts{}, err
+		return subject{}, decide.Facts{}, err
 	case lost:
-		// The mark shows the next controller that the Service is ours.
-		return f, r.claim(ctx, service, f.Record.Cloud.Observed)
+		// The mark shows the next controller that the owner is ours.
+		return s, f, r.claim(ctx, s, f.Record.Cloud.Observed)
 	}
-	err = r.retract(ctx, service)
+	err = r.retract(ctx, s)
 	if err == nil {
 		r.forget(key)
 	}
-	return decide.Facts{}, err
+	return subject{}, decide.Facts{}, err
 }
 
-// lost reports whether the Service lost its mark and is to be released. After a start, memory does not know that: then
+// lost reports whether the owner lost its mark and is to be released. After a start, memory does not know that: then
 // the conditions show it, or else the tags in the cloud. Conditions do not say to which class they belong.
 func (r *Reconciler) lost(ctx context.Context, f decide.Facts) (bool, error) {
 	switch {
-	case !claim.LostMark(f.Service) || r.Adopt == claim.AdoptObserve:
+	case !f.Owner.LostMark || r.Planner.Adopt == claim.AdoptObserve:
 		return false, nil
-	case f.Record.Cloud.Holds(), r.DefaultClass && status.Served(f.Service):
+	case f.Record.Cloud.Holds(), f.Owner.Recorded.Served:
 		return true, nil
 	}
-	return r.HasTagged(ctx, f)
+	return r.Planner.HasTagged(ctx, f)
 }
 
-// gather reads the Service's cloud objects, unless memory has them.
+// gather reads the owner's cloud objects, unless memory has them.
 func (r *Reconciler) gather(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-	observes := r.Adopt == claim.AdoptObserve
+	observes := r.Planner.Adopt == claim.AdoptObserve
 	if observes && f.Now.Sub(f.Record.Cloud.Written) >= timing.ObserveInterval {
-		f.Record.Cloud.Known = f.Record.Cloud.Known && r.Claimed(f.Service)
+		f.Record.Cloud.Known = f.Record.Cloud.Known && f.Owner.Claimed
 	}
 	before := f.Record.Recovery.Discards.Count
-	f, err := r.Observe(ctx, f)
+	f, err := r.Planner.Observe(ctx, f)
 	if before > 0 && f.Record.Recovery.Discards.Count == 0 {
 		r.freed()
 	}
 	if observes {
-		f.Preview = r.OnlyObserves(f.Service, f.Record.Cloud.Observed)
+		f.Preview = r.Planner.OnlyObserves(f.Owner, f.Record.Cloud.Observed)
 	}
 	f.FailoverRefused = r.refusedFailovers.of(f.Record.Cloud.Observed.LoadBalancer)
 	return f, err
@@ -210,47 +218,54 @@ func (r *Reconciler) build(ctx context.Context, f decide.Facts, failure error) d
 		f.Desired.Err = failure
 		return f
 	}
-	return r.BuildDesired(ctx, f)
+	return r.Planner.BuildDesired(ctx, f)
+}
+
+// decide decides about the owner.
+func (r *Reconciler) decide(ctx context.Context, s subject, f decide.Facts) (decide.Facts, decide.Decision, error) {
+	return r.Planner.Decide(ctx, f, func(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
+		return r.provide(ctx, s, f, d)
+	})
 }
 
 // provide meets the need of a decision: it reads, or stores a certificate.
-func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
+func (r *Reconciler) provide(ctx context.Context, s subject, f decide.Facts, d decide.Decision) (decide.Facts, error) {
 	r.require(f, d.Goal)
 	switch d.Need {
 	case decide.NeedCertificate:
 		if f.Preview {
 			return f, nil
 		}
-		return r.storeCertificate(ctx, f, d.Goal.Input.Certificate.Name)
+		return r.storeCertificate(ctx, s, f, d.Goal.Input.Certificate.Name)
 	case decide.NeedNodeRules:
 		f.MissingNodeRules = r.missingNodeRules(f)
 		return f, nil
 	case decide.NeedPredecessor:
-		f, err := r.Provide(ctx, f, d)
+		f, err := r.Planner.Provide(ctx, f, d)
 		gone, err := openstack.UnlessGone(err)
 		f.Record.Cloud.Known = f.Record.Cloud.Known && !gone
 		f.MissingNodeRules = r.missingNodeRules(f)
 		return f, err
 	}
-	return r.Provide(ctx, f, d)
+	return r.Planner.Provide(ctx, f, d)
 }
 
 // missingNodeRules says which access that the Service needs is not allowed by the nodes' security group, or returns "".
 func (r *Reconciler) missingNodeRules(f decide.Facts) string {
-	why, _ := r.Requirements.Unmet(keyOf(f.Service), types.UID(f.Owner().ServiceUID))
+	why, _ := r.Requirements.Unmet(f.Owner.Key, types.UID(f.Identity().ServiceUID))
 	return why
 }
 
 // require publishes what the Service requires from the nodes' security groups, if that is known. A Service that is only
 // observed requires nothing.
 func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
-	if !f.Serves || !w.Known || f.Preview {
+	if !f.Owner.Serves || !w.Known || f.Preview {
 		return
 	}
 	if need, ok := desired.SecurityGroupNeed(w.Input, w.Wanted, f.Record.Cloud.Observed); ok {
 		l := f.Record.Cloud.Observed.LoadBalancer
 		updating := l != nil && l.ProvisioningStatus == lb.PendingUpdate
-		r.Requirements.Set(keyOf(f.Service), types.UID(f.Owner().ServiceUID), need, updating)
+		r.Requirements.Set(f.Owner.Key, types.UID(f.Identity().ServiceUID), need, updating)
 	}
 }
 
@@ -264,13 +279,4 @@ func (r *Reconciler) forget(key owner.Key) {
 	if id := r.Memory.Forget(key); id != "" {
 		r.Watcher.Forget(id)
 	}
-}
-
-func keyOf(service *corev1.Service) owner.Key {
-	return owner.ServiceKey(service.Namespace, service.Name)
-}
-
-// nameOf returns the name by which the API server and the caches know the owner.
-func nameOf(key owner.Key) types.NamespacedName {
-	return types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 }

@@ -16,12 +16,12 @@ import (
 // releaseAll removes the finalizer from a Service whose load balancer is deleted, or stays: for other Services, or
 // because the Service will be created again. Before that it deletes the Service's security group, as the last of its
 // objects, so that no packet is dropped until then. The group of a Service that will be created again stays too.
-func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (outcome, error) {
+func (r *Reconciler) releaseAll(ctx context.Context, s subject, f decide.Facts, d decide.Decision, o outcome) (outcome, error) {
 	if !decide.Released(f, d) {
 		return o, nil
 	}
-	if !f.Owner().Returns {
-		if gone, why := r.Requirements.Release(keyOf(f.Service), types.UID(f.Owner().ServiceUID)); !gone {
+	if !f.Identity().Returns {
+		if gone, why := r.Requirements.Release(f.Owner.Key, types.UID(f.Identity().ServiceUID)); !gone {
 			o.groupLeft = "the Service's security group is being detached from the nodes and deleted"
 			if why != "" {
 				o.groupLeft += "; that failed and is retried: " + why
@@ -32,7 +32,7 @@ func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.De
 			return o, err
 		}
 	}
-	o.stopped = r.letGo(context.WithoutCancel(ctx), f)
+	o.stopped = r.letGo(context.WithoutCancel(ctx), s, f)
 	o.released = o.stopped == nil
 	return o, nil
 }
@@ -41,11 +41,11 @@ func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.De
 // that share its load balancer: they may have been refused because of it.
 func (r *Reconciler) reportReleased(ctx context.Context, f decide.Facts) (reconcile.Result, error) {
 	text := "all cloud objects of the Service are deleted"
-	if f.Owner().Returns {
+	if f.Identity().Returns {
 		text = "the Service may be deleted; its cloud objects stay until the API server has created it again"
 	}
 	ctrl.LoggerFrom(ctx).Info(text)
-	r.forget(keyOf(f.Service))
+	r.forget(f.Owner.Key)
 	if l := f.Record.Cloud.Observed.LoadBalancer; l != nil {
 		for _, key := range r.Memory.Users(l.ID) {
 			r.Enqueue(key)

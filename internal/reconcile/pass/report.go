@@ -27,17 +27,17 @@ import (
 
 // report stores the record, writes the result to the Service, and returns the time of the next
 // pass.
-func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (reconcile.Result, error) {
+func (r *Reconciler) report(ctx context.Context, s subject, f decide.Facts, d decide.Decision, o outcome) (reconcile.Result, error) {
 	if o.stopped != nil {
 		return retry(o.stopped)
 	} else if o.released {
 		return r.reportReleased(ctx, f)
 	}
-	f.Now = r.Now()
+	f.Now, f.Owner = r.Now(), s.owner()
 	d, repaired := decide.Finish(f, d)
-	d = r.reportDrift(f, d, repaired)
+	d = r.reportDrift(s, f, d, repaired)
 	d, o.Outcome = r.noteQuota(f, d, o.Outcome)
-	r.Memory.Put(keyOf(f.Service), d.Record)
+	r.Memory.Put(f.Owner.Key, d.Record)
 	r.Requirements.Passed()
 	r.await(d.Record.Cloud.Observed, o.began)
 	switch {
@@ -48,7 +48,7 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 		// operation, it is published even if another write has failed: see carryOut.
 		return reconcile.Result{}, nil
 	}
-	if err := r.publishPass(context.WithoutCancel(ctx), f, d, o); err != nil {
+	if err := r.publishPass(context.WithoutCancel(ctx), s, f, d, o); err != nil {
 		return retry(err)
 	}
 	wait, err := decide.Next(f, d, o.Outcome)
@@ -87,17 +87,17 @@ func (r *Reconciler) operationOn(l *lb.LoadBalancer, o lb.Observed, began diff.O
 	if began == nil || deletes && deletion.ID != l.ID || !deletes && decide.LockedBy(began, o) != l {
 		return polling.Operation{}
 	}
-	return polling.Operation{Provider: cmp.Or(l.Provider, r.Capabilities.Provider), Name: diff.Kind(began)}
+	return polling.Operation{Provider: cmp.Or(l.Provider, r.Planner.Capabilities.Provider), Name: diff.Kind(began)}
 }
 
 // reportDrift counts drift that is not repaired, once, and writes an event about repairs.
-func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []string) decide.Decision {
+func (r *Reconciler) reportDrift(s subject, f decide.Facts, d decide.Decision, repaired []string) decide.Decision {
 	if len(repaired) > 0 {
 		e := status.Repaired(repaired)
 		// Kubernetes counts events with equal objects as one, with the text of the first.
 		// The request id makes them differ.
-		related := &corev1.ObjectReference{Kind: "LoadBalancer", Name: f.Service.Annotations[annotation.LoadBalancerID], ResourceVersion: f.RequestID}
-		r.Recorder.Eventf(f.Service, related, e.Type, e.Reason, "Repair", "%s", e.Message)
+		related := &corev1.ObjectReference{Kind: "LoadBalancer", Name: f.Owner.Recorded.LoadBalancerID, ResourceVersion: f.RequestID}
+		r.Recorder.Eventf(s.object, related, e.Type, e.Reason, "Repair", "%s", e.Message)
 	}
 	if len(d.ReportedDrift()) > 0 && !d.Record.Drift.Reported {
 		d.Record.Drift.Reported = true
@@ -109,20 +109,20 @@ func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []s
 }
 
 // publishPass writes the result of the pass to the Service, and sets readiness gates of its Pods.
-func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) error {
+func (r *Reconciler) publishPass(ctx context.Context, s subject, f decide.Facts, d decide.Decision, o outcome) error {
 	if !f.Preview {
-		if err := r.note(ctx, f, d); err != nil {
+		if err := r.note(ctx, s, d); err != nil {
 			return err
 		}
 	}
-	if state := r.conflicts.State(f.Service); state.Stopped && f.Serves {
-		return r.reportStopped(ctx, f.Service, state)
+	if state := r.conflicts.State(f.Owner); state.Stopped && f.Owner.Serves {
+		return r.reportStopped(ctx, s, state)
 	}
-	err := r.publish(ctx, f.Service, r.passOf(ctx, f, d, o))
+	err := r.publish(ctx, s, r.passOf(ctx, f, d, o))
 	if f.Preview {
-		r.observers.Note(keyOf(f.Service), status.ProgrammedReason(f.Service))
+		r.observers.Note(f.Owner.Key, status.ProgrammedReason(s.owner().Recorded.Conditions))
 	}
-	return errors.Join(err, r.Readiness.Report(ctx, f.Service, d.Taking))
+	return errors.Join(err, r.Readiness.Report(ctx, f.Owner, d.Taking))
 }
 
 // passOf returns the result of the pass for the Service's conditions and addresses.
@@ -131,15 +131,15 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 	if openstack.Classify(failure) == openstack.Busy {
 		failure = nil // Octavia executes another client's change; the watcher waits for it
 	}
-	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
+	options := f.Owner.Spec.Options
 	progress := d.Record.Progress
 	p := status.Pass{
 		Acceptance: status.Acceptance{
 			Invalid:            d.Goal.Refused,
 			CertificateProblem: d.Goal.Input.Certificate.Problem,
-			Unknown:            annotation.FindUnknown(f.Service.Annotations),
+			Unknown:            annotation.FindUnknown(f.Owner.Spec.Annotations),
 			LeftOut:            desired.LeftOut(d.Goal.Input),
-			Plain:              desired.StaysPlain(f.Service, f.Config),
+			Plain:              desired.StaysPlain(f.Owner.Spec),
 			Undecided:          failure != nil && (!d.Goal.Known || d.Goal.MembersOnly),
 		},
 		Publication: status.Publication{
@@ -157,13 +157,13 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 			Replacing:    replacing(f, d),
 		},
 		Traffic:     r.traffic(ctx, f, d),
-		Owner:       f.Owner(),
+		Owner:       f.Identity(),
 		Observed:    d.Record.Cloud.Observed,
 		Left:        d.Plan.Ops,
 		Refused:     d.Plan.Refused,
 		Drift:       d.ReportedDrift(),
 		Err:         failure,
-		Leaving:     !f.Serves,
+		Leaving:     !f.Owner.Serves,
 		Observation: status.Observation{OnlyObserved: f.Preview, Others: r.Others()},
 		Steady:      progress.SteadyFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()),
 		Late:        decide.TimeUntilLate(f, d) <= 0,
@@ -172,8 +172,8 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 	if want := d.Goal.Wanted.FloatingIP; want != nil {
 		p.Requested = want.Address
 	}
-	if r.Config.IngressHostname {
-		p.HostnameSuffix = r.Config.IngressHostnameSuffix
+	if r.Planner.Config.IngressHostname {
+		p.HostnameSuffix = r.Planner.Config.IngressHostnameSuffix
 	}
 	if l := d.Goal.Wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
 		p.Families = d.Goal.Input.Families()
@@ -184,7 +184,7 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 	if o.groupLeft != "" {
 		p.Failed, p.FailedReason = o.groupLeft, status.ReasonDeleting
 	}
-	p.Missing, p.MissingFailed = r.Requirements.Unmet(keyOf(f.Service), types.UID(f.Owner().ServiceUID))
+	p.Missing, p.MissingFailed = r.Requirements.Unmet(f.Owner.Key, types.UID(f.Identity().ServiceUID))
 	return duringReplacement(f, d, p)
 }
 
@@ -195,22 +195,22 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 // pass have no members yet. If they were compared, a Service that was created together with its Pods would warn that
 // its nodes are excluded.
 func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decision) status.Traffic {
-	if !f.Serves || !d.Goal.Known {
+	if !f.Owner.Serves || !d.Goal.Known {
 		return status.Traffic{}
 	}
 	t := status.Traffic{
 		Known:      true,
-		Ports:      f.Service.Spec.Ports,
-		Owner:      f.Owner(),
+		Ports:      f.Owner.Spec.Ports,
+		Owner:      f.Identity(),
 		Wanted:     d.Goal.Wanted.LoadBalancer,
 		Slices:     d.Goal.Input.Slices,
 		PoolHealth: r.Memory.PoolHealth(),
-		Pods:       r.PodTargets(f.Service),
-		Local:      f.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
+		Pods:       f.Owner.Spec.PodTargets(),
+		Local:      f.Owner.Spec.LocalTraffic,
 	}
-	membersFollow := d.Goal.Input.Service != nil && (t.Pods || t.Local)
+	membersFollow := d.Goal.Input.Spec != nil && (t.Pods || t.Local)
 	if !membersFollow {
-		endpoints, err := r.Endpoints(ctx, f.Service)
+		endpoints, err := r.Planner.Endpoints(ctx, f.Owner)
 		t.Slices, t.Known = endpoints, err == nil
 	}
 	return t
@@ -219,18 +219,18 @@ func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decis
 // replacing reports whether a load balancer is being replaced, so that the published address
 // stays the Service's address.
 func replacing(f decide.Facts, d decide.Decision) bool {
-	return d.Record.Cloud.Observed.Predecessor != nil || d.Record.Recovery.Replacements.Count > 0 || f.Service.Annotations[annotation.VIPAddress] != ""
+	return d.Record.Cloud.Observed.Predecessor != nil || d.Record.Recovery.Replacements.Count > 0 || f.Owner.Recorded.VIPAddress != ""
 }
 
 // duringReplacement adds which load balancer has the Service's address while its replacement is
 // built, unless the floating IP shows that.
 func duringReplacement(f decide.Facts, d decide.Decision, p status.Pass) status.Pass {
 	l, old := p.Observed.LoadBalancer, p.Observed.Predecessor
-	if l == nil || old == nil || !decide.Replaces(*l, *old) || p.External || decide.HandedOver(f.Service, p.Observed) {
+	if l == nil || old == nil || !decide.Replaces(*l, *old) || p.External || decide.HandedOver(f.Owner, p.Observed) {
 		return p
 	}
 	p.Beside = !d.Complete
-	now, publishes := f.Service.Status.LoadBalancer.Ingress, f.Service.Spec.Type == corev1.ServiceTypeLoadBalancer
+	now, publishes := f.Owner.Recorded.Ingress, f.Owner.Publishes || f.Owner.OfAnotherClass
 	if !d.Complete || publishes && !equality.Semantic.DeepEqual(now, status.Ingress(now, p)) {
 		p.Noted = old.ID
 	}

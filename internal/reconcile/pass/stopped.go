@@ -24,14 +24,14 @@ import (
 // yield makes the whole pass over a Service that is not changed because of a conflict with another controller: because
 // of a backoff, or because work on it has stopped. Yields reports whether that is so. A Service that is being released
 // is not left alone, because otherwise it could not be deleted.
-func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcile.Result, yields bool, err error) {
-	if !f.Serves {
+func (r *Reconciler) yield(ctx context.Context, s subject, f decide.Facts) (result reconcile.Result, yields bool, err error) {
+	if !f.Owner.Serves {
 		return reconcile.Result{}, false, nil
 	}
-	state := r.conflicts.State(f.Service)
+	state := r.conflicts.State(f.Owner)
 	wait := state.Wait(r.Now())
 	if state.Stopped {
-		result, err = r.passStopped(ctx, f, state, wait)
+		result, err = r.passStopped(ctx, s, f, state, wait)
 		return result, true, err
 	}
 	return reconcile.Result{RequeueAfter: wait}, wait > 0, nil
@@ -43,26 +43,26 @@ func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcil
 //   - from time to time a finalizer or mark that was removed: without them, objects would be left over when the Service
 //     is deleted. The mark of another kube-octavia is kept, because two instances would overwrite each other's marks
 //     forever.
-func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conflict.State, wait time.Duration) (reconcile.Result, error) {
-	if err := r.reportStopped(context.WithoutCancel(ctx), f.Service, state); err != nil {
+func (r *Reconciler) passStopped(ctx context.Context, s subject, f decide.Facts, state conflict.State, wait time.Duration) (reconcile.Result, error) {
+	if err := r.reportStopped(context.WithoutCancel(ctx), s, state); err != nil {
 		return retry(err)
 	}
-	if r.waiters.Leave(keyOf(f.Service)) {
+	if r.waiters.Leave(f.Owner.Key) {
 		r.wakeWaiters(1) // the next waiter takes its turn
 	}
 	f, err := r.gather(ctx, f)
-	if err == nil && f.Record.Cloud.Holds() && claim.Unclaimed(f.Service) {
-		if wait = min(wait, r.Timing.ConflictWait.Last); r.conflicts.MayRestore(f.Service) {
-			err = r.claim(ctx, f.Service, f.Record.Cloud.Observed)
+	if err == nil && f.Record.Cloud.Holds() && f.Owner.Unclaimed {
+		if wait = min(wait, r.Timing.ConflictWait.Last); r.conflicts.MayRestore(f.Owner) {
+			err = r.claim(ctx, s, f.Record.Cloud.Observed)
 		}
 	}
 	d, wrote := decide.Decision{Record: f.Record}, written{}
 	if err == nil && !state.Repeated(diff.Kind(diff.SetMembers{})) {
-		if f, d, err = r.PlanStopped(ctx, f); err == nil {
-			d, wrote, err = r.carryOut(ctx, f, d)
+		if f, d, err = r.Planner.PlanStopped(ctx, f); err == nil {
+			d, wrote, err = r.carryOut(ctx, s, f, d)
 		}
 	}
-	r.Memory.Put(keyOf(f.Service), d.Record)
+	r.Memory.Put(f.Owner.Key, d.Record)
 	r.await(d.Record.Cloud.Observed, wrote.octavia)
 	if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
 		wait, err = decide.Next(f, d, decide.Outcome{Failure: err})
@@ -75,46 +75,52 @@ func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conf
 
 // reportStopped writes the condition ConflictingController once. If the other controller
 // overwrites it, it is not restored.
-func (r *Reconciler) reportStopped(ctx context.Context, service *corev1.Service, state conflict.State) error {
+func (r *Reconciler) reportStopped(ctx context.Context, s subject, state conflict.State) error {
 	if state.Reported {
 		return nil
 	}
 	overwritten, last := state.Overwritten()
 	c := status.Conflict{Overwritten: overwritten, Undone: state.Undone(), Again: state.Until}
 	if len(overwritten) > 0 {
-		c.Writer = r.writerOf(ctx, service, last)
+		c.Writer = r.writerOf(ctx, s, last)
 	}
-	err := r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
-		meta.SetStatusCondition(&s.Conditions, c.Condition(service.Generation))
-		meta.SetStatusCondition(&s.Conditions, status.NotFollowed(service.Generation))
+	of := s.owner()
+	err := r.writeStatus(ctx, s, func(to *claim.Status) {
+		meta.SetStatusCondition(&to.Conditions, c.Condition(of.Generation))
+		meta.SetStatusCondition(&to.Conditions, status.NotFollowed(of.Generation))
 	})
 	if err == nil {
-		r.conflicts.Reported(service)
+		r.conflicts.Reported(of)
 	}
 	return err
 }
 
 // reportOverwritten writes an event about fields that another client overwrote. The managed
 // fields name that client until they are repaired.
-func (r *Reconciler) reportOverwritten(ctx context.Context, service *corev1.Service, fields []string) {
+func (r *Reconciler) reportOverwritten(ctx context.Context, s subject, fields []string) {
 	if len(fields) == 0 {
 		return
 	}
-	e := status.Overwritten(fields, r.writerOf(ctx, service, fields))
+	e := status.Overwritten(fields, r.writerOf(ctx, s, fields))
 	// Kubernetes counts events with equal objects as one, with the text of the first. The
 	// resource version makes them differ.
-	related := &corev1.ObjectReference{Kind: "Service", Namespace: service.Namespace, Name: service.Name, ResourceVersion: service.ResourceVersion}
-	r.Recorder.Eventf(service, related, e.Type, e.Reason, "Reconcile", "%s", e.Message)
+	related := &corev1.ObjectReference{Kind: s.kind.Name(), Namespace: s.object.GetNamespace(), Name: s.object.GetName(), ResourceVersion: s.object.GetResourceVersion()}
+	r.Recorder.Eventf(s.object, related, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 }
 
 // writerOf returns the client that wrote to the fields last, or "" if it is unknown. The cache
 // does not hold managed fields. They are read by a list, because the role allows lists.
-func (r *Reconciler) writerOf(ctx context.Context, service *corev1.Service, fields []string) string {
+func (r *Reconciler) writerOf(ctx context.Context, s subject, fields []string) string {
 	ctx, cancel := context.WithTimeout(ctx, r.Timing.KubernetesLimit)
 	defer cancel()
 	page := metav1.PartialObjectMetadataList{}
-	page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
-	err := r.Uncached.List(ctx, &page, client.InNamespace(service.Namespace), client.MatchingFields{"metadata.name": service.Name})
+	kind, err := r.Client.GroupVersionKindFor(s.object)
+	if err != nil {
+		return ""
+	}
+	kind.Kind += "List"
+	page.SetGroupVersionKind(kind)
+	err = r.Uncached.List(ctx, &page, client.InNamespace(s.object.GetNamespace()), client.MatchingFields{"metadata.name": s.object.GetName()})
 	if err != nil || len(page.Items) != 1 {
 		return ""
 	}

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
@@ -21,19 +19,24 @@ import (
 // the cloud, and why. It is for a controller that never was connected. Published addresses stay. The Planner needs only
 // its Reader and Policy.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planner, failure error) error {
-	untracked := func(_ client.Object, write func() error) error { return write() }
-	kube := patching{m.GetClient(), timing.Default().KubernetesLimit, untracked}
-	r := &Reconciler{Options: Options{Planner: p, Client: kube, Recorder: m.GetEventRecorder("kube-octavia")}}
-	var services corev1.ServiceList
-	if err := p.Reader.List(ctx, &services); err != nil {
+	r := &Reconciler{Options: Options{Planner: p, Client: m.GetClient(), Recorder: m.GetEventRecorder("kube-octavia"), Timing: timing.Default()}}
+	owners, err := p.Owners().List(ctx)
+	if err != nil {
 		return err
 	}
 	var problems []error
-	for i := range services.Items {
-		if !p.Serves(&services.Items[i]) {
+	for _, of := range owners {
+		if !of.Serves {
 			continue
 		}
-		err := r.publish(ctx, services.Items[i].DeepCopy(), status.Pass{Err: failure, Acceptance: status.Acceptance{Undecided: true}})
+		object, kind, err := p.Owners().Get(ctx, of.Key)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = r.publish(ctx, subject{kind, object}, status.Pass{Err: failure, Acceptance: status.Acceptance{Undecided: true}})
 		if !apierrors.IsConflict(err) { // it has just changed; the next attempt reports it
 			problems = append(problems, err)
 		}

@@ -11,10 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -24,63 +24,46 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // notSeenYet drops the objects of the initial list: the first pass over each Service covers
 // them.
 var notSeenYet = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
-// serviceMatters lets two kinds of events through: changes of Services that affect the desired state, and writes of
-// other clients to fields that only the controller writes. The controller's own writes are dropped: otherwise the
-// report of a failed pass would start the next pass.
-func (r *Reconciler) serviceMatters() predicate.Funcs {
+// ownerMatters lets two kinds of events through: changes of owners that affect the desired state, and writes of
+// another client to fields of the controller. These are noted, and the next pass reads the cloud: memory may not fit
+// what is on the owner now.
+func (r *Reconciler) ownerMatters(kind claim.Kind) predicate.Funcs {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*corev1.Service)
-			after, also := e.ObjectNew.(*corev1.Service)
-			if !ok || !also {
-				return true
-			}
+			before, after := kind.Owner(e.ObjectOld), kind.Owner(e.ObjectNew)
+			same := kind.SameRequest(e.ObjectOld, e.ObjectNew)
 			fields := conflict.ChangedFields(before, after)
-			others := len(fields) > 0 && !r.conflicts.Made(after) && r.Memory.Has(keyOf(after), after.UID)
-			if others && r.Serves(before) && r.Serves(after) {
-				if !r.OnlyObserves(before, lb.Observed{}) {
+			others := len(fields) > 0 && !r.conflicts.Made(after) && r.Memory.Has(after.Key, after.UID)
+			if others && before.Serves && after.Serves {
+				if !r.Planner.OnlyObserves(before, lb.Observed{}) {
 					r.conflicts.Wrote(after, conflict.Write{Kind: conflict.OnService, Texts: fields})
 				}
-				r.Memory.MarkStale(keyOf(after))
+				r.Memory.MarkStale(after.Key)
 			}
-			if !sameRequest(before, after) {
+			if !same {
 				r.conflicts.Changed(after)
 			}
-			selects := r.AtClusterIP(before) != r.AtClusterIP(after) // by labels, which are no part of sameRequest
-			return others || selects || !sameService(before, after)
+			selects := (before.AtClusterIP == nil) != (after.AtClusterIP == nil) // by labels, which are no part of the request
+			return others || selects || !same || !sameOwner(before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			r.conflicts.Forget(owner.ServiceKey(e.Object.GetNamespace(), e.Object.GetName()))
+			r.conflicts.Forget(kind.Owner(e.Object).Key)
 			return true
 		},
 	}
 }
 
-// sameService reports whether a change of a Service needs no pass. A finalizer that was removed
-// has to be restored.
-func sameService(a, b *corev1.Service) bool {
-	lost := controllerutil.ContainsFinalizer(a, claim.Finalizer) && !controllerutil.ContainsFinalizer(b, claim.Finalizer)
-	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameRequest(a, b)
-}
-
-// sameRequest reports whether users request the same of the Service.
-func sameRequest(a, b *corev1.Service) bool {
-	return equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(ofUsers(a.Annotations), ofUsers(b.Annotations))
-}
-
-// ofUsers returns the annotations that the controller does not write.
-func ofUsers(annotations map[string]string) map[string]string {
-	rest := maps.Clone(annotations)
-	maps.DeleteFunc(rest, func(key, _ string) bool { return conflict.IsOwn(key) })
-	return rest
+// sameOwner reports whether a change of an owner that requests the same needs no pass. A finalizer that was removed has
+// to be restored.
+func sameOwner(a, b claim.Owner) bool {
+	lost := a.Recorded.Finalizer && !b.Recorded.Finalizer
+	return !lost && a.UID == b.UID && a.Deleting == b.Deleting
 }
 
 // nodeEvents requests passes over the Services whose members change with a node.
@@ -104,24 +87,22 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	if same && maps.Equal(was.Labels, is.Labels) {
 		return // such as a heartbeat
 	}
-	var services corev1.ServiceList
-	// The Services are only read, and there may be thousands of them, so they are not copied.
-	if err := r.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
+	owners, err := r.Planner.Owners().List(ctx)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services whose members change with a node")
 		return
 	}
-	for i := range services.Items {
-		service := &services.Items[i]
-		if !r.Serves(service) || !planner.Refused(*service) && r.PodTargets(service) && !r.Memory.HasPredecessor(keyOf(service), service.UID) {
+	for _, of := range owners {
+		if !of.Serves || !of.Recorded.Refused && of.Spec.PodTargets() && !r.Memory.HasPredecessor(of.Key, of.UID) {
 			continue // the EndpointSlices show where Pods are
 		}
-		// A Service with an invalid selector keeps its members.
-		selector, err := annotation.Selector(service.Annotations, r.Settings(service))
+		// An owner with an invalid selector keeps its members.
+		selector, err := of.Spec.Selector()
 		selected := func(n *corev1.Node) bool {
 			return n != nil && member.TakesTraffic(n) && (err != nil || selector.Matches(n.Labels))
 		}
 		if was, is := selected(was), selected(is); was != is || was && !same {
-			q.Add(r.ask(ctx, service))
+			q.Add(r.ask(ctx, of))
 		}
 	}
 }
@@ -131,33 +112,38 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 func (r *Reconciler) sliceEvents() handler.TypedFuncs[client.Object, owner.Key] {
 	type queue = workqueue.TypedRateLimitingInterface[owner.Key]
 	return handler.TypedFuncs[client.Object, owner.Key]{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.enqueueServiceOf(ctx, q, nil, e.Object) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueServiceOf(ctx, q, e.Object, nil) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.enqueueOwnersOf(ctx, q, nil, e.Object) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueOwnersOf(ctx, q, e.Object, nil) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			r.enqueueServiceOf(ctx, q, e.ObjectOld, e.ObjectNew)
+			r.enqueueOwnersOf(ctx, q, e.ObjectOld, e.ObjectNew)
 		},
 	}
 }
 
-// enqueueServiceOf requests a pass over the Service of a slice that has changed. Either state may be nil.
-func (r *Reconciler) enqueueServiceOf(ctx context.Context, q workqueue.TypedInterface[owner.Key], before, after client.Object) {
+// enqueueOwnersOf requests a pass over the Service of a slice that has changed. Either state may be nil.
+func (r *Reconciler) enqueueOwnersOf(ctx context.Context, q workqueue.TypedInterface[owner.Key], before, after client.Object) {
 	was, _ := before.(*discoveryv1.EndpointSlice)
 	is, _ := after.(*discoveryv1.EndpointSlice)
 	served := endpointsServe(was) != endpointsServe(is) || was != nil && is != nil && !equality.Semantic.DeepEqual(was.Ports, is.Ports)
-	keys := map[owner.Key]bool{}
+	services := map[types.NamespacedName]bool{}
 	for _, slice := range []*discoveryv1.EndpointSlice{was, is} {
 		if slice != nil {
-			keys[owner.ServiceKey(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName])] = true
+			services[types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}] = true
 		}
 	}
-	for key := range keys {
-		var service corev1.Service
-		if key.Name == "" || r.Reader.Get(ctx, nameOf(key), &service) != nil || !r.Serves(&service) {
-			// The first pass over a Service that does not exist yet reads its slices.
+	for service := range services {
+		if service.Name == "" {
 			continue
 		}
-		if r.followsEndpoints(&service) || (served || len(keys) > 1) && !r.awaitsCreate(key) {
-			q.Add(r.ask(ctx, &service))
+		owners, err := r.Planner.Owners().BackedBy(ctx, service.Namespace, service.Name)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot find the owners of load balancers whose members change with an EndpointSlice")
+		}
+		// The first pass over an owner that does not exist yet reads its slices.
+		for _, of := range owners {
+			if of.Serves && (r.followsEndpoints(of) || (served || len(services) > 1) && !r.awaitsCreate(of.Key)) {
+				q.Add(r.ask(ctx, of))
+			}
 		}
 	}
 }
@@ -172,25 +158,20 @@ func (r *Reconciler) awaitsCreate(key owner.Key) bool {
 // endpointsServe reports whether an endpoint of the slice takes traffic. The slice may be nil.
 func endpointsServe(s *discoveryv1.EndpointSlice) bool { return s != nil && member.AnyReady(s) }
 
-// followsEndpoints reports whether the members of the Service may depend on its endpoints. The members of a refused
-// Service may be Pods, whatever the Service requests now.
-func (r *Reconciler) followsEndpoints(service *corev1.Service) bool {
-	return service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || r.PodTargets(service) ||
-		planner.Refused(*service) || r.Memory.HasPredecessor(keyOf(service), service.UID)
+// followsEndpoints reports whether the members of the owner may depend on its endpoints. The members of a refused
+// owner may be Pods, whatever it requests now.
+func (r *Reconciler) followsEndpoints(of claim.Owner) bool {
+	return of.Spec.LocalTraffic || of.Spec.PodTargets() || of.Recorded.Refused || r.Memory.HasPredecessor(of.Key, of.UID)
 }
 
-// sharingEvents requests passes over the other Services that share a load balancer, or will
-// share one, when a change of one Service affects them. Own writes count too.
-func (r *Reconciler) sharingEvents() handler.TypedFuncs[client.Object, owner.Key] {
+// sharingEvents requests passes over the other owners that share a load balancer, or will
+// share one, when a change of one owner affects them. Own writes count too.
+func (r *Reconciler) sharingEvents(kind claim.Kind) handler.TypedFuncs[client.Object, owner.Key] {
 	type queue = workqueue.TypedRateLimitingInterface[owner.Key]
 	return handler.TypedFuncs[client.Object, owner.Key]{
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			before, ok := e.ObjectOld.(*corev1.Service)
-			after, also := e.ObjectNew.(*corev1.Service)
-			if !ok || !also {
-				return
-			}
-			was, is := r.sharingStateOf(before), r.sharingStateOf(after)
+			before, after := kind.Owner(e.ObjectOld), kind.Owner(e.ObjectNew)
+			was, is := sharingStateOf(before), sharingStateOf(after)
 			if was == is {
 				return
 			}
@@ -208,34 +189,31 @@ func (r *Reconciler) sharingEvents() handler.TypedFuncs[client.Object, owner.Key
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
-			if gone, ok := e.Object.(*corev1.Service); ok {
-				for _, key := range r.others(ctx, gone) {
-					q.Add(r.askFor(ctx, key))
-				}
+			for _, key := range r.others(ctx, kind.Owner(e.Object)) {
+				q.Add(r.askFor(ctx, key))
 			}
 		},
 	}
 }
 
-// sharingState is the part of a Service that affects those that share its load balancer.
+// sharingState is the part of an owner that affects those that share its load balancer.
 type sharingState struct {
 	group, balancer, address   string
 	claimed, refused, internal bool
 }
 
-func (r *Reconciler) sharingStateOf(s *corev1.Service) sharingState {
-	options, _ := annotation.Parse(s.Annotations, r.Settings(s))
+func sharingStateOf(of claim.Owner) sharingState {
 	return sharingState{
-		group: r.GroupOf(s), balancer: notedID(s), address: s.Annotations[annotation.LoadBalancerAddress],
-		claimed: r.Claimed(s), refused: planner.Refused(*s), internal: options.Internal,
+		group: of.Group, balancer: of.Recorded.LoadBalancerID, address: of.Recorded.Address,
+		claimed: of.Claimed, refused: of.Recorded.Refused, internal: of.Spec.Options.Internal,
 	}
 }
 
-// others returns the other Services that share a load balancer with this one.
-func (r *Reconciler) others(ctx context.Context, s *corev1.Service) []owner.Key {
-	all, err := r.sharing(ctx, s)
+// others returns the other owners that share a load balancer with this one.
+func (r *Reconciler) others(ctx context.Context, of claim.Owner) []owner.Key {
+	all, err := r.sharing(ctx, of)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
 	}
-	return slices.DeleteFunc(all, func(key owner.Key) bool { return key == keyOf(s) })
+	return slices.DeleteFunc(all, func(key owner.Key) bool { return key == of.Key })
 }

@@ -18,16 +18,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/certificate"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
-
-// namesCertificate reports whether the Service may terminate TLS.
-func namesCertificate(service *corev1.Service, c config.LoadBalancer) bool {
-	options, _ := annotation.Parse(service.Annotations, c)
-	return options.TLSContainer != "" || options.TLSSecret != "" || len(options.SNIContainers) > 0
-}
 
 // checkCertificates looks up the certificates that the load balancer does not use yet. Octavia
 // checks them too, but too late: the listener that a TLS listener replaces may be deleted by
@@ -71,16 +65,17 @@ const secretLimit = 10 * time.Second
 
 // findCertificate reads the Secret that the Service names, and looks for its certificate in
 // Barbican. If the Secret cannot be read now, the certificate that was read before stays.
-func (p *Planner) findCertificate(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) findCertificate(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+	options := of.Spec.Options
 	if options.TLSSecret == "" {
 		in.Certificate = desired.SecretCertificate{}
 		return nil
 	}
 	if !p.Barbican.Available() {
 		return &desired.Invalid{Reason: desired.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
-			"the cloud's service catalogue has no key-manager service (Barbican)", annotation.TypedKey(in.Service.Annotations, annotation.TLSSecret))}
+			"the cloud's service catalogue has no key-manager service (Barbican)", in.Spec.Key(annotation.TLSSecret))}
 	}
-	cert, err := p.ReadCertificate(ctx, in.Service, options.TLSSecret)
+	cert, err := p.ReadCertificate(ctx, in.Owner.Namespace, in.Spec)
 	if _, refused := errors.AsType[*desired.Invalid](err); err != nil && !refused && in.Certificate.Secret == options.TLSSecret {
 		return nil
 	}
@@ -127,17 +122,17 @@ func CertificateError(secret string, err error) error {
 
 // ReadCertificate reads the Secret with the certificate of a Service, from the API server: a cache would list
 // all Secrets.
-func (p *Planner) ReadCertificate(ctx context.Context, service *corev1.Service, name string) (*certificate.Certificate, error) {
+func (p *Planner) ReadCertificate(ctx context.Context, namespace string, spec *desired.Spec) (*certificate.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, secretLimit)
 	defer cancel()
 	var secret corev1.Secret
-	namespace := service.Namespace
+	name := spec.Options.TLSSecret
 	switch err := p.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); {
 	case apierrors.IsForbidden(err):
 		return nil, &desired.Invalid{Reason: desired.ReasonSecretForbidden, Message: howToAllow(namespace, name, err)}
 	case apierrors.IsNotFound(err):
 		return nil, &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
-			"there is no Secret %s in namespace %s; create it, or change annotation %s", name, namespace, annotation.TypedKey(service.Annotations, annotation.TLSSecret))}
+			"there is no Secret %s in namespace %s; create it, or change annotation %s", name, namespace, spec.Key(annotation.TLSSecret))}
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}

@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
@@ -19,15 +16,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // search looks for what a Service has in the cloud.
 type search struct {
 	*Planner
-	service *corev1.Service
-	owner   lb.Owner
+	of    claim.Owner
+	owner lb.Owner
 	// before is what was remembered of the cloud before the search.
 	before memory.Cloud
 	// listed are the load balancers with the Service's name. They exist, even if a read of one answers 404.
@@ -53,7 +49,7 @@ type floatingReader interface {
 
 // searchFor returns the search for what the Service has in the cloud.
 func (p *Planner) searchFor(f decide.Facts) search {
-	return search{Planner: p, service: f.Service, owner: f.Owner(), before: f.Record.Cloud, balancers: p.Octavia, floating: p.Neutron}
+	return search{Planner: p, of: f.Owner, owner: f.Identity(), before: f.Record.Cloud, balancers: p.Octavia, floating: p.Neutron}
 }
 
 // read returns what the Service has in the cloud. Only load balancers that are ACTIVE are
@@ -82,7 +78,7 @@ func (s search) read(ctx context.Context) (lb.Observed, error) {
 		}
 		o.FloatingIPs = join(o.FloatingIPs, attached)
 	}
-	if address := status.Published(s.service); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
+	if address := s.of.Published(); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
 		// Either a replacement does not have the address of the old load balancer yet, or the floating IP was detached
 		// for another one.
 		published, err := s.publishedFloatingIP(ctx)
@@ -112,7 +108,7 @@ func join(a, b []lb.FloatingIP) []lb.FloatingIP {
 
 // publishedFloatingIP returns the floating IP with the address in the Service's status.
 func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error) {
-	address := status.Published(s.service)
+	address := s.of.Published()
 	if address == "" {
 		return nil, nil
 	}
@@ -138,8 +134,8 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 	if err != nil {
 		return lb.Observed{}, err
 	}
-	id := strings.TrimSpace(s.service.Annotations[annotation.LoadBalancerID])
-	if s.namesIDAndGroup(s.service) {
+	id := s.of.Recorded.LoadBalancerID
+	if s.namesIDAndGroup(s.of) {
 		id = "" // the Service is refused for that
 	}
 	var copied string
@@ -158,7 +154,7 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			id, copied = "", id
 		}
 	}
-	if len(own) == 0 && (!s.Serves(s.service) || hasAddressWithoutID(s.service)) {
+	if len(own) == 0 && (!s.of.Serves || hasAddressWithoutID(s.of)) {
 		if own, err = s.tagged(ctx); err != nil {
 			return lb.Observed{}, err
 		}
@@ -168,12 +164,12 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil, CopiedID: copied}, err
 		}
 		// Only a Service with an address can have a load balancer with the legacy name.
-		if status.Published(s.service) != "" {
+		if s.of.Published() != "" {
 			if own, _, err = s.named(ctx, s.owner.LegacyName()); err != nil {
 				return lb.Observed{}, err
 			}
 		}
-		if len(own) == 0 && s.FromKuryr(s.service) {
+		if len(own) == 0 && s.of.FromKuryr {
 			if own, _, err = s.named(ctx, s.owner.KuryrName()); err != nil {
 				return lb.Observed{}, err
 			}
@@ -223,9 +219,9 @@ func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalan
 
 // hasAddressWithoutID reports whether a Service publishes an address, but has no id of a load balancer: usually another
 // client has removed the id.
-func hasAddressWithoutID(service *corev1.Service) bool {
-	published := status.Published(service) != "" || len(service.Status.LoadBalancer.Ingress) > 0
-	return published && strings.TrimSpace(service.Annotations[annotation.LoadBalancerID]) == ""
+func hasAddressWithoutID(of claim.Owner) bool {
+	published := of.Published() != "" || len(of.Recorded.Ingress) > 0
+	return published && of.Recorded.LoadBalancerID == ""
 }
 
 // tagged returns the Service's own load balancers that have its uid in the tags: another client may have renamed one,
@@ -253,10 +249,10 @@ func (s search) tagged(ctx context.Context) ([]lb.LoadBalancer, error) {
 
 // HasTagged reports whether a load balancer has the name of the Service and its uid in the tags.
 func (p *Planner) HasTagged(ctx context.Context, f decide.Facts) (bool, error) {
-	owner := f.Owner()
+	owner := f.Identity()
 	all, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
 	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool {
-		return !p.ofAnotherProject(l) && slices.Contains(l.Tags, owner.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+		return !p.ofAnotherProject(l) && slices.Contains(l.Tags, owner.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.Policy.ClusterUID))
 	}), err
 }
 
@@ -287,7 +283,7 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 		return []lb.LoadBalancer{l}, nil, true, err
 	case (err == nil || class == openstack.Foreign || class == openstack.Gone && !contains(s.listed, id)) && s.copied(l):
 		return nil, nil, false, nil
-	case class == openstack.Gone && !contains(s.listed, id), class == openstack.Foreign && (hasOwn || !s.Serves(s.service) && !s.ofAnotherProject(l)):
+	case class == openstack.Gone && !contains(s.listed, id), class == openstack.Foreign && (hasOwn || !s.of.Serves && !s.ofAnotherProject(l)):
 		return nil, nil, true, nil
 	case err != nil:
 		return nil, nil, true, err
@@ -305,13 +301,13 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 // the annotations that a controller wrote. If that Service only shared the load balancer, a user requested that, and
 // requests it for the copy, too. If the load balancer belongs to another project or is gone, l is empty.
 func (s search) copied(l lb.LoadBalancer) bool {
-	original, uid := claim.Original(s.service), lb.ServiceUIDOf(l.Tags)
+	original, uid := s.of.Original, lb.ServiceUIDOf(l.Tags)
 	switch {
-	case !claim.Copied(s.service):
+	case !s.of.Copied:
 		return false
-	case original == "" && !s.Serves(s.service):
+	case original == "" && !s.of.Serves:
 		return false // its status may be empty because its type was changed: do not release it without the load balancer
-	case annotation.Value(s.service.Annotations, annotation.LoadBalancerGroup) != "":
+	case annotation.Value(s.of.Spec.Annotations, annotation.LoadBalancerGroup) != "":
 		return true // the user requests the group, and not the id
 	case original != "" && uid != "":
 		return original == uid
@@ -353,8 +349,8 @@ func (p *Planner) ofAnotherProject(l lb.LoadBalancer) bool {
 // refusal is the error for a load balancer that the Service must not use.
 func (s search) refusal(id, why string) error {
 	source, key := "annotation "+annotation.LoadBalancerID, annotation.LoadBalancerID
-	if group := annotation.Value(s.service.Annotations, annotation.LoadBalancerGroup); group != "" {
-		source, key = fmt.Sprintf("group %q", group), annotation.TypedKey(s.service.Annotations, annotation.LoadBalancerGroup)
+	if group := annotation.Value(s.of.Spec.Annotations, annotation.LoadBalancerGroup); group != "" {
+		source, key = fmt.Sprintf("group %q", group), s.of.Spec.Key(annotation.LoadBalancerGroup)
 	}
 	return openstack.NewForeign(fmt.Sprintf("use load balancer %s of %s", id, source),
 		fmt.Sprintf("%s; remove annotation %s to get a separate load balancer", why, key))
@@ -374,8 +370,8 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 			return false, err
 		}
 	}
-	owns := s.Owns(s.service, l, floating)
-	if owns || !untagged || !s.Claimed(s.service) {
+	owns := s.Owns(s.of, l, floating)
+	if owns || !untagged || !s.of.Claimed {
 		return owns, nil
 	}
 	tree, err := s.balancers.Observe(ctx, l)
@@ -393,20 +389,20 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 // in that case the id on the Service must not be another id, and the status must contain an address of the load
 // balancer: users copy annotations to another cluster, but not a status. Instead of the address in the status, it is
 // sufficient that the load balancer is at the ClusterIP.
-func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+func (p *Planner) Owns(of claim.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
 	if p.ofAnotherProject(l) {
 		return false
 	}
-	claim := p.Owner(service).Claims(l)
-	if !claim.Ours || !claim.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
-		return claim.Ours
+	verdict := of.Identity.Claims(l)
+	if !verdict.Ours || !verdict.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
+		return verdict.Ours
 	}
-	id := service.Annotations[annotation.LoadBalancerID]
+	id := of.Recorded.LoadBalancerID
 	if id != "" && id != l.ID {
 		return false
 	}
-	if id == "" && service.Annotations[annotation.Managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
+	if id == "" && of.Recorded.Mark != "" && of.Recorded.Address != "" {
 		return false // the Service had a load balancer of this controller, which is deleted
 	}
-	return p.Owner(service).MadeByKuryr(l) || publishes(service, l, floating)
+	return of.Identity.MadeByKuryr(l) || publishes(of, l, floating)
 }

@@ -8,54 +8,32 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // The Services of a group share one load balancer: the one that most of them have. If there
 // is none, one of them creates it, and the others wait until its id is on that Service. All
 // this depends on the Services alone, so it survives a restart.
 
-// GroupOf returns the name of the Service's group, or "". It contains the namespace unless
-// Services of several namespaces may share a load balancer.
-func (p *Planner) GroupOf(s *corev1.Service) string {
-	name := annotation.Value(s.Annotations, annotation.LoadBalancerGroup)
-	switch {
-	case name == "" || !p.Serves(s):
-		return ""
-	case p.Config.SharedScope == config.ShareInCluster || p.Config.SharedScope == config.ShareAny:
-		return name
-	}
-	return s.Namespace + "/" + name
-}
-
 // Group returns the Services of the Service's group, the oldest first.
-func (p *Planner) Group(ctx context.Context, service *corev1.Service) ([]corev1.Service, error) {
-	name := p.GroupOf(service)
-	if name == "" {
+func (p *Planner) Group(ctx context.Context, of claim.Owner) ([]claim.Owner, error) {
+	if of.Group == "" {
 		return nil, nil
 	}
-	var all corev1.ServiceList
-	if err := p.Reader.List(ctx, &all); err != nil {
-		return nil, fmt.Errorf("list Services: %w", err)
+	all, err := p.Owners().List(ctx)
+	if err != nil {
+		return nil, err
 	}
-	group := slices.DeleteFunc(all.Items, func(s corev1.Service) bool { return p.GroupOf(&s) != name })
-	slices.SortFunc(group, func(a, b corev1.Service) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	group := slices.DeleteFunc(all, func(o claim.Owner) bool { return o.Group != of.Group })
+	slices.SortFunc(group, func(a, b claim.Owner) int {
+		return cmp.Or(a.Created.Compare(b.Created.Time), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name), cmp.Compare(a.Key.Kind, b.Key.Kind))
 	})
 	return group, nil
 }
@@ -63,30 +41,30 @@ func (p *Planner) Group(ctx context.Context, service *corev1.Service) ([]corev1.
 // knownLoadBalancer returns the id of the Service's load balancer, or "". The id on a Service
 // that is not claimed and has no address was written by a user, as a request. The id of a new
 // load balancer may be only in memory.
-func (p *Planner) knownLoadBalancer(s *corev1.Service) string {
+func (p *Planner) knownLoadBalancer(s claim.Owner) string {
 	id := ""
-	if p.Claimed(s) || len(s.Status.LoadBalancer.Ingress) > 0 && !claim.Copied(s) {
-		id = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
+	if s.Claimed || len(s.Recorded.Ingress) > 0 && !s.Copied {
+		id = s.Recorded.LoadBalancerID
 	}
 	if id == "" && p.Remembered != nil {
-		id = p.Remembered.LoadBalancerOf(owner.ServiceKey(s.Namespace, s.Name))
+		id = p.Remembered.LoadBalancerOf(s.Key)
 	}
 	return id
 }
 
 // namesIDAndGroup reports whether a user requests sharing both by id and by group.
-func (p *Planner) namesIDAndGroup(s *corev1.Service) bool {
-	return p.GroupOf(s) != "" && s.Annotations[annotation.LoadBalancerID] != "" && p.knownLoadBalancer(s) == "" && !claim.Copied(s)
+func (p *Planner) namesIDAndGroup(s claim.Owner) bool {
+	return s.Group != "" && s.Recorded.LoadBalancerID != "" && p.knownLoadBalancer(s) == "" && !s.Copied
 }
 
 // loadBalancersOf returns the ids of the load balancers of a group's Services. The first one is that of most Services;
 // if several have the same number of Services, it is that of the oldest Service. The others are deleted, or belong to
 // Services that had a load balancer before they joined the group.
-func loadBalancersOf(group []corev1.Service, known func(*corev1.Service) string) []string {
+func loadBalancersOf(group []claim.Owner, known func(claim.Owner) string) []string {
 	var ids []string
 	users := map[string]int{}
 	for i := range group {
-		id := known(&group[i])
+		id := known(group[i])
 		if users[id]++; id != "" && users[id] == 1 {
 			ids = append(ids, id)
 		}
@@ -97,21 +75,20 @@ func loadBalancersOf(group []corev1.Service, known func(*corev1.Service) string)
 
 // checkGroup refuses a Service that requests sharing both by id and by group, and one that has
 // another load balancer than its group: Services are not moved between load balancers.
-func (p *Planner) checkGroup(ctx context.Context, in *desired.Input, _ annotation.Options, observed lb.Observed) error {
-	service := in.Service
-	if p.namesIDAndGroup(service) {
+func (p *Planner) checkGroup(ctx context.Context, of claim.Owner, _ *desired.Input, observed lb.Observed) error {
+	if p.namesIDAndGroup(of) {
 		return &desired.Invalid{Reason: desired.ReasonInvalidAnnotation, Message: fmt.Sprintf(
-			"annotations %s and %s both name a load balancer to share; remove one of them", annotation.TypedKey(service.Annotations, annotation.LoadBalancerGroup), annotation.LoadBalancerID)}
+			"annotations %s and %s both name a load balancer to share; remove one of them", of.Spec.Key(annotation.LoadBalancerGroup), annotation.LoadBalancerID)}
 	}
 	if observed.LoadBalancer == nil {
 		return nil
 	}
-	group, err := p.Group(ctx, service)
+	group, err := p.Group(ctx, of)
 	if err != nil {
 		return err
 	}
-	known := func(s *corev1.Service) string {
-		if s.UID == service.UID {
+	known := func(s claim.Owner) string {
+		if s.UID == of.UID {
 			return observed.LoadBalancer.ID // its id may not be on the Service yet
 		}
 		return p.knownLoadBalancer(s)
@@ -128,23 +105,23 @@ func (p *Planner) checkGroup(ctx context.Context, in *desired.Input, _ annotatio
 		}
 		return &desired.Invalid{Reason: desired.ReasonRequiresReplacement, Message: fmt.Sprintf(
 			"the Service has load balancer %s, but group %q of annotation %s has %s; remove the annotation, or delete the Service and create it again",
-			observed.LoadBalancer.ID, annotation.Value(service.Annotations, annotation.LoadBalancerGroup), annotation.TypedKey(service.Annotations, annotation.LoadBalancerGroup), id)}
+			observed.LoadBalancer.ID, annotation.Value(of.Spec.Annotations, annotation.LoadBalancerGroup), of.Spec.Key(annotation.LoadBalancerGroup), id)}
 	}
 	return nil
 }
 
 // awaitGroup returns a *decide.GroupWait if another Service of the group has to create the load
 // balancer.
-func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, observed lb.Observed) error {
+func (p *Planner) awaitGroup(ctx context.Context, of claim.Owner, observed lb.Observed) error {
 	if observed.LoadBalancer != nil {
 		return nil
 	}
-	group, err := p.Group(ctx, service)
+	group, err := p.Group(ctx, of)
 	if err != nil || len(group) == 0 {
 		return err
 	}
-	if creator := p.creatorOf(group); creator.UID != service.UID {
-		return &decide.GroupWait{For: creator.Namespace + "/" + creator.Name}
+	if creator := p.creatorOf(group); creator.UID != of.UID {
+		return &decide.GroupWait{For: creator.Key.String()}
 	}
 	return nil
 }
@@ -152,23 +129,18 @@ func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, obser
 // creatorOf returns the Service of a group that creates its load balancer. It prefers Services that are not refused,
 // then Services whose create the cloud has not just rejected, then one that may have started the create, and then the
 // oldest one.
-func (p *Planner) creatorOf(group []corev1.Service) corev1.Service {
-	rejected := func(s corev1.Service) bool {
-		return p.Remembered != nil && p.Remembered.CreateRejected(owner.ServiceKey(s.Namespace, s.Name), time.Now())
+func (p *Planner) creatorOf(group []claim.Owner) claim.Owner {
+	refused := func(s claim.Owner) bool { return s.Recorded.Refused }
+	rejected := func(s claim.Owner) bool {
+		return p.Remembered != nil && p.Remembered.CreateRejected(s.Key, time.Now())
 	}
-	for _, out := range []func(corev1.Service) bool{Refused, rejected} {
+	for _, out := range []func(claim.Owner) bool{refused, rejected} {
 		if others := slices.DeleteFunc(slices.Clone(group), out); len(others) > 0 {
 			group = others
 		}
 	}
-	started := slices.IndexFunc(group, func(s corev1.Service) bool {
-		return p.Claimed(&s) || p.Remembered != nil && p.Remembered.MayAppear(owner.ServiceKey(s.Namespace, s.Name))
+	started := slices.IndexFunc(group, func(s claim.Owner) bool {
+		return s.Claimed || p.Remembered != nil && p.Remembered.MayAppear(s.Key)
 	})
 	return group[max(started, 0)]
-}
-
-// Refused reports whether the Service was refused as a whole in its last pass.
-func Refused(s corev1.Service) bool {
-	c := meta.FindStatusCondition(s.Status.Conditions, status.Accepted)
-	return c != nil && c.Status == metav1.ConditionFalse && desired.Refuses(c.Reason)
 }

@@ -7,17 +7,14 @@ import (
 	"context"
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/model/owner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // The first pass over a Service after a start uses what the survey has listed, if this is the plain case: one ACTIVE
@@ -26,23 +23,23 @@ import (
 // AwaitSurvey reports, by a done that is not nil, whether the first pass over a Service may read the cloud now. The
 // caller calls done after the read: see survey.Survey.Admit. Only a Service with a load balancer waits for the survey.
 func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func()) {
-	if p.Survey == nil || !firstPass(f) || f.Service.Annotations[annotation.LoadBalancerID] == "" || p.GroupOf(f.Service) != "" {
+	if p.Survey == nil || !firstPass(f) || f.Owner.Recorded.LoadBalancerID == "" || f.Owner.Group != "" {
 		return func() {}
 	}
-	return p.Survey.Admit(owner.ServiceKey(f.Service.Namespace, f.Service.Name), func() bool {
-		in, err := p.followInput(ctx, f.Service, lb.Observed{})
-		return err != nil || decide.Digest(in) != noteOn(f.Service).Digest
+	return p.Survey.Admit(f.Owner.Key, func() bool {
+		in, err := p.followInput(ctx, f.Owner, lb.Observed{})
+		return err != nil || decide.Digest(in) != noteOn(f.Owner).Digest
 	})
 }
 
 // firstPass reports whether nothing is remembered of what the Service has in the cloud.
 func firstPass(f decide.Facts) bool {
 	c := f.Record.Cloud
-	return f.Serves && c.Written.IsZero() && c.Unanswered.IsZero()
+	return f.Owner.Serves && c.Written.IsZero() && c.Unanswered.IsZero()
 }
 
-func noteOn(service *corev1.Service) survey.Note {
-	return survey.ParseNote(service.Annotations[annotation.Programmed])
+func noteOn(of claim.Owner) survey.Note {
+	return survey.ParseNote(of.Recorded.Note)
 }
 
 // observeListed is Observe from the lists of the survey, and from what these lack. It returns false
@@ -51,7 +48,7 @@ func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Fac
 	if p.Survey == nil {
 		return f, false, nil
 	}
-	lists := p.Survey.Take(owner.ServiceKey(f.Service.Namespace, f.Service.Name))
+	lists := p.Survey.Take(f.Owner.Key)
 	if lists == nil {
 		return f, false, nil
 	}
@@ -64,7 +61,7 @@ func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Fac
 
 // observeIn is observeListed for lists of the project.
 func (p *Planner) observeIn(ctx context.Context, f decide.Facts, lists *survey.Snapshot) (decide.Facts, bool, error) {
-	if !firstPass(f) || p.GroupOf(f.Service) != "" {
+	if !firstPass(f) || f.Owner.Group != "" {
 		return f, false, nil
 	}
 	s := p.searchFor(f)
@@ -77,7 +74,7 @@ func (p *Planner) observeIn(ctx context.Context, f decide.Facts, lists *survey.S
 	if err != nil {
 		wanted = lb.Wanted{} // the Service is refused, or its members are unknown
 	}
-	note, listed := noteOn(f.Service), lists.Listed(found.LoadBalancer.ID)
+	note, listed := noteOn(f.Owner), lists.Listed(found.LoadBalancer.ID)
 	reading := survey.Choose(note, wanted, listed)
 	full, err := p.withMembers(ctx, reading, listed, wanted)
 	if errors.Is(err, survey.ErrNotListed) || openstack.Classify(err) == openstack.Gone {
@@ -118,12 +115,12 @@ func (p *Planner) plain(o lb.Observed, of lb.Owner) bool {
 // wantedMembers returns what the Service wants, with the right members. The rest may differ from what
 // is built later.
 func (p *Planner) wantedMembers(ctx context.Context, f decide.Facts, o lb.Observed) (lb.Wanted, error) {
-	in, err := p.input(ctx, f.Service, o)
+	in, err := p.input(ctx, f.Owner, o)
 	if err != nil {
 		return lb.Wanted{}, err
 	}
-	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
-	if err := errors.Join(p.memberCIDRs(ctx, &in, options, o), p.podSubnets(ctx, &in, options, o)); err != nil {
+	options := in.Spec.Options
+	if err := errors.Join(p.memberCIDRs(ctx, f.Owner, &in, o), p.podSubnets(ctx, f.Owner, &in, o)); err != nil {
 		return lb.Wanted{}, err
 	}
 	// Members do not depend on certificates, and finding certificates needs calls.

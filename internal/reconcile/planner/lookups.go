@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
@@ -23,9 +24,10 @@ import (
 )
 
 // vipSubnets determines the subnet of the VIP of a new load balancer.
-func (p *Planner) vipSubnets(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) vipSubnets(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+	options := of.Spec.Options
 	n := &in.Networks
-	vip, recorded := decide.RecordedVIP(in.Service)
+	vip, recorded := decide.RecordedVIP(of)
 	switch {
 	case observed.LoadBalancer != nil:
 	case options.PortID != "":
@@ -78,10 +80,11 @@ func (p *Planner) nodeSubnet(ctx context.Context, in desired.Input) (string, err
 
 // subnetsOfFamilies determines the subnets of the VIPs if the subnet of cloud.conf may be of another family: for
 // Services with two VIPs, or with IPv6.
-func (p *Planner) subnetsOfFamilies(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) subnetsOfFamilies(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+	options := of.Spec.Options
 	n := &in.Networks
 	one := len(in.Families()) == 1 && in.Config.AtClusterIP == nil
-	_, recorded := decide.RecordedVIP(in.Service)
+	_, recorded := decide.RecordedVIP(of)
 	switch {
 	case !in.WantsSubnets():
 		return nil
@@ -97,7 +100,7 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *desired.Input, opti
 	for _, given := range []struct{ key, id string }{{annotation.SubnetID, n.VIPSubnetID}, {annotation.AdditionalSubnetID, n.AdditionalSubnetID}} {
 		if given.id != "" && given.id != ipv4 && given.id != ipv6 {
 			return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
-				"subnet %s of annotation %s or of cloud.conf is in another network than the other VIP, or has the same family; name another subnet", given.id, annotation.TypedKey(in.Service.Annotations, given.key))}
+				"subnet %s of annotation %s or of cloud.conf is in another network than the other VIP, or has the same family; name another subnet", given.id, in.Spec.Key(given.key))}
 		}
 	}
 	first, second := ipv4, ipv6
@@ -106,11 +109,11 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, in *desired.Input, opti
 	}
 	if first == "" {
 		return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
-			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), annotation.TypedKey(in.Service.Annotations, annotation.NetworkID))}
+			"the project sees no %s subnet in the VIP's network; add one, or name another network by annotation %s", in.Family(), in.Spec.Key(annotation.NetworkID))}
 	}
-	if named := annotation.Value(in.Service.Annotations, annotation.SubnetID) != ""; named && one && options.SubnetID != first {
+	if named := annotation.Value(in.Spec.Annotations, annotation.SubnetID) != ""; named && one && options.SubnetID != first {
 		return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf("annotation %s: the Service has %s, and subnet %s has not; name %s, or another %s subnet",
-			annotation.TypedKey(in.Service.Annotations, annotation.SubnetID), in.Family(), options.SubnetID, first, in.Family())}
+			in.Spec.Key(annotation.SubnetID), in.Family(), options.SubnetID, first, in.Family())}
 	}
 	n.VIPSubnetID, n.AdditionalSubnetID = first, second
 	n.MemberSubnetID = cmp.Or(options.MemberSubnetID, first)
@@ -133,7 +136,8 @@ func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *desired.Input,
 }
 
 // requestedFloatingIP looks up the address of a floating IP that is requested by its id.
-func (p *Planner) requestedFloatingIP(ctx context.Context, in *desired.Input, options annotation.Options, _ lb.Observed) error {
+func (p *Planner) requestedFloatingIP(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
+	options := of.Spec.Options
 	in.Networks.FloatingIPAddress = options.FloatingIP
 	if _, err := netip.ParseAddr(options.FloatingIP); options.FloatingIP == "" || err == nil {
 		return nil
@@ -141,14 +145,15 @@ func (p *Planner) requestedFloatingIP(ctx context.Context, in *desired.Input, op
 	address, err := p.Neutron.AddressOfFloatingIP(ctx, options.FloatingIP)
 	if openstack.Classify(err) == openstack.Gone {
 		return &desired.Invalid{Reason: desired.ReasonInvalidAddress, Message: fmt.Sprintf(
-			"annotation %s: the project has no floating IP with the id %s", annotation.TypedKey(in.Service.Annotations, annotation.FloatingIP), options.FloatingIP)}
+			"annotation %s: the project has no floating IP with the id %s", in.Spec.Key(annotation.FloatingIP), options.FloatingIP)}
 	}
 	in.Networks.FloatingIPAddress = address
 	return err
 }
 
 // vipSecurityGroups looks up the security groups that are requested for the VIP, by id or name.
-func (p *Planner) vipSecurityGroups(ctx context.Context, in *desired.Input, options annotation.Options, _ lb.Observed) error {
+func (p *Planner) vipSecurityGroups(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
+	options := of.Spec.Options
 	if !in.Capabilities.Has(lb.FeatureVIPSecurityGroups) {
 		return nil // build refuses them
 	}
@@ -158,7 +163,7 @@ func (p *Planner) vipSecurityGroups(ctx context.Context, in *desired.Input, opti
 		var found *openstack.Error
 		if openstack.Classify(err) == openstack.Invalid && errors.As(err, &found) && found.Status == 0 {
 			return &desired.Invalid{Reason: desired.ReasonInvalidAnnotation, Message: fmt.Sprintf("annotation %s: %s",
-				annotation.TypedKey(in.Service.Annotations, annotation.VIPSecurityGroups), found.Message)}
+				in.Spec.Key(annotation.VIPSecurityGroups), found.Message)}
 		}
 		if err != nil {
 			return err
@@ -169,7 +174,8 @@ func (p *Planner) vipSecurityGroups(ctx context.Context, in *desired.Input, opti
 }
 
 // floatingNetwork determines the network and the subnets for a new floating IP.
-func (p *Planner) floatingNetwork(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) (err error) {
+func (p *Planner) floatingNetwork(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) (err error) {
+	options := of.Spec.Options
 	n, l := &in.Networks, observed.LoadBalancer
 	if options.Internal || l != nil && decide.HasFloatingIP(*l, observed.FloatingIPs) || !slices.Contains(in.FamiliesToServe(options), corev1.IPv4Protocol) {
 		return nil
@@ -194,7 +200,7 @@ func (p *Planner) floatingNetwork(ctx context.Context, in *desired.Input, option
 
 // memberCIDRs looks up the addresses of the members' subnets, if a node has several addresses
 // to choose from.
-func (p *Planner) memberCIDRs(ctx context.Context, in *desired.Input, _ annotation.Options, _ lb.Observed) (err error) {
+func (p *Planner) memberCIDRs(ctx context.Context, _ claim.Owner, in *desired.Input, _ lb.Observed) (err error) {
 	n, families := &in.Networks, in.Families()
 	in.SubnetsUnknown = false // it would be true only if the first call had failed, and that ends all lookups
 	lookUp := func(i int, subnetID string, cidr *netip.Prefix) {
@@ -216,7 +222,8 @@ const (
 
 // podSubnets looks up the subnets of Pods as members, and those of the nodes for Pods with hostNetwork. Subnets that
 // were added to a network are read when an endpoint is in none of the known subnets.
-func (p *Planner) podSubnets(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
+func (p *Planner) podSubnets(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+	options := of.Spec.Options
 	in.Networks.PodSubnets = nil
 	if len(options.PodNetworkIDs) == 0 || !desired.MayHavePods(*in, observed.LoadBalancer) {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // remember returns what to remember of the cloud after a read. CreatePending reports whether a
@@ -73,14 +72,14 @@ func mayMissChange(before, now *lb.LoadBalancer, at time.Time) bool {
 // have been killed during a create: the Service is claimed, and the id of its load balancer is
 // not on it. Octavia shows a new load balancer with a delay.
 func (p *Planner) createMayBePending(f decide.Facts, found lb.Observed) bool {
-	if !f.Record.Cloud.Written.IsZero() || !p.Claimed(f.Service) {
+	if !f.Record.Cloud.Written.IsZero() || !f.Owner.Claimed {
 		return false
 	}
 	known := found.LoadBalancer
 	if found.Predecessor != nil && known != nil && decide.Replaces(*known, *found.Predecessor) {
 		known = found.Predecessor // its replacement was found too
 	}
-	id := f.Service.Annotations[annotation.LoadBalancerID]
+	id := f.Owner.Recorded.LoadBalancerID
 	return id == "" || known != nil && known.ID != id
 }
 
@@ -144,7 +143,7 @@ func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision
 		}
 		o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, addresses...)
 	case decide.NeedRequestedAddresses:
-		f.RequestedAddresses, err = p.requestedElsewhere(ctx, f.Service)
+		f.RequestedAddresses, err = p.requestedElsewhere(ctx, f.Owner)
 	case decide.NeedStatusTree:
 		return p.compare(ctx, f)
 	case decide.NeedPredecessor:

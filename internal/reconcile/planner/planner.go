@@ -30,14 +30,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // Planner has the clients and settings that decisions about Services need.
 type Planner struct {
-	// Reader reads Services, Nodes and EndpointSlices.
+	// Reader reads owners of the Kinds, Nodes and EndpointSlices.
 	Reader client.Reader
+	Kinds  []claim.Kind
 	// Secrets reads single Secrets by name, and ServiceCIDRs. It has no cache: a cache would list all Secrets.
 	Secrets client.Reader
 	Octavia *octavia.Client
@@ -46,10 +46,11 @@ type Planner struct {
 	Barbican *barbican.Client
 	// Login describes the login in use. Nil stands for one with which every release of Octavia reads certificates.
 	Login func() decide.Login
-	// Config holds the operator's settings for load balancers; ConfigOf has those for a Service.
+	// Config holds the operator's settings for load balancers; claim.Owner.Settings has those for an owner.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
-	claim.Policy
+	// Policy names the cluster, and says which Services this controller serves.
+	Policy claim.Policy
 	// Adopt says what to do with Services of openstack-cloud-controller-manager; empty means
 	// claim.AdoptTag.
 	Adopt claim.Adoption
@@ -66,7 +67,7 @@ type Planner struct {
 	serial atomic.Bool
 }
 
-// Remembered is what a controller remembers of Services that the cache may not show yet.
+// Remembered is what a controller remembers of owners that the cache may not show yet.
 type Remembered interface {
 	// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "".
 	LoadBalancerOf(owner.Key) string
@@ -81,9 +82,12 @@ type Remembered interface {
 
 // Gates knows the readiness gates of Pods.
 type Gates interface {
-	// Gated returns the Pods that wait for a gate of the Service.
-	Gated(context.Context, *corev1.Service) (desired.Gates, error)
+	// Gated returns the Pods that wait for a gate of the owner.
+	Gated(context.Context, claim.Owner) (desired.Gates, error)
 }
+
+// Owners reads the owners of load balancers.
+func (p *Planner) Owners() claim.Owners { return claim.Owners{Reader: p.Reader, Kinds: p.Kinds} }
 
 // CreateSerially creates children one by one from now on, because the cloud leaves those of
 // single-call creates unfinished. It reports whether that is new.
@@ -92,36 +96,25 @@ func (p *Planner) CreateSerially() (first bool) { return !p.serial.Swap(true) }
 // OnlyObserves reports whether nothing may be written for the Service because it was not adopted. An adopted load
 // balancer has two tags of the Service. A user who assigns a load balancer to a Service sets only one of them. A load
 // balancer that the Service shares has neither.
-func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
-	adopted := p.Claimed(service)
+func (p *Planner) OnlyObserves(of claim.Owner, observed lb.Observed) bool {
+	adopted := of.Claimed
 	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Capabilities.Has(lb.FeatureTags) {
-		adopted = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+		adopted = slices.Contains(l.Tags, of.Identity.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.Policy.ClusterUID))
 	}
 	return p.Adopt == claim.AdoptObserve && !adopted
 }
 
-// Settings returns the operator's settings for the Service.
-func (p *Planner) Settings(service *corev1.Service) config.LoadBalancer {
-	return p.ConfigOf(service, p.Config)
-}
-
-// PodTargets reports whether the members of the Service are Pods.
-func (p *Planner) PodTargets(service *corev1.Service) bool {
-	return desired.PodTargets(service, p.Settings(service))
-}
-
-// Facts returns what is known about a Service before anything is read.
-func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
-	of := p.Owner(service)
-	record.OwnerUID = of.ServiceUID
+// Facts returns what is known about an owner before anything is read.
+func (p *Planner) Facts(of claim.Owner, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
+	record.OwnerUID = of.Identity.ServiceUID
 	f := decide.Facts{
-		Now: now, Timing: t, Config: p.Settings(service), Capabilities: p.Capabilities,
-		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
+		Now: now, Timing: t, Config: of.Settings(p.Config), Capabilities: p.Capabilities,
+		Owner: of, Record: record, FromMemory: record.Cloud.Known,
 	}
-	if p.Login != nil && namesCertificate(service, f.Config) {
+	if p.Login != nil && of.Spec.RequestsCertificate() {
 		f.Login = p.Login()
 	}
-	return f.ForOwner(of)
+	return f
 }
 
 // Provider provides what a decision needs.
@@ -153,7 +146,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	if since := c.Unanswered; !since.IsZero() && f.Now.Sub(since) >= f.Timing.AnswerLimit {
 		c.Known, c.Unanswered = false, time.Time{}
 	}
-	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
+	if c.Observed.LoadBalancer == nil && f.Owner.Group != "" {
 		c.Known = false // another Service of the group may have created the load balancer since
 	}
 	other, err := p.requestsOther(ctx, f)
@@ -170,7 +163,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 		return next, err
 	}
 	s := p.searchFor(f)
-	if (c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) || hasAddressWithoutID(f.Service)) && p.Capabilities.Has(lb.FeatureTags) {
+	if (c.Written.IsZero() && (f.Owner.Claimed || !f.Owner.Serves) || hasAddressWithoutID(f.Owner)) && p.Capabilities.Has(lb.FeatureTags) {
 		// The previous controller may have been killed before the id was on the Service, or the id was removed since.
 		// The search by tag ensures two things. A Service that is to be released, and may have lost all annotations, is
 		// not released without its load balancer. A Service that has an address does not get a second load balancer.
@@ -191,7 +184,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 // BuildDesired builds the desired state. Before that, a predecessor becomes a duplicate if its
 // drain time is over.
 func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts {
-	if !f.Serves {
+	if !f.Owner.Serves {
 		return f
 	}
 	var retired bool
@@ -204,8 +197,8 @@ func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts
 func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 	o := f.Record.Cloud.Observed
 	f.Desired = decide.Desired{Built: p.build(ctx, f, o)}
-	if o.Predecessor != nil && f.Desired.Input.Service != nil {
-		in, err := p.followInput(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
+	if o.Predecessor != nil && f.Desired.Input.Spec != nil {
+		in, err := p.followInput(ctx, f.Owner, lb.Observed{LoadBalancer: o.Predecessor})
 		if err != nil {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
@@ -220,7 +213,7 @@ func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 // build gathers the input and builds the desired state for what was observed. If something has
 // to be created, it looks up what the settings leave open.
 func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) decide.Built {
-	in, err := p.input(ctx, f.Service, o)
+	in, err := p.input(ctx, f.Owner, o)
 	if err != nil {
 		return decide.Built{Err: err}
 	}
@@ -228,8 +221,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	// If Octavia refuses a certificate during the create of a load balancer, it leaves the port of the VIP behind.
 	tries := in.Found == nil && f.TriesCertificates()
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
-	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
-	for _, lookUp := range []func(context.Context, *desired.Input, annotation.Options, lb.Observed) error{
+	for _, lookUp := range []func(context.Context, claim.Owner, *desired.Input, lb.Observed) error{
 		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too
 		p.checkGroup,
 		p.vipSubnets,
@@ -242,7 +234,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		p.readExposure,
 		p.findCertificate,
 	} {
-		if err := lookUp(ctx, &in, options, o); err != nil {
+		if err := lookUp(ctx, f.Owner, &in, o); err != nil {
 			return decide.Built{Input: in, Err: err}
 		}
 	}
@@ -251,7 +243,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		err = p.checkCertificates(ctx, wanted, o)
 	}
 	if err == nil {
-		err = p.awaitGroup(ctx, f.Service, o)
+		err = p.awaitGroup(ctx, f.Owner, o)
 	}
 	if err == nil && wanted.KeepMonitors {
 		err = p.checkMonitors(ctx, in, o, &wanted)
@@ -261,9 +253,9 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 
 // input gathers what the desired state depends on, except what has to be looked up in the
 // cloud.
-func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (desired.Input, error) {
-	in := desired.Input{Service: service, Config: p.Settings(service), Capabilities: p.Capabilities, Owner: p.Owner(service)}
-	options, _ := annotation.Parse(service.Annotations, in.Config)
+func (p *Planner) input(ctx context.Context, of claim.Owner, observed lb.Observed) (desired.Input, error) {
+	in := desired.Input{Spec: of.Spec, Config: of.Settings(p.Config), Capabilities: p.Capabilities, Owner: of.Identity}
+	options := of.Spec.Options
 	in.Networks = desired.NetworksOf(options)
 	in.Capabilities.Provider = options.Provider
 	l := observed.LoadBalancer
@@ -293,23 +285,23 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	in.Nodes = nodes.Items
 	if p.Gates != nil {
 		var err error
-		if in.Gates, err = p.Gates.Gated(ctx, service); err != nil {
+		if in.Gates, err = p.Gates.Gated(ctx, of); err != nil {
 			return in, err
 		}
 	}
-	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !desired.MayHavePods(in, l) {
+	if !of.Spec.LocalTraffic && !desired.MayHavePods(in, l) {
 		return in, nil
 	}
 	var err error
-	in.Slices, err = p.Endpoints(ctx, service)
+	in.Slices, err = p.Endpoints(ctx, of)
 	return in, err
 }
 
-// Endpoints returns the EndpointSlices of the Service from the cache. The caller must not change them.
-func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]discoveryv1.EndpointSlice, error) {
+// Endpoints returns the EndpointSlices of the owner from the cache. The caller must not change them.
+func (p *Planner) Endpoints(ctx context.Context, of claim.Owner) ([]discoveryv1.EndpointSlice, error) {
 	var endpoints discoveryv1.EndpointSliceList
-	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
-	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+	named := client.MatchingLabels{discoveryv1.LabelServiceName: of.Spec.Backend}
+	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(of.Key.Namespace), named, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list EndpointSlices: %w", err)
 	}
 	return endpoints.Items, nil
@@ -317,14 +309,13 @@ func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]dis
 
 // followInput gathers what members depend on. If the subnets of Pods cannot be read, the input lacks only these
 // subnets, and there is no error.
-func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (desired.Input, error) {
-	in, err := p.input(ctx, service, observed)
+func (p *Planner) followInput(ctx context.Context, of claim.Owner, observed lb.Observed) (desired.Input, error) {
+	in, err := p.input(ctx, of, observed)
 	if err != nil {
 		return in, err
 	}
-	options, _ := annotation.Parse(service.Annotations, in.Config)
 	// Without the subnets, existing members stay as long as they are endpoints.
-	_ = p.podSubnets(ctx, &in, options, observed)
+	_ = p.podSubnets(ctx, of, &in, observed)
 	return in, nil
 }
 
@@ -335,7 +326,7 @@ func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts
 	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.MissesIDs(*o.LoadBalancer) {
 		return f, d, nil
 	}
-	in, err := p.followInput(ctx, f.Service, o)
+	in, err := p.followInput(ctx, f.Owner, o)
 	if err != nil {
 		return f, d, err
 	}

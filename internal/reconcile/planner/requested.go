@@ -5,28 +5,23 @@ package planner
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
 // RequestedAddresses returns the addresses and ids of floating IPs that the Service requests, whether it gets them or
 // not.
-func (p *Planner) RequestedAddresses(service *corev1.Service) []string {
-	if !p.Serves(service) {
+func requestedAddresses(of claim.Owner) []string {
+	if !of.Serves {
 		return nil
 	}
-	options, _ := annotation.Parse(service.Annotations, p.Settings(service))
 	var requested []string
-	for _, address := range []string{options.FloatingIP, service.Spec.LoadBalancerIP} {
-		if address != "" && !options.Internal {
+	for _, address := range []string{of.Spec.Options.FloatingIP, of.Spec.LoadBalancerIP} {
+		if address != "" && !of.Spec.Options.Internal {
 			requested = append(requested, address)
 		}
 	}
@@ -34,9 +29,9 @@ func (p *Planner) RequestedAddresses(service *corev1.Service) []string {
 }
 
 // requestedElsewhere returns what other Services request.
-func (p *Planner) requestedElsewhere(ctx context.Context, service *corev1.Service) (requested []string, err error) {
-	err = p.eachRequest(ctx, func(s *corev1.Service, address string) {
-		if s.UID != service.UID {
+func (p *Planner) requestedElsewhere(ctx context.Context, of claim.Owner) (requested []string, err error) {
+	err = p.eachRequest(ctx, func(other claim.Owner, address string) {
+		if other.UID != of.UID {
 			requested = append(requested, address)
 		}
 	})
@@ -48,21 +43,21 @@ func (p *Planner) requestedElsewhere(ctx context.Context, service *corev1.Servic
 func (p *Planner) abandoned(ctx context.Context, found []lb.FloatingIP) ([]string, error) {
 	made := map[string]string{}
 	for _, f := range found {
-		if mark, kept, marked := lb.MarkOfFloatingIP(f); marked && !kept && mark.ClusterUID == p.ClusterUID {
+		if mark, kept, marked := lb.MarkOfFloatingIP(f); marked && !kept && mark.ClusterUID == p.Policy.ClusterUID {
 			made[f.ID] = mark.ServiceUID
 		}
 	}
 	if len(made) == 0 {
 		return nil, nil
 	}
-	var all corev1.ServiceList
-	if err := p.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list Services: %w", err)
+	all, err := p.Owners().List(ctx)
+	if err != nil {
+		return nil, err
 	}
 	exists := map[string]bool{}
-	for i := range all.Items {
-		exists[p.Owner(&all.Items[i]).ServiceUID] = true
-		exists[string(all.Items[i].UID)] = true
+	for _, of := range all {
+		exists[of.Identity.ServiceUID] = true
+		exists[string(of.UID)] = true
 	}
 	maps.DeleteFunc(made, func(_, uid string) bool { return exists[uid] })
 	return slices.Sorted(maps.Keys(made)), nil
@@ -70,22 +65,22 @@ func (p *Planner) abandoned(ctx context.Context, found []lb.FloatingIP) ([]strin
 
 // WaitingFor returns the Services that request the floating IP with the address and id.
 func (p *Planner) WaitingFor(ctx context.Context, address, id string) (waiting []owner.Key, err error) {
-	err = p.eachRequest(ctx, func(s *corev1.Service, requested string) {
+	err = p.eachRequest(ctx, func(other claim.Owner, requested string) {
 		if requested == address || requested == id {
-			waiting = append(waiting, owner.ServiceKey(s.Namespace, s.Name))
+			waiting = append(waiting, other.Key)
 		}
 	})
 	return waiting, err
 }
 
-func (p *Planner) eachRequest(ctx context.Context, do func(s *corev1.Service, address string)) error {
-	var all corev1.ServiceList
-	if err := p.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list Services: %w", err)
+func (p *Planner) eachRequest(ctx context.Context, do func(of claim.Owner, address string)) error {
+	all, err := p.Owners().List(ctx)
+	if err != nil {
+		return err
 	}
-	for i := range all.Items {
-		for _, address := range p.RequestedAddresses(&all.Items[i]) {
-			do(&all.Items[i], address)
+	for _, of := range all {
+		for _, address := range requestedAddresses(of) {
+			do(of, address)
 		}
 	}
 	return nil

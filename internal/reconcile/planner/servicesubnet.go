@@ -7,15 +7,16 @@ import (
 	"context"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/servicesubnet"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot
 // have it.
-func (p *Planner) checkServiceSubnet(ctx context.Context, in *desired.Input, options annotation.Options, observed lb.Observed) error {
-	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || p.WasAtClusterIP(in.Service) {
+func (p *Planner) checkServiceSubnet(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+	options := of.Spec.Options
+	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || of.WasAtClusterIP {
 		return nil
 	}
 	ranges, err := servicesubnet.Ranges(ctx, p.Secrets)
@@ -24,7 +25,7 @@ func (p *Planner) checkServiceSubnet(ctx context.Context, in *desired.Input, opt
 	}
 	subnets := []string{in.Networks.VIPSubnetID, in.Networks.AdditionalSubnetID}
 	for i, family := range in.FamiliesToServe(options) {
-		if clusterIP, has := desired.ClusterIPs(in.Service)[family]; has && subnets[i] != "" {
+		if clusterIP, has := in.Spec.ClusterIPs[family]; has && subnets[i] != "" {
 			if err := servicesubnet.Check(ctx, p.Neutron, subnets[i], clusterIP, ranges, subnetsAge, freshSubnetsAge); err != nil {
 				return err
 			}

@@ -7,15 +7,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -25,10 +23,10 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 	if before, err := s.joinedBefore(ctx, id); before != nil || err != nil {
 		return before, err
 	}
-	if s.namesIDAndGroup(s.service) {
+	if s.namesIDAndGroup(s.of) {
 		return nil, nil
 	}
-	group, err := s.Group(ctx, s.service)
+	group, err := s.Group(ctx, s.of)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +47,13 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 // the Service was refused there, and since then its annotations were changed, or the owner left the group.
 func (p *Planner) requestsOther(ctx context.Context, f decide.Facts) (bool, error) {
 	o := f.Record.Cloud.Observed
-	if !o.Sharer || o.LoadBalancer == nil || f.Owner().Joined(*o.LoadBalancer) {
+	if !o.Sharer || o.LoadBalancer == nil || f.Identity().Joined(*o.LoadBalancer) {
 		return false, nil
 	}
-	if p.GroupOf(f.Service) == "" {
-		return strings.TrimSpace(f.Service.Annotations[annotation.LoadBalancerID]) != o.LoadBalancer.ID, nil
+	if f.Owner.Group == "" {
+		return f.Owner.Recorded.LoadBalancerID != o.LoadBalancer.ID, nil
 	}
-	group, err := p.Group(ctx, f.Service)
+	group, err := p.Group(ctx, f.Owner)
 	return !slices.Contains(loadBalancersOf(group, p.knownLoadBalancer), o.LoadBalancer.ID), err
 }
 
@@ -91,7 +89,7 @@ func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, 
 func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, error) {
 	l, err := s.get(ctx, id)
 	switch {
-	case openstack.Classify(err) == openstack.Foreign && !s.Serves(s.service):
+	case openstack.Classify(err) == openstack.Foreign && !s.of.Serves:
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -101,7 +99,7 @@ func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, err
 
 // share is like shareByID, for a load balancer of another owner in this project.
 func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer, error) {
-	if !s.Serves(s.service) {
+	if !s.of.Serves {
 		has, err := s.hasTraces(ctx, l)
 		if !has {
 			return nil, err
@@ -168,7 +166,7 @@ func (s search) hasTraces(ctx context.Context, l lb.LoadBalancer) (bool, error) 
 	case lb.TraceOfUID:
 		return true, nil
 	case lb.TraceOfName:
-		if s.Claimed(s.service) || s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
+		if s.of.Claimed || s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
 			return true, nil
 		}
 	case lb.NoTrace:
@@ -180,15 +178,15 @@ func (s search) hasTraces(ctx context.Context, l lb.LoadBalancer) (bool, error) 
 // publishes reports whether the Service's status contains an address of the load balancer.
 func (s search) publishes(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	floating, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
-	return err == nil && publishes(s.service, l, floating), err
+	return err == nil && publishes(s.of, l, floating), err
 }
 
 // publishes reports whether the Service's status contains an address of the load balancer.
 // Floating are floating IPs that may be attached to it.
-func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
-	return slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool {
+func publishes(of claim.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+	return slices.ContainsFunc(of.Recorded.Ingress, func(i corev1.LoadBalancerIngress) bool {
 		if i.Hostname != "" {
-			return service.Annotations[annotation.LoadBalancerID] != ""
+			return of.Recorded.LoadBalancerID != ""
 		}
 		return l.Has(i.IP) || slices.ContainsFunc(floating, func(f lb.FloatingIP) bool {
 			return f.PortID == l.VIP.PortID && f.Address == i.IP
@@ -199,32 +197,31 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 // sharingForbidden says why the Service must not share the load balancer of another owner, or
 // returns "".
 func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
-	if s.InServiceSubnet(l.VIP.SubnetID) && !s.AtClusterIP(s.service) { // otherwise its own ClusterIP is the reason
+	if s.Policy.InServiceSubnet(l.VIP.SubnetID) && s.of.AtClusterIP == nil { // otherwise its own ClusterIP is the reason
 		return "its VIP is the ClusterIP of another Service", nil
 	}
 	scope := s.Config.SharedScope
-	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, s.service.Namespace) {
+	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, s.of.Key.Namespace) {
 		return "", nil
 	}
-	var all corev1.ServiceList
-	if err := s.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return "", fmt.Errorf("list Services: %w", err)
+	all, err := s.Owners().List(ctx)
+	if err != nil {
+		return "", err
 	}
-	users := slices.DeleteFunc(all.Items, func(other corev1.Service) bool { return other.UID == s.service.UID || !s.uses(&other, l) })
-	inNamespace := slices.ContainsFunc(users, func(other corev1.Service) bool { return other.Namespace == s.service.Namespace })
+	users := slices.DeleteFunc(all, func(other claim.Owner) bool { return other.UID == s.of.UID || !s.uses(other, l) })
+	inNamespace := slices.ContainsFunc(users, func(other claim.Owner) bool { return other.Key.Namespace == s.of.Key.Namespace })
 	const solution = "%s; to share it, tag it kube-octavia.share=%s in the cloud, or set shared-lb-scope = %s in [LoadBalancer] of cloud.conf"
 	switch {
 	case len(users) == 0:
-		return fmt.Sprintf(solution, "no Service of this cluster uses it", s.service.Namespace, config.ShareAny), nil
+		return fmt.Sprintf(solution, "no Service of this cluster uses it", s.of.Key.Namespace, config.ShareAny), nil
 	case scope == config.ShareInCluster || inNamespace:
 		return "", nil
 	}
-	return fmt.Sprintf(solution, "it belongs to a Service in another namespace", s.service.Namespace, config.ShareInCluster), nil
+	return fmt.Sprintf(solution, "it belongs to a Service in another namespace", s.of.Key.Namespace, config.ShareInCluster), nil
 }
 
 // uses reports whether the Service owns the load balancer or shares it, according to its tags.
-func (p *Planner) uses(s *corev1.Service, l lb.LoadBalancer) bool {
-	owner := p.Owner(s)
-	return slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID)) &&
-		(slices.Contains(l.Tags, owner.ServiceTag()) || slices.Contains(l.Tags, owner.LoadBalancerName()))
+func (p *Planner) uses(of claim.Owner, l lb.LoadBalancer) bool {
+	return slices.Contains(l.Tags, lb.ClusterTag(p.Policy.ClusterUID)) &&
+		(slices.Contains(l.Tags, of.Identity.ServiceTag()) || slices.Contains(l.Tags, of.Identity.LoadBalancerName()))
 }

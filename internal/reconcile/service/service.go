@@ -3,7 +3,7 @@
 
 // Package service adapts Services: it makes of a Service what the passes over owners of load balancers work with.
 //
-// It is pure.
+// File service.go is pure.
 package service
 
 import (
@@ -30,9 +30,12 @@ type Kind struct {
 	Config config.LoadBalancer
 }
 
-// Owner returns the Service as the owner of a load balancer. The result refers to parts of the Service, which must not be
+// Of returns the Service as the owner of a load balancer. The result refers to parts of the Service, which must not be
 // changed after that.
-func (k Kind) Owner(s *corev1.Service) claim.Owner {
+func (k Kind) Of(s *corev1.Service) claim.Owner {
+	balancer, handles := s.Spec.Type == corev1.ServiceTypeLoadBalancer, k.Policy.Handles(s)
+	marked := s.Annotations[annotation.Managed] != ""
+
 	o := claim.Owner{
 		Key:            owner.ServiceKey(s.Namespace, s.Name),
 		UID:            s.UID,
@@ -44,15 +47,20 @@ func (k Kind) Owner(s *corev1.Service) claim.Owner {
 		Leaves:         k.Policy.Leaves(s),
 		Claimed:        k.Policy.Claimed(s),
 		Unclaimed:      claim.Unclaimed(s),
+		MayOwn:         k.Policy.MayOwn(s),
 		LostMark:       claim.LostMark(s),
 		Copied:         claim.Copied(s),
 		Original:       claim.Original(s),
-		Publishes:      s.Spec.Type == corev1.ServiceTypeLoadBalancer && k.Policy.Handles(s),
+		Mark:           k.Policy.Mark(s),
+		Publishes:      balancer && handles,
+		OfAnotherClass: balancer && !handles,
+		KeepsFinalizer: balancer && !handles && s.Spec.LoadBalancerClass != nil && k.Policy.ClusterIPs == nil,
+		NeverClaimed:   !balancer && !marked && !controllerutil.ContainsFinalizer(s, claim.Finalizer) || k.Policy.Drain && k.Policy.Reports(s),
 		AtClusterIP:    k.Policy.ConfigOf(s, config.LoadBalancer{}).AtClusterIP,
 		WasAtClusterIP: k.Policy.WasAtClusterIP(s),
 		FromKuryr:      k.Policy.FromKuryr(s),
 		Group:          k.GroupOf(s),
-		Recorded:       recorded(s),
+		Recorded:       k.recorded(s),
 	}
 	o.Spec = Spec(s, o.Settings(k.Config))
 	return o
@@ -61,7 +69,7 @@ func (k Kind) Owner(s *corev1.Service) claim.Owner {
 // Spec returns what the Service requests. The defaults are the operator's settings for it: see claim.Owner.Settings.
 func Spec(s *corev1.Service, defaults config.LoadBalancer) *desired.Spec {
 	spec := desired.SpecOf(s.Annotations, defaults)
-	spec.Ports = s.Spec.Ports
+	spec.Ports, spec.Backend = s.Spec.Ports, s.Name
 	spec.Families = s.Spec.IPFamilies
 	policy := s.Spec.IPFamilyPolicy
 	spec.RequireDualStack = policy != nil && *policy == corev1.IPFamilyPolicyRequireDualStack
@@ -90,7 +98,7 @@ func clusterIPs(s *corev1.Service) map[corev1.IPFamily]netip.Addr {
 }
 
 // recorded returns what controllers have recorded on the Service.
-func recorded(s *corev1.Service) claim.Recorded {
+func (k Kind) recorded(s *corev1.Service) claim.Recorded {
 	accepted := meta.FindStatusCondition(s.Status.Conditions, status.Accepted)
 	return claim.Recorded{
 		LoadBalancerID: LoadBalancerID(s),
@@ -102,7 +110,7 @@ func recorded(s *corev1.Service) claim.Recorded {
 		Finalizer:      controllerutil.ContainsFinalizer(s, claim.Finalizer),
 		Conditions:     s.Status.Conditions,
 		Refused:        accepted != nil && accepted.Status == metav1.ConditionFalse && desired.Refuses(accepted.Reason),
-		Served:         status.Served(s),
+		Served:         k.Policy.DefaultClass && status.Served(s.Status.Conditions),
 	}
 }
 
