@@ -143,15 +143,9 @@ func (t *Tracker) Reported(o claim.Owner) {
 	t.update(o, func(s *State) { s.Reported = true })
 }
 
-// MayRestore reports whether the finalizer may be restored during a stop: not more often than
-// the longest backoff.
-func (t *Tracker) MayRestore(o claim.Owner) (may bool) {
-	t.update(o, func(s *State) {
-		if may = t.Now().Sub(s.restored) >= t.Timing.ConflictWait.Last; may {
-			s.restored = t.Now()
-		}
-	})
-	return may
+// Restored notes that the finalizer is being restored during a stop.
+func (t *Tracker) Restored(o claim.Owner) {
+	t.update(o, func(s *State) { s.restored = t.Now() })
 }
 
 // Forget forgets an owner that was deleted or is no longer served.

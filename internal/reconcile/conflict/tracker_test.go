@@ -123,7 +123,10 @@ func TestTrackerKeepsTheStateOfEachService(t *testing.T) {
 	if s := tr.State(ownerOf(web)); !s.Stopped || !s.Reported || tr.State(ownerOf(other)).Stopped || testutil.ToFloat64(tr.Metrics.Contested) != 1 {
 		t.Errorf("after four writes: %+v", s)
 	}
-	if !tr.MayRestore(ownerOf(web)) || tr.MayRestore(ownerOf(web)) {
+	mayRestore := func() bool { return tr.State(ownerOf(web)).MayRestore(now, tr.Timing) }
+	before := mayRestore()
+	tr.Restored(ownerOf(web))
+	if !before || mayRestore() {
 		t.Error("the finalizer may be restored never, or too often")
 	}
 	_ = tr.Track(ownerOf(web), func() error { return nil })

@@ -52,7 +52,7 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 		r.Drift.Repaired = append(r.Drift.Repaired[:len(r.Drift.Repaired):len(r.Drift.Repaired)], op.String())
 	}
 	if made.Missing {
-		r.Cloud.Known = false
+		r.Cloud.Distrust()
 	}
 	r.Certificates = r.Certificates.Accepted(diff.CertificateRefs(op))
 	r.Cloud.FreesQuota = r.Cloud.FreesQuota || freesQuota(f, op)
@@ -88,7 +88,7 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	if r.Refused.Again || r.Certificates.Again {
 		return r // Octavia changed nothing
 	}
-	r.Cloud.Known = false
+	r.Cloud.Distrust()
 	class := openstack.Classify(err)
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {
 		LockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
@@ -176,7 +176,8 @@ func afterDelete(f Facts, d Decision, r memory.Record, op diff.DeleteLoadBalance
 	c := &r.Recovery
 	l := r.Cloud.Observed.LoadBalancer
 	if l == nil || l.ID != op.ID {
-		c.Discards, r.Cloud.Known = c.Discards.Again(f.Now, f.Timing.Deletion), false
+		c.Discards = c.Discards.Again(f.Now, f.Timing.Deletion)
+		r.Cloud.Distrust()
 		return r
 	}
 	if d.Action == ReplaceInPlace {

@@ -47,8 +47,11 @@ type Decision struct {
 // Decide decides what to do for the Service now. It requests no need twice in a pass, except NeedDesired: when it
 // requests NeedDesired it changes Record, so that it does not request it for the same reason again.
 func Decide(f Facts) Decision {
-	if !f.Owner.Serves {
+	switch {
+	case !f.Owner.Serves:
 		return release(f)
+	case f.Stop != nil:
+		return stopped(f)
 	}
 	d := addressed(f, resolve(f))
 	f.Record = d.Record

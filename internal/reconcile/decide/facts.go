@@ -38,6 +38,8 @@ type Facts struct {
 	FromMemory bool
 	// Provided lists the needs that were met in this pass.
 	Provided []Need
+	// Stop says how work on the owner has stopped; nil if it has not.
+	Stop *Stop
 	// FailoverRefused says why the cloud refuses to fail over load balancers of this
 	// provider, or is empty.
 	FailoverRefused string

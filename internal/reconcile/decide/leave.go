@@ -27,7 +27,8 @@ func leave(f Facts, d Decision) Decision {
 	if l.ProvisioningStatus == lb.Active && (deletes && f.FromMemory || left) {
 		// The load balancer is read again before it is deleted: other Services may use it by now. If the Service has
 		// left its own load balancer, the next pass looks for another one.
-		d.Plan.Ops, d.Record.Cloud.Known, d.Delay = nil, false, timing.StaleRetry
+		d.Plan.Ops, d.Delay = nil, timing.StaleRetry
+		d.Record.Cloud.Distrust()
 	}
 	return d
 }

@@ -67,21 +67,3 @@ func urgentOps(wanted lb.Wanted, members desired.Input, o lb.Observed, owner lb.
 	return slices.Concat(diff.OnlySources(diff.New(wanted, o, owner).Ops, o.LoadBalancer),
 		diff.OnlyMembers(diff.New(desired.MembersOnly(members, o), o, owner).Ops, o.LoadBalancer))
 }
-
-// DecideStopped decides for a Service on which work has stopped because of another
-// controller: members follow the nodes if the nodes have changed. Changes of members by the
-// other controller are not undone.
-func DecideStopped(f Facts) Decision {
-	d := Decision{Action: Converge, Record: f.Record, Goal: Goal{Input: f.Desired.Input, Policy: f.Owner.Spec.Options.Drift}}
-	members := func(o lb.Observed) []diff.Op {
-		return only[diff.SetMembers](diff.New(desired.MembersOnly(f.Desired.Input, o), o, f.Identity()).Ops)
-	}
-	before := f.observed()
-	if b := f.Record.Cloud.Expected; b != nil {
-		before = *b
-	}
-	if len(members(before)) > 0 {
-		d.Plan.Ops, d.Record.Cloud.Expected = members(f.observed()), nil
-	}
-	return d
-}

@@ -52,8 +52,10 @@ func (r *Reconciler) apply(ctx context.Context, s subject, f decide.Facts, d dec
 		r.noteLeftBehind(ctx, f)
 	}
 	r.require(f, d.Goal)
-	if f.Owner.Serves && (d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly) {
-		// A refused Service without cloud objects is not claimed: it can be deleted at any time.
+	if d.Claims(f) {
+		if d.Action == decide.Stopped {
+			r.conflicts.Restored(f.Owner)
+		}
 		if o.stopped = r.claim(ctx, s, d.Record.Cloud.Observed); o.stopped != nil {
 			return f, d, o
 		}
@@ -69,7 +71,8 @@ func (r *Reconciler) apply(ctx context.Context, s subject, f decide.Facts, d dec
 	f.Record = d.Record
 	switch l := d.Record.Cloud.Observed.LoadBalancer; {
 	case !f.Owner.Serves && errors.Join(failure, err) == nil && decide.LeftUnseen(d, f.Identity()):
-		d.Record.Cloud.Known, d.Delay = false, timing.StaleRetry
+		d.Record.Cloud.Distrust()
+		d.Delay = timing.StaleRetry
 	case !f.Owner.Serves && errors.Join(failure, err) == nil:
 		o, err = r.releaseAll(ctx, s, f, d, o)
 	case err == nil && wrote.any && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
@@ -343,7 +346,7 @@ func (r *Reconciler) write(ctx context.Context, s subject, f decide.Facts, d dec
 	if err := errors.Join(r.mayDelete(ctx, f, observed, op), r.sameTags(ctx, f, observed, op), r.sameAccess(ctx, f, observed, op)); err != nil {
 		switch openstack.Classify(err) {
 		case openstack.Foreign, openstack.Conflict:
-			d.Record.Cloud.Known = false
+			d.Record.Cloud.Distrust()
 		}
 		return d, err
 	}

@@ -26,6 +26,10 @@ func (r *Reconciler) noteQuota(f decide.Facts, d decide.Decision, o decide.Outco
 	case openstack.Classify(o.Failure) == openstack.Quota:
 		o.Woken = r.waiters.Wait(key)
 		d.Record.QuotaRefusals = min(d.Record.QuotaRefusals+1, 10)
+	case d.Action == decide.Stopped:
+		if r.waiters.Leave(key) {
+			r.wakeWaiters(1) // the next waiter takes its turn
+		}
 	case o.Failure == nil && (o.Wrote || d.Done):
 		d.Record.QuotaRefusals = 0
 		if r.waiters.Leave(key) {

@@ -127,8 +127,9 @@ func (r *Reconciler) pass(ctx context.Context, key owner.Key) (reconcile.Result,
 		return retry(err)
 	}
 	f.RequestID = id
-	if result, yields, err := r.yield(ctx, s, f); yields {
-		return result, err
+	f, wait := r.awaitConflict(f)
+	if wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	done := r.Planner.AwaitSurvey(ctx, f)
 	if done == nil {
@@ -159,7 +160,8 @@ func (r *Reconciler) begin(ctx context.Context, key owner.Key) (subject, decide.
 		r.reportOverwritten(ctx, s, overwritten)
 		if resumed {
 			// Everything may have changed while work was stopped.
-			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Expected = false, lb.Fingerprint{}, nil
+			f.Record.Cloud.Distrust()
+			f.Record.Progress.Reached, f.Record.Cloud.Expected = lb.Fingerprint{}, nil
 			f.FromMemory = false
 			r.Memory.Put(key, f.Record)
 		}
@@ -197,8 +199,8 @@ func (r *Reconciler) lost(ctx context.Context, f decide.Facts) (bool, error) {
 // gather reads the owner's cloud objects, unless memory has them.
 func (r *Reconciler) gather(ctx context.Context, f decide.Facts) (decide.Facts, error) {
 	observes := r.Planner.Adopt == claim.AdoptObserve
-	if observes && f.Now.Sub(f.Record.Cloud.Written) >= timing.ObserveInterval {
-		f.Record.Cloud.Known = f.Record.Cloud.Known && f.Owner.Claimed
+	if observes && !f.Owner.Claimed && f.Now.Sub(f.Record.Cloud.Written) >= timing.ObserveInterval {
+		f.Record.Cloud.Distrust()
 	}
 	before := f.Record.Recovery.Discards.Count
 	f, err := r.Planner.Observe(ctx, f)
@@ -243,7 +245,9 @@ func (r *Reconciler) provide(ctx context.Context, s subject, f decide.Facts, d d
 	case decide.NeedPredecessor:
 		f, err := r.Planner.Provide(ctx, f, d)
 		gone, err := openstack.UnlessGone(err)
-		f.Record.Cloud.Known = f.Record.Cloud.Known && !gone
+		if gone {
+			f.Record.Cloud.Distrust()
+		}
 		f.MissingNodeRules = r.missingNodeRules(f)
 		return f, err
 	}

@@ -110,7 +110,7 @@ func (r *Reconciler) reportDrift(s subject, f decide.Facts, d decide.Decision, r
 
 // publishPass writes the result of the pass to the Service, and sets readiness gates of its Pods.
 func (r *Reconciler) publishPass(ctx context.Context, s subject, f decide.Facts, d decide.Decision, o outcome) error {
-	if !f.Preview {
+	if !f.Preview && d.Action != decide.Stopped {
 		if err := r.note(ctx, s, d); err != nil {
 			return err
 		}

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -21,56 +19,21 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
-// yield makes the whole pass over a Service that is not changed because of a conflict with another controller: because
-// of a backoff, or because work on it has stopped. Yields reports whether that is so. A Service that is being released
-// is not left alone, because otherwise it could not be deleted.
-func (r *Reconciler) yield(ctx context.Context, s subject, f decide.Facts) (result reconcile.Result, yields bool, err error) {
+// awaitConflict adds to the facts how work on the owner has stopped because of another controller. It returns how long to
+// leave the owner alone, if that controller has changed it but work has not stopped.
+func (r *Reconciler) awaitConflict(f decide.Facts) (_ decide.Facts, wait time.Duration) {
 	if !f.Owner.Serves {
-		return reconcile.Result{}, false, nil
+		return f, 0
 	}
 	state := r.conflicts.State(f.Owner)
-	wait := state.Wait(r.Now())
-	if state.Stopped {
-		result, err = r.passStopped(ctx, s, f, state, wait)
-		return result, true, err
+	if wait = state.Wait(f.Now); !state.Stopped {
+		return f, wait
 	}
-	return reconcile.Result{RequeueAfter: wait}, wait > 0, nil
-}
-
-// passStopped makes a pass over a Service that kube-octavia has stopped changing. It reports the stop once, and writes
-// only:
-//   - members, so that no traffic is lost, unless the conflict is about members;
-//   - from time to time a finalizer or mark that was removed: without them, objects would be left over when the Service
-//     is deleted. The mark of another kube-octavia is kept, because two instances would overwrite each other's marks
-//     forever.
-func (r *Reconciler) passStopped(ctx context.Context, s subject, f decide.Facts, state conflict.State, wait time.Duration) (reconcile.Result, error) {
-	if err := r.reportStopped(context.WithoutCancel(ctx), s, state); err != nil {
-		return retry(err)
+	f.Stop = &decide.Stop{
+		For: wait, Members: state.Repeated(diff.Kind(diff.SetMembers{})),
+		MayClaim: state.MayRestore(f.Now, r.Timing), ClaimAgain: r.Timing.ConflictWait.Last,
 	}
-	if r.waiters.Leave(f.Owner.Key) {
-		r.wakeWaiters(1) // the next waiter takes its turn
-	}
-	f, err := r.gather(ctx, f)
-	if err == nil && f.Record.Cloud.Holds() && f.Owner.Unclaimed {
-		if wait = min(wait, r.Timing.ConflictWait.Last); r.conflicts.MayRestore(f.Owner) {
-			err = r.claim(ctx, s, f.Record.Cloud.Observed)
-		}
-	}
-	d, wrote := decide.Decision{Record: f.Record}, written{}
-	if err == nil && !state.Repeated(diff.Kind(diff.SetMembers{})) {
-		if f, d, err = r.Planner.PlanStopped(ctx, f); err == nil {
-			d, wrote, err = r.carryOut(ctx, s, f, d)
-		}
-	}
-	r.Memory.Put(f.Owner.Key, d.Record)
-	r.await(d.Record.Cloud.Observed, wrote.octavia)
-	if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
-		wait, err = decide.Next(f, d, decide.Outcome{Failure: err})
-	}
-	if err != nil {
-		return retry(err)
-	}
-	return reconcile.Result{RequeueAfter: wait}, nil
+	return f, 0
 }
 
 // reportStopped writes the condition ConflictingController once. If the other controller

@@ -35,10 +35,8 @@ func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Clou
 		// If a removed part is still there, the provider has failed, and no other client has added it.
 		c.Expected, c.Removed = nil, memory.Removed{}
 	}
-	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
 	c.Stale = mayMissChange(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
-	c.Observed, c.Known, c.Confirmed, c.Written = found, complete, complete, f.Now
-	return c
+	return c.Read(found, f.Now)
 }
 
 // expected returns the state that was expected before the read. Differences from it are changes by another client. It
@@ -90,7 +88,7 @@ func (p *Planner) compare(ctx context.Context, f decide.Facts) (decide.Facts, er
 	l, old := *c.Observed.LoadBalancer, c.Observed.Predecessor
 	tree, err := p.Octavia.Tree(ctx, l.ID)
 	if err != nil {
-		c.Known = false
+		c.Distrust()
 		return f, err
 	}
 	confirmed, left, difference := octavia.Confirm(l, c.Removed.Shown(f.Now, f.Timing.Late), tree)
@@ -99,7 +97,7 @@ func (p *Planner) compare(ctx context.Context, f decide.Facts) (decide.Facts, er
 		return f, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("the load balancer differs from the expected state; reading everything", "loadBalancerID", l.ID, "difference", difference.Error())
-	c.Known = false
+	c.Distrust()
 	if f, err = p.Observe(ctx, f); err != nil {
 		return f, err
 	}

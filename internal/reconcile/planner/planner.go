@@ -144,17 +144,18 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, error) {
 	c := &f.Record.Cloud
 	if since := c.Unanswered; !since.IsZero() && f.Now.Sub(since) >= f.Timing.AnswerLimit {
-		c.Known, c.Unanswered = false, time.Time{}
+		c.Distrust()
+		c.Unanswered = time.Time{}
 	}
 	if c.Observed.LoadBalancer == nil && f.Owner.Group != "" {
-		c.Known = false // another Service of the group may have created the load balancer since
+		c.Distrust() // another Service of the group may have created the load balancer since
 	}
 	other, err := p.requestsOther(ctx, f)
 	if err != nil {
 		return f, err
 	}
 	if other {
-		c.Known = false
+		c.Distrust()
 	}
 	if c.Known {
 		return f, nil
@@ -182,9 +183,15 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 }
 
 // BuildDesired builds the desired state. Before that, a predecessor becomes a duplicate if its
-// drain time is over.
+// drain time is over. While work on the owner has stopped, it only reads what the members depend on.
 func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts {
 	if !f.Owner.Serves {
+		return f
+	}
+	if f.Stop != nil {
+		in, err := p.followInput(ctx, f.Owner, f.Record.Cloud.Observed)
+		in.Refused = f.Record.Refused.LeftOut(f.Now)
+		f.Desired = decide.Desired{Built: decide.Built{Input: in, Err: err}}
 		return f
 	}
 	var retired bool
@@ -317,20 +324,4 @@ func (p *Planner) followInput(ctx context.Context, of claim.Owner, observed lb.O
 	// Without the subnets, existing members stay as long as they are endpoints.
 	_ = p.podSubnets(ctx, of, &in, observed)
 	return in, nil
-}
-
-// PlanStopped plans for a Service on which work has stopped: only members follow the nodes.
-func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts, decide.Decision, error) {
-	o := f.Record.Cloud.Observed
-	d := decide.Decision{Action: decide.Converge, Record: f.Record}
-	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.MissesIDs(*o.LoadBalancer) {
-		return f, d, nil
-	}
-	in, err := p.followInput(ctx, f.Owner, o)
-	if err != nil {
-		return f, d, err
-	}
-	in.Refused = f.Record.Refused.LeftOut(f.Now)
-	f.Desired.Input = in
-	return f, decide.DecideStopped(f), nil
 }
