@@ -185,7 +185,7 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			floating = append(floating, attached...)
 		}
 	}
-	o := choose(own, floating, id, s.owner)
+	o := decide.Choose(own, floating, id, s.owner)
 	o.CopiedID = copied
 	return o, nil
 }

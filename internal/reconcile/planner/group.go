@@ -22,8 +22,8 @@ import (
 // is none, one of them creates it, and the others wait until its id is on that Service. All
 // this depends on the Services alone, so it survives a restart.
 
-// Group returns the Services of the Service's group, the oldest first.
-func (p *Planner) Group(ctx context.Context, of claim.Owner) ([]claim.Owner, error) {
+// Group returns the owners of the owner's group, the oldest first.
+func (p *Planner) Group(ctx context.Context, of claim.Owner) ([]decide.GroupMember, error) {
 	if of.Group == "" {
 		return nil, nil
 	}
@@ -31,10 +31,17 @@ func (p *Planner) Group(ctx context.Context, of claim.Owner) ([]claim.Owner, err
 	if err != nil {
 		return nil, err
 	}
-	group := slices.DeleteFunc(all, func(o claim.Owner) bool { return o.Group != of.Group })
-	slices.SortFunc(group, func(a, b claim.Owner) int {
+	all = slices.DeleteFunc(all, func(o claim.Owner) bool { return o.Group != of.Group })
+	slices.SortFunc(all, func(a, b claim.Owner) int {
 		return cmp.Or(a.Created.Compare(b.Created.Time), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name), cmp.Compare(a.Key.Kind, b.Key.Kind))
 	})
+	group := make([]decide.GroupMember, len(all))
+	for i, o := range all {
+		group[i] = decide.GroupMember{Owner: o, LoadBalancerID: p.knownLoadBalancer(o)}
+		if p.Remembered != nil {
+			group[i].CreateRejected, group[i].MayAppear = p.Remembered.CreateRejected(o.Key, time.Now()), p.Remembered.MayAppear(o.Key)
+		}
+	}
 	return group, nil
 }
 
@@ -57,22 +64,6 @@ func (p *Planner) namesIDAndGroup(s claim.Owner) bool {
 	return s.Group != "" && s.Recorded.LoadBalancerID != "" && p.knownLoadBalancer(s) == "" && !s.Copied
 }
 
-// loadBalancersOf returns the ids of the load balancers of a group's Services. The first one is that of most Services;
-// if several have the same number of Services, it is that of the oldest Service. The others are deleted, or belong to
-// Services that had a load balancer before they joined the group.
-func loadBalancersOf(group []claim.Owner, known func(claim.Owner) string) []string {
-	var ids []string
-	users := map[string]int{}
-	for i := range group {
-		id := known(group[i])
-		if users[id]++; id != "" && users[id] == 1 {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortStableFunc(ids, func(a, b string) int { return users[b] - users[a] })
-	return ids
-}
-
 // checkGroup refuses a Service that requests sharing both by id and by group, and one that has
 // another load balancer than its group: Services are not moved between load balancers.
 func (p *Planner) checkGroup(ctx context.Context, of claim.Owner, _ *desired.Input, observed lb.Observed) error {
@@ -87,13 +78,12 @@ func (p *Planner) checkGroup(ctx context.Context, of claim.Owner, _ *desired.Inp
 	if err != nil {
 		return err
 	}
-	known := func(s claim.Owner) string {
-		if s.UID == of.UID {
-			return observed.LoadBalancer.ID // its id may not be on the Service yet
+	for i := range group {
+		if group[i].Owner.UID == of.UID {
+			group[i].LoadBalancerID = observed.LoadBalancer.ID // it may not be on the owner yet
 		}
-		return p.knownLoadBalancer(s)
 	}
-	for _, id := range loadBalancersOf(group, known) {
+	for _, id := range decide.LoadBalancersOf(group) {
 		if id == observed.LoadBalancer.ID {
 			return nil
 		}
@@ -110,7 +100,7 @@ func (p *Planner) checkGroup(ctx context.Context, of claim.Owner, _ *desired.Inp
 	return nil
 }
 
-// awaitGroup returns a *decide.GroupWait if another Service of the group has to create the load
+// awaitGroup returns a *decide.GroupWait if another owner of the group has to create the load
 // balancer.
 func (p *Planner) awaitGroup(ctx context.Context, of claim.Owner, observed lb.Observed) error {
 	if observed.LoadBalancer != nil {
@@ -120,27 +110,9 @@ func (p *Planner) awaitGroup(ctx context.Context, of claim.Owner, observed lb.Ob
 	if err != nil || len(group) == 0 {
 		return err
 	}
-	if creator := p.creatorOf(group); creator.UID != of.UID {
+	creator := decide.CreatorOf(group)
+	if creator.UID != of.UID {
 		return &decide.GroupWait{For: creator.Key.String()}
 	}
 	return nil
-}
-
-// creatorOf returns the Service of a group that creates its load balancer. It prefers Services that are not refused,
-// then Services whose create the cloud has not just rejected, then one that may have started the create, and then the
-// oldest one.
-func (p *Planner) creatorOf(group []claim.Owner) claim.Owner {
-	refused := func(s claim.Owner) bool { return s.Recorded.Refused }
-	rejected := func(s claim.Owner) bool {
-		return p.Remembered != nil && p.Remembered.CreateRejected(s.Key, time.Now())
-	}
-	for _, out := range []func(claim.Owner) bool{refused, rejected} {
-		if others := slices.DeleteFunc(slices.Clone(group), out); len(others) > 0 {
-			group = others
-		}
-	}
-	started := slices.IndexFunc(group, func(s claim.Owner) bool {
-		return s.Claimed || p.Remembered != nil && p.Remembered.MayAppear(s.Key)
-	})
-	return group[max(started, 0)]
 }

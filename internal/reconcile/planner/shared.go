@@ -30,7 +30,7 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range loadBalancersOf(group, s.knownLoadBalancer) {
+	for _, other := range decide.LoadBalancersOf(group) {
 		if other == id {
 			continue // it is deleted
 		}
@@ -54,7 +54,7 @@ func (p *Planner) requestsOther(ctx context.Context, f decide.Facts) (bool, erro
 		return f.Owner.Recorded.LoadBalancerID != o.LoadBalancer.ID, nil
 	}
 	group, err := p.Group(ctx, f.Owner)
-	return !slices.Contains(loadBalancersOf(group, p.knownLoadBalancer), o.LoadBalancer.ID), err
+	return !slices.Contains(decide.LoadBalancersOf(group), o.LoadBalancer.ID), err
 }
 
 // joinedBefore returns a load balancer of another owner on which the Service left its name, a pool or a port, although

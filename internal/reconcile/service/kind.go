@@ -36,6 +36,7 @@ func (k Kind) Owner(object client.Object) claim.Owner {
 
 // List implements claim.Kind. There may be thousands of Services, so they are not copied from the cache.
 func (k Kind) List(ctx context.Context, from client.Reader, options ...client.ListOption) ([]claim.Owner, error) {
+	inPages := (&client.ListOptions{}).ApplyOptions(options).Limit > 0 // a cache lists everything, and refuses to continue
 	var all []claim.Owner
 	for next := ""; ; {
 		var page corev1.ServiceList
@@ -45,7 +46,8 @@ func (k Kind) List(ctx context.Context, from client.Reader, options ...client.Li
 		for i := range page.Items {
 			all = append(all, k.Of(&page.Items[i]))
 		}
-		if next = page.Continue; next == "" {
+		next = page.Continue
+		if !inPages || next == "" {
 			return all, nil
 		}
 	}

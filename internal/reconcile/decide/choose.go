@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package decide
 
 import (
 	"cmp"
@@ -9,27 +9,26 @@ import (
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 )
 
-// choose decides which of a Service's own load balancers is the current one, and what the others are. Floating are
+// Choose decides which of a Service's own load balancers is the current one, and what the others are. Floating are
 // their floating IPs, id is the one on the Service.
 //
 // There are several after a create whose answer was lost, and during a replacement. A new controller has to choose in
 // the same way as the previous controller did, so only the state of the cloud counts. A working load balancer comes
 // before a failed one. The load balancer with the floating IP stays the current one until another one has taken over
 // the floating IP. A tag identifies the replacement of a working load balancer.
-func choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb.Owner) lb.Observed {
+func Choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb.Owner) lb.Observed {
 	if len(own) == 0 {
 		return lb.Observed{}
 	}
-	attached := func(l lb.LoadBalancer) bool { return decide.HasFloatingIP(l, floating) }
+	attached := func(l lb.LoadBalancer) bool { return HasFloatingIP(l, floating) }
 	external := slices.ContainsFunc(own, attached)
 	own = slices.Clone(own)
 	slices.SortFunc(own, func(a, b lb.LoadBalancer) int {
 		return cmp.Or(cmp.Compare(rank(a, id, external, attached(a)), rank(b, id, external, attached(b))), strings.Compare(a.ID, b.ID))
 	})
-	current, replaced := replacement(own, attached, owner)
+	current, replaced := workingReplacement(own, attached, owner)
 	l := own[current]
 	o := lb.Observed{LoadBalancer: &l, FloatingIPs: floating}
 	for _, other := range slices.Delete(own, current, current+1) {
@@ -51,10 +50,10 @@ func choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb
 	return o
 }
 
-// replacement returns the index of a working load balancer that replaces another one of own, and the id of the replaced
+// workingReplacement returns the index of a working load balancer that replaces another one of own, and the id of the replaced
 // one; or 0 and "". If another Service has started to share the replaced load balancer while this one has the floating
 // IP, it is not replaced: then replacement returns its index, and "".
-func replacement(own []lb.LoadBalancer, attached func(lb.LoadBalancer) bool, owner lb.Owner) (current int, replaced string) {
+func workingReplacement(own []lb.LoadBalancer, attached func(lb.LoadBalancer) bool, owner lb.Owner) (current int, replaced string) {
 	works := func(l lb.LoadBalancer) bool {
 		return l.ProvisioningStatus != lb.Error && l.ProvisioningStatus != lb.PendingDelete
 	}
