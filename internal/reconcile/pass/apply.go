@@ -208,142 +208,21 @@ func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers
 	}
 }
 
-// mayDelete reads a load balancer before it is deleted, unless that was just done. It returns an
-// error if other Services have ports on it.
-func (r *Reconciler) mayDelete(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
-	end, deletes := op.(diff.DeleteLoadBalancer)
-	if !deletes {
-		return nil
-	}
-	if head := o.LoadBalancer; head != nil && head.ID == end.ID && head.ProvisioningStatus == lb.Active {
-		return nil
-	}
-	l, err := r.Planner.Octavia.Get(ctx, end.ID)
-	if err == nil {
-		l, err = r.Planner.Octavia.Observe(ctx, l)
-	}
-	switch {
-	case openstack.Classify(err) == openstack.Gone:
-		return nil
-	case err != nil:
+// mayWrite reads what the operation needs to be read again right before it, and returns why the operation must not be
+// carried out, or nil.
+func (r *Reconciler) mayWrite(ctx context.Context, f decide.Facts, d decide.Decision, op diff.Op) error {
+	f.Record = d.Record // with the operations before this one
+	now, err := r.Planner.Reread(ctx, f.NeedsOf(op))
+	if err != nil {
 		return err
-	case diff.Shared(l, f.Identity()):
-		return openstack.NewForeign(fmt.Sprintf("delete load balancer %s, which is in %s", l.ID, l.ProvisioningStatus),
-			"another Service has ports on it; delete these first, or ask the cloud's operator to repair it")
 	}
-	return nil
-}
-
-// sameTags returns an error if the tags of an object have changed since the plan was made. It reads them before two
-// kinds of operations:
-//   - Tags are written that were not read in this pass, or that other Services write too. Octavia replaces all tags at
-//     once, so a tag that was set meanwhile would be lost.
-//   - A load balancer in use gets a floating IP: an internal Service may share it by now. The tags are read before the
-//     present floating IP is detached for the new one, so that the Service is not left without an address.
-func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
-	l := o.LoadBalancer
-	switch {
-	case l == nil:
-		return nil
-	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && !f.Creates() && r.Planner.Capabilities.Has(lb.FeatureTags):
-	case !setsTags(op) || !f.FromMemory && !f.Identity().Sharer && !diff.Shared(*l, f.Identity()):
-		return nil
-	}
-	var now, before []string
-	if of, ok := op.(diff.SetTags); ok {
-		tags, err := r.Planner.Octavia.Tags(ctx, l.ID, of)
-		if err != nil {
-			return err
-		}
-		now, before = tags, tagsOf(*l, of.ID)
-	} else {
-		head, err := r.Planner.Octavia.Get(ctx, l.ID)
-		if err != nil {
-			return err
-		}
-		now, before = head.Tags, l.Tags
-	}
-	if slices.Equal(slices.Sorted(slices.Values(now)), slices.Sorted(slices.Values(before))) {
-		return nil
-	}
-	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed the tags meanwhile"}
-}
-
-// sameAccess returns an error if the set of clients that may connect to the load balancer has changed since the plan
-// was made. It reads the load balancer before two kinds of operations, unless that was done in this pass:
-//   - A load balancer without security groups gets some. Source ranges that another client has set meanwhile would have
-//     no effect.
-//   - Source ranges are removed because there are security groups. If another client has removed the groups, every
-//     client could connect.
-func (r *Reconciler) sameAccess(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
-	known := o.LoadBalancer
-	if known == nil || !f.FromMemory {
-		return nil
-	}
-	set, ok := op.(diff.SetVIPSecurityGroups)
-	sets := ok && len(set.Groups) > 0 && len(known.VIPSecurityGroups) == 0
-	update, ok := op.(diff.UpdateListener)
-	clears := ok && update.AllowedCIDRs != nil && len(*update.AllowedCIDRs) == 0 && len(known.VIPSecurityGroups) > 0
-	if !sets && !clears {
-		return nil
-	}
-	now, err := r.Planner.Octavia.Get(ctx, known.ID)
-	if err == nil && sets {
-		now, err = r.Planner.Octavia.Observe(ctx, now)
-	}
-	switch {
-	case err != nil:
-		return err
-	case !lb.SameVIPGroups(now.VIPSecurityGroups, known.VIPSecurityGroups), sets && now.RestrictsSourcesOfOthers(f.Identity()):
-		return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed meanwhile who may connect"}
-	}
-	return nil
-}
-
-// exposes reports whether the operation makes a load balancer reachable from outside, or is the first of two operations
-// that do so together.
-func exposes(op diff.Op) bool {
-	switch op := op.(type) {
-	case diff.CreateFloatingIP:
-		return true
-	case diff.AssociateFloatingIP:
-		return op.Former == nil
-	case diff.DisassociateFloatingIP:
-		return op.For != ""
-	}
-	return false
-}
-
-// setsTags reports whether the operation sets the tags of an existing object.
-func setsTags(op diff.Op) bool {
-	update, ok := op.(diff.UpdateLoadBalancer)
-	_, child := op.(diff.SetTags)
-	_, groups := op.(diff.SetVIPSecurityGroups)
-	return child || groups || ok && update.Tags != nil
-}
-
-// tagsOf returns the tags of a listener or a pool of the load balancer.
-func tagsOf(l lb.LoadBalancer, id string) []string {
-	for _, listener := range l.Listeners {
-		switch {
-		case listener.ID == id:
-			return listener.Tags
-		case listener.Pool != nil && listener.Pool.ID == id:
-			return listener.Pool.Tags
-		}
-	}
-	for _, p := range l.DetachedPools {
-		if p.ID == id {
-			return p.Tags
-		}
-	}
-	return nil
+	return f.Obstacle(op, now)
 }
 
 // write carries out one operation and remembers its result.
 func (r *Reconciler) write(ctx context.Context, s subject, f decide.Facts, d decide.Decision, op diff.Op) (decide.Decision, error) {
 	observed := d.Record.Cloud.Observed
-	if err := errors.Join(r.mayDelete(ctx, f, observed, op), r.sameTags(ctx, f, observed, op), r.sameAccess(ctx, f, observed, op)); err != nil {
+	if err := r.mayWrite(ctx, f, d, op); err != nil {
 		switch openstack.Classify(err) {
 		case openstack.Foreign, openstack.Conflict:
 			d.Record.Cloud.Distrust()

@@ -196,27 +196,3 @@ func TestTheIDOfASharedLoadBalancerIsWrittenOnlyToAServiceThatHasJoinedIt(t *tes
 		}
 	}
 }
-
-func TestSourceRangesAreNotRemovedWhenAnotherClientHasRemovedTheGroups(t *testing.T) {
-	known := lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, VIPSecurityGroups: []string{"g1"}}
-	for name, c := range map[string]struct {
-		now      string
-		conflict bool
-	}{
-		"the groups are there":        {`["g1"]`, false},
-		"another client removed them": {`[]`, true},
-		"another client changed them": {`["g1", "g2"]`, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := withOctavia(t, func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = w.Write([]byte(`{"loadbalancer": {"id": "lb-1", "provisioning_status": "ACTIVE", "vip_sg_ids": ` + c.now + `}}`))
-			})
-			f := r.Facts(served(), memory.Record{}, noon, timing.Default())
-			f.FromMemory = true
-			err := r.sameAccess(t.Context(), f, lb.Observed{LoadBalancer: &known}, diff.UpdateListener{ID: "l-1", AllowedCIDRs: &[]string{}})
-			if conflict := openstack.Classify(err) == openstack.Conflict; conflict != c.conflict || err != nil && !conflict {
-				t.Errorf("the error is %v", err)
-			}
-		})
-	}
-}

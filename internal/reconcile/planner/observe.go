@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
@@ -118,6 +119,34 @@ func (p *Planner) readAgain(ctx context.Context, all []lb.FloatingIP, addresses 
 		now = append(now, lb.KeepKuryrVIPs(found, all)...)
 	}
 	return now, nil
+}
+
+// Reread reads what an operation needs to be read again right before it.
+func (p *Planner) Reread(ctx context.Context, needs []decide.Reread) ([]decide.Reread, error) {
+	have := make([]decide.Reread, len(needs))
+	for i, need := range needs {
+		var err error
+		have[i], err = p.reread(ctx, need)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return have, nil
+}
+
+func (p *Planner) reread(ctx context.Context, need decide.Reread) (_ decide.Reread, err error) {
+	if need.TagsOf != nil {
+		need.Tags, err = p.Octavia.Tags(ctx, need.LoadBalancerID, *need.TagsOf)
+		return need, err
+	}
+	need.LoadBalancer, err = p.Octavia.Get(ctx, need.LoadBalancerID)
+	if err == nil && need.Tree {
+		need.LoadBalancer, err = p.Octavia.Observe(ctx, need.LoadBalancer)
+	}
+	if need.MayBeGone && openstack.Classify(err) == openstack.Gone {
+		need.Gone, err = true, nil
+	}
+	return need, err
 }
 
 // Provide reads or builds what a decision needs. It does not store certificates.
