@@ -166,7 +166,7 @@ func ownerRecovers(f Facts, l lb.LoadBalancer) string {
 	var others []string
 	for _, tag := range lb.NameTags(l) {
 		name := f.Identity().ServiceNamed([]string{tag})
-		if name != "" && name != f.Owner.Key.String() {
+		if name != "" && name != f.Identity().NamespacedName() {
 			others = append(others, name)
 		}
 	}

@@ -23,8 +23,9 @@ import (
 type owners struct {
 	// all may have any object. addresses may only have a floating IP, which they request to keep.
 	all, addresses map[string]bool
-	// noted has, by the key of an owner that may have any object, the id of a load balancer that is on it, or "".
-	noted map[owner.Key]string
+	// noted has, by the namespace and name in the cloud of an owner that may have any object, the id of a load balancer
+	// that is on it, or "".
+	noted map[string]string
 	// requested are the addresses and ids of floating IPs that Services request.
 	requested map[string]bool
 }
@@ -42,8 +43,8 @@ func (o owners) share(object Object) bool {
 		return false
 	}
 	sharers := strings.Split(object.Sharers, sharerSeparator)
-	for key, id := range o.noted {
-		if id == object.ID || id == "" && slices.Contains(sharers, key.String()) {
+	for sharer, id := range o.noted {
+		if id == object.ID || id == "" && slices.Contains(sharers, sharer) {
 			return true
 		}
 	}
@@ -111,7 +112,7 @@ func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
 }
 
 func ownersAmong(all []claim.Owner) owners {
-	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, noted: map[owner.Key]string{}, requested: map[string]bool{}}
+	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, noted: map[string]string{}, requested: map[string]bool{}}
 	for _, o := range all {
 		if o.Serves {
 			for _, requested := range annotation.Values(o.Spec.Annotations, annotation.FloatingIP) {
@@ -122,7 +123,7 @@ func ownersAmong(all []claim.Owner) owners {
 		switch {
 		case o.MayOwn:
 			found.all[o.Identity.ServiceUID] = true
-			found.noted[o.Key] = o.Recorded.LoadBalancerID
+			found.noted[o.Identity.NamespacedName()] = o.Recorded.LoadBalancerID
 		case o.Spec.KeepsFloatingIP():
 			found.addresses[o.Identity.ServiceUID] = true
 		}
