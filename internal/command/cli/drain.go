@@ -207,7 +207,7 @@ func (d *drainRun) connect(ctx context.Context) error {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	d.lease = drain.Lease{Client: d.client, Namespace: d.controller.namespace(), Name: d.controller.leaseName, Duration: d.controller.leaseDuration, Note: d.streams.Note}
-	d.owners = claim.Owners{Kinds: connection.Kinds(d.policy, settings.LoadBalancer)}.From(d.client)
+	d.owners = claim.Owners{Kinds: d.controller.connection.Kinds(d.policy, settings.LoadBalancer)}.From(d.client)
 	cluster := lb.Cluster{UID: uid} // objects without a uid may belong to another controller, which still runs
 	d.drainer = drain.New(drain.Drainer{
 		ClusterUID: d.policy.ClusterUID, Owners: d.owners, Interval: drainInterval,

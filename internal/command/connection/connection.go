@@ -64,6 +64,8 @@ type Options struct {
 	Adopt claim.Adoption
 	// Dial opens the connections to the cloud; nil uses the network. No flag sets it.
 	Dial openstack.Dial
+	// MoreKinds returns the kinds of owners of load balancers beside Services; nil means none. No flag sets it.
+	MoreKinds func(claim.Policy, config.LoadBalancer) []claim.Kind
 	// ExamineRefusal is as in openstack.Options. No flag sets it.
 	ExamineRefusal bool
 	cloudRate      float64
@@ -289,14 +291,18 @@ func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy cla
 		Config:       settings,
 		Capabilities: can,
 		Policy:       policy,
-		Kinds:        Kinds(policy, settings),
+		Kinds:        o.Kinds(policy, settings),
 		Adopt:        o.Adopt,
 	}
 }
 
-// Kinds are the kinds of owners of load balancers.
-func Kinds(policy claim.Policy, settings config.LoadBalancer) []claim.Kind {
-	return []claim.Kind{service.Kind{Policy: policy, Config: settings}}
+// Kinds returns the kinds of owners of load balancers.
+func (o *Options) Kinds(policy claim.Policy, settings config.LoadBalancer) []claim.Kind {
+	kinds := []claim.Kind{service.Kind{Policy: policy, Config: settings}}
+	if o.MoreKinds != nil {
+		kinds = append(kinds, o.MoreKinds(policy, settings)...)
+	}
+	return kinds
 }
 
 // loginOf describes the login in use.
