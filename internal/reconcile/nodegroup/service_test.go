@@ -20,6 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	adapter "github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -449,7 +450,7 @@ func TestTheGroupOfDefaultKubernetesIsThatOfItsUIDInTheCloud(t *testing.T) {
 	policy := claim.Policy{ClusterUID: "c"}
 	api := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kubernetes", UID: "uid-2"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.1"}}
 	of := policy.Owner(api)
-	if s := serviceOf(api, need{uid: types.UID(of.ServiceUID)}, nil, policy, config.LoadBalancer{}); s.Need == nil {
+	if s := serviceOf(adapter.Kind{Policy: policy}.Of(api), need{uid: types.UID(of.ServiceUID)}, nil, config.LoadBalancer{}); s.Need == nil {
 		t.Error("its need is unknown")
 	}
 	if uid := lb.SecurityGroupOfService("", of.SecurityGroupName(), ""); uid != of.ServiceUID {

@@ -221,7 +221,7 @@ func TestALiveServiceOwnsItsLoadBalancerWhateverOthersRemoveFromIt(t *testing.T)
 				edit(&s)
 			}
 			f := &Finder{Policy: claim.Policy{ClusterUID: "c", LoadBalancerClass: "kube-octavia.io/octavia", ClusterIPs: clusterIPs}}
-			if found := f.Among([]corev1.Service{s}, all); (len(found) == 1) != c.orphan {
+			if found := f.Among(owned(f, s), all); (len(found) == 1) != c.orphan {
 				t.Errorf("orphans: %+v", found)
 			}
 		})
@@ -282,7 +282,7 @@ func TestASharedLoadBalancerIsAnOrphanWhenNoneOfItsServicesUsesIt(t *testing.T) 
 		"another cluster's sharer is there":          {append(slices.Clone(abandoned), other.SharerTags()...), nil, false},
 		"another cluster made it":                    {append([]string{lb.ClusterTag("d")}, two.SharerTags()...), nil, false},
 	} {
-		found := f.Among(c.services, Inventory{LoadBalancers: []octavia.Head{{ID: "b1", Tags: c.tags}}})
+		found := f.Among(owned(f, c.services...), Inventory{LoadBalancers: []octavia.Head{{ID: "b1", Tags: c.tags}}})
 		if (len(found) == 1) != c.orphan {
 			t.Errorf("%s: orphans %+v", name, found)
 		}

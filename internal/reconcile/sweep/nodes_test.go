@@ -23,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -67,7 +68,7 @@ func newNodes(t *testing.T, words ...string) (_ *nodes, _ *cluster, check func()
 	s.Spec.Type = corev1.ServiceTypeLoadBalancer
 	c.services = []corev1.Service{s}
 	n := &nodes{Options: Options{
-		Finder: &orphan.Finder{Policy: claim.Policy{DefaultClass: true}, Reader: c}, Memory: memory.NewStore(), Recorder: recorder, Metrics: counted,
+		Finder: &orphan.Finder{Kinds: []claim.Kind{services}, Reader: c}, Memory: memory.NewStore(), Recorder: recorder, Metrics: counted,
 	}}
 	return n, c, func() (reported []string) {
 		t.Helper()
@@ -175,7 +176,11 @@ func TestOnlyNodesThatShouldBeMembersNeedAnAddress(t *testing.T) {
 				}}}})
 			}
 			got := ""
-			for name, missing := range n.missing(c.nodes, c.services) {
+			owners := make([]claim.Owner, len(c.services))
+			for i := range c.services {
+				owners[i] = services.Of(&c.services[i])
+			}
+			for name, missing := range n.missing(c.nodes, owners) {
 				got += fmt.Sprintf("%s:%s", name, missing.families)
 			}
 			if got != test.want {
@@ -184,3 +189,6 @@ func TestOnlyNodesThatShouldBeMembersNeedAnAddress(t *testing.T) {
 		})
 	}
 }
+
+// services adapts the Services of the tests.
+var services = service.Kind{Policy: claim.Policy{DefaultClass: true}}
