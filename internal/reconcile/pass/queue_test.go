@@ -32,7 +32,6 @@ import (
 type cached struct {
 	client.Reader
 	services []*corev1.Service
-	group    func(*corev1.Service) string
 	broken   string // the Service that cannot be read
 	lists    int
 }
@@ -42,7 +41,7 @@ func (c *cached) Get(_ context.Context, key client.ObjectKey, o client.Object, _
 		return errors.New("broken")
 	}
 	for _, s := range c.services {
-		if into, ok := o.(*corev1.Service); ok && nameOf(keyOf(s)) == key {
+		if into, ok := o.(*corev1.Service); ok && s.Namespace == key.Namespace && s.Name == key.Name {
 			s.DeepCopyInto(into)
 			return nil
 		}
@@ -60,7 +59,8 @@ func (c *cached) List(_ context.Context, l client.ObjectList, options ...client.
 	c.lists++
 	into, ok := l.(*corev1.ServiceList)
 	for _, s := range c.services {
-		if ok && (by == nil || by[byLoadBalancer] != "" && by[byLoadBalancer] == notedID(s) || by[byGroup] != "" && by[byGroup] == c.group(s)) {
+		of := services.Of(s)
+		if ok && (by == nil || by[byLoadBalancer] != "" && by[byLoadBalancer] == of.Recorded.LoadBalancerID || by[byGroup] != "" && by[byGroup] == of.Group) {
 			into.Items = append(into.Items, *s)
 		}
 	}
@@ -92,9 +92,7 @@ func TestServicesThatShareALoadBalancerHaveOneQueueKey(t *testing.T) {
 		service("maker", group, "shop", id, "lb-3"), service("member", group, "shop"), service("guest-of-group", id, "lb-3"),
 		service("replaced", id, "lb-5"), service("joins-the-old-one", id, "lb-4"),
 	}
-	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
-	policy.Reader = &cached{services: all, group: policy.GroupOf}
-	r := &Reconciler{Options: Options{Planner: policy, Memory: memory.NewStore()}}
+	r, _ := withServices(all...)
 	remember := func(name string, record memory.Record) {
 		r.Memory.Put(owner.ServiceKey("default", name), record)
 	}
@@ -104,7 +102,7 @@ func TestServicesThatShareALoadBalancerHaveOneQueueKey(t *testing.T) {
 
 	got := map[string]string{}
 	for _, s := range all {
-		got[s.Name] = r.ask(t.Context(), s).Name
+		got[s.Name] = r.ask(t.Context(), services.Of(s)).Name
 	}
 	want := map[string]string{
 		"alone": "alone", "new": "new",
@@ -117,13 +115,13 @@ func TestServicesThatShareALoadBalancerHaveOneQueueKey(t *testing.T) {
 	}
 	// Whose key one Service is, its pass is one of that key's.
 	for _, s := range all {
-		members, err := r.members(t.Context(), r.ask(t.Context(), s))
+		members, err := r.members(t.Context(), r.ask(t.Context(), services.Of(s)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := false
 		for _, key := range members {
-			found = found || key == keyOf(s)
+			found = found || key == services.Of(s).Key
 		}
 		if !found {
 			t.Errorf("%s is not among the Services of its key: %v", s.Name, members)
@@ -137,30 +135,29 @@ func TestAServiceThatFailsDelaysNoOtherOfItsLoadBalancer(t *testing.T) {
 			Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
 	first, second, broken := service("owner", 3*time.Hour), service("second", 2*time.Hour), service("broken", time.Hour)
-	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
-	policy.Reader = &cached{services: []*corev1.Service{first, second, broken}, group: policy.GroupOf, broken: "broken"}
+	p := &planner.Planner{Reader: &cached{services: []*corev1.Service{first, second, broken}, broken: "broken"}, Kinds: []claim.Kind{services}, Policy: services.Policy}
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock := noon
-	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock }})
+	r := New(Options{Planner: p, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock }})
 	next := func(want time.Duration) {
 		t.Helper()
-		result, err := r.Reconcile(t.Context(), keyOf(first))
+		result, err := r.Reconcile(t.Context(), services.Of(first).Key)
 		if err != nil || result.RequeueAfter != want {
 			t.Errorf("the next pass is after %v (error %v), want %v", result.RequeueAfter, err, want)
 		}
 	}
-	r.due.at(keyOf(second), noon.Add(time.Minute))
-	r.due.at(keyOf(broken), time.Time{})
+	r.due.at(services.Of(second).Key, noon.Add(time.Minute))
+	r.due.at(services.Of(broken).Key, time.Time{})
 	wait := r.Timing.FirstBackoff
 	next(wait)
 	next(wait) // it is not tried again before
 	clock = noon.Add(wait)
 	next(2 * wait)
 	for range 20 { // its backoff grows to the longest
-		result, _ := r.Reconcile(t.Context(), keyOf(first))
+		result, _ := r.Reconcile(t.Context(), services.Of(first).Key)
 		if clock.Add(result.RequeueAfter).After(noon.Add(time.Minute)) {
 			t.Fatalf("the other Service has to wait until %v", clock.Add(result.RequeueAfter))
 		}
@@ -179,19 +176,18 @@ func TestAServiceThatFailsIsTriedAgainUnderItsNewQueueKey(t *testing.T) {
 			Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
 	original, copied := service("original", time.Hour), service("copy", time.Minute)
-	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
-	policy.Reader = &cached{services: []*corev1.Service{original, copied, service("third", time.Second)}, group: policy.GroupOf, broken: "copy"}
+	p := &planner.Planner{Reader: &cached{services: []*corev1.Service{original, copied, service("third", time.Second)}, broken: "copy"}, Kinds: []claim.Kind{services}, Policy: services.Policy}
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock := noon
 	var enqueued []string
-	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock },
+	r := New(Options{Planner: p, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock },
 		Enqueue: func(key owner.Key) { enqueued = append(enqueued, key.Name) }})
-	r.due.at(keyOf(copied), time.Time{})
+	r.due.at(services.Of(copied).Key, time.Time{})
 	for range 2 {
-		result, err := r.Reconcile(t.Context(), keyOf(original))
+		result, err := r.Reconcile(t.Context(), services.Of(original).Key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,19 +208,18 @@ func TestAServiceThatIsCreatedAgainIsNotLostUnderTheQueueKeyOfTheDeletedOne(t *t
 			Annotations: map[string]string{annotation.LoadBalancerID: balancer}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
 	first, again := service("owner", "lb-1", time.Hour), service("again", "", time.Second)
-	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
-	policy.Reader = &cached{services: []*corev1.Service{first, service("third", "lb-1", time.Minute), again}, group: policy.GroupOf}
+	p := &planner.Planner{Reader: &cached{services: []*corev1.Service{first, service("third", "lb-1", time.Minute), again}}, Kinds: []claim.Kind{services}, Policy: services.Policy}
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var enqueued []string
-	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon },
+	r := New(Options{Planner: p, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon },
 		Enqueue: func(key owner.Key) { enqueued = append(enqueued, key.Name) }})
 	deleted := memory.Record{Cloud: memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}}}
-	r.Memory.Put(keyOf(again), deleted)
-	key := r.ask(t.Context(), again)
-	r.Memory.Forget(keyOf(again)) // at the end of the pass over the deleted one
+	r.Memory.Put(services.Of(again).Key, deleted)
+	key := r.ask(t.Context(), services.Of(again))
+	r.Memory.Forget(services.Of(again).Key) // at the end of the pass over the deleted one
 	for range 2 {
 		if _, err := r.Reconcile(t.Context(), key); err != nil {
 			t.Fatal(err)

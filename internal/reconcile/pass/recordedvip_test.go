@@ -28,7 +28,7 @@ func TestTheRecordedVIPIsNeededUntilALoadBalancerWorks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.VIPAddress: c.recorded}}}
-			if got := outlivedRecordedVIP(service, c.l); got != c.want {
+			if got := outlivedRecordedVIP(services.Of(service), c.l); got != c.want {
 				t.Errorf("the record is not needed any more: %v, want %v", got, c.want)
 			}
 		})

@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -67,11 +66,14 @@ func withOctavia(t *testing.T, handle http.HandlerFunc) *Reconciler {
 		t.Fatal(err)
 	}
 	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
-	return New(Options{Planner: &planner.Planner{Octavia: octavia.New(client, "", lb.Capabilities{})}, Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon }})
+	return New(Options{Planner: &planner.Planner{Octavia: octavia.New(client, "", lb.Capabilities{}), Policy: services.Policy, Kinds: []claim.Kind{services}}, Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon }})
 }
 
 func TestOwnWritesRequestNoPass(t *testing.T) {
-	same := map[string]func(*corev1.Service){
+	same := func(a, b *corev1.Service) bool {
+		return services.SameRequest(a, b) && sameOwner(services.Of(a), services.Of(b))
+	}
+	unchanged := map[string]func(*corev1.Service){
 		"status":           func(s *corev1.Service) { s.Status.Conditions = []metav1.Condition{{Type: "x"}} },
 		"our annotations":  func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = "203.0.113.1" },
 		"a label":          func(s *corev1.Service) { s.Labels = map[string]string{"a": "b"} },
@@ -84,22 +86,22 @@ func TestOwnWritesRequestNoPass(t *testing.T) {
 		"deletion":      deleted,
 		"another uid":   func(s *corev1.Service) { s.UID = "uid-2" },
 	}
-	for name, edit := range same {
-		if !sameService(served(), served(edit)) {
+	for name, edit := range unchanged {
+		if !same(served(), served(edit)) {
 			t.Errorf("a change of %s requests a pass", name)
 		}
 	}
 	for name, edit := range other {
-		if sameService(served(), served(edit)) {
+		if same(served(), served(edit)) {
 			t.Errorf("a change of %s requests no pass", name)
 		}
 	}
-	if !sameService(served(func(s *corev1.Service) { s.Finalizers = nil }), served()) {
+	if !same(served(func(s *corev1.Service) { s.Finalizers = nil }), served()) {
 		t.Error("our own finalizer requests a pass")
 	}
 	s := served()
 	before := maps.Clone(s.Annotations)
-	sameService(s, served())
+	same(s, served())
 	if !maps.Equal(before, s.Annotations) {
 		t.Error("comparing changed the Service in the cache")
 	}
@@ -136,8 +138,8 @@ func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
 				w.WriteHeader(http.StatusBadRequest)
 			})
 			r.Client = kube
-			f := r.Facts(test.service, memory.Record{}, noon, timing.Default())
-			if _, err := r.write(t.Context(), f, decide.Decision{}, diff.CreateLoadBalancer{}); err == nil {
+			f := r.Planner.Facts(services.Of(test.service), memory.Record{}, noon, timing.Default())
+			if _, err := r.write(t.Context(), subject{services, test.service}, f, decide.Decision{}, diff.CreateLoadBalancer{}); err == nil {
 				t.Error("a rejected write succeeded")
 			}
 			if len(kube.patched) != test.patches || creates != test.creates {
@@ -157,10 +159,11 @@ func TestAControllerThatIsStoppedDuringACreateHasNotFailed(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		_, _ = w.Write([]byte(`{"loadbalancer": {"id": "lb-2", "provisioning_status": "PENDING_CREATE", "vip_port_id": "port-2"}}`))
 	})
-	f := r.Facts(served(without(annotation.LoadBalancerID)), memory.Record{}, noon, timing.Default())
+	web := served(without(annotation.LoadBalancerID))
+	f := r.Planner.Facts(services.Of(web), memory.Record{}, noon, timing.Default())
 	d := decide.Decision{Plan: diff.Plan{Ops: []diff.Op{diff.CreateLoadBalancer{}, diff.CreateFloatingIP{}}}}
 	// The Reconciler has no Neutron to create the floating IP with.
-	d, wrote, err := r.carryOut(ctx, f, d)
+	d, wrote, err := r.carryOut(ctx, subject{services, web}, f, d)
 	if err != nil {
 		t.Errorf("what was done is not published, because of %v", err)
 	}
@@ -186,9 +189,9 @@ func TestTheIDOfASharedLoadBalancerIsWrittenOnlyToAServiceThatHasJoinedIt(t *tes
 		"of others only": {lb.Observed{Sharer: true, LoadBalancer: &lb.LoadBalancer{ID: "lb-2", Tags: []string{"kube_service_kubernetes_default_api"}}}, ""},
 	} {
 		r := withOctavia(t, nil)
-		r.Client, r.Policy = accepting{}, claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes"}
+		r.Client = accepting{}
 		service := served(without(annotation.LoadBalancerID))
-		if err := r.annotate(t.Context(), service, status.Pass{Observed: c.observed}); err != nil {
+		if err := r.annotate(t.Context(), subject{services, service}, status.Pass{Observed: c.observed}); err != nil {
 			t.Fatal(err)
 		}
 		if got := service.Annotations[annotation.LoadBalancerID]; got != c.want {

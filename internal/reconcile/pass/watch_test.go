@@ -23,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -184,7 +185,7 @@ func TestAnEndpointThatBecomesReadyDoesNotRepeatARejectedCreateBeforeItsTime(t *
 		t.Run(name, func(t *testing.T) {
 			r, _ := withServices(web)
 			c.record.ServiceUID = web.UID
-			r.Memory.Put(keyOf(web), c.record)
+			r.Memory.Put(services.Of(web).Key, c.record)
 			q := &asked{}
 			r.sliceEvents().Create(t.Context(), event.CreateEvent{Object: slice}, q)
 			if diff := cmp.Diff(c.want, q.names); diff != "" {
@@ -194,22 +195,24 @@ func TestAnEndpointThatBecomesReadyDoesNotRepeatARejectedCreateBeforeItsTime(t *
 	}
 }
 
-func withServices(services ...*corev1.Service) (*Reconciler, *cached) {
-	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
-	cache := &cached{services: services, group: policy.GroupOf}
-	policy.Reader = cache
-	return &Reconciler{Options: Options{Planner: policy, Memory: memory.NewStore(), Now: func() time.Time { return noon }}}, cache
+// services adapts the Services of the tests.
+var services = service.Kind{Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes"}}
+
+func withServices(all ...*corev1.Service) (*Reconciler, *cached) {
+	cache := &cached{services: all}
+	p := &planner.Planner{Reader: cache, Kinds: []claim.Kind{services}, Policy: services.Policy}
+	return &Reconciler{Options: Options{Planner: p, Memory: memory.NewStore(), Now: func() time.Time { return noon }}}, cache
 }
 
 func BenchmarkNodeEventOfAThousandServices(b *testing.B) {
-	var services []*corev1.Service
+	var all []*corev1.Service
 	for i := range 1000 {
-		services = append(services, served(func(s *corev1.Service) {
+		all = append(all, served(func(s *corev1.Service) {
 			s.Name, s.UID = fmt.Sprint("web-", i), types.UID(fmt.Sprint(i))
 			s.Annotations[annotation.LoadBalancerID] = ""
 		}))
 	}
-	r, _ := withServices(services...)
+	r, _ := withServices(all...)
 	joins := &corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -17,7 +17,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 const (
@@ -97,8 +96,10 @@ func TestCertificateStaysWhileTheSecretCannotBeRead(t *testing.T) {
 		"no Secret requested":     {"", noAnswer, "", false, desired.SecretCertificate{}},
 	} {
 		p := &Planner{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil), Secrets: failing{err: c.answer}}
-		in := desired.Input{Service: &corev1.Service{}, Certificate: was}
-		err := p.findCertificate(t.Context(), &in, annotation.Options{TLSSecret: c.secret}, lb.Observed{})
+		of := p.of(&corev1.Service{})
+		of.Spec.Options.TLSSecret = c.secret
+		in := desired.Input{Spec: of.Spec, Certificate: was}
+		err := p.findCertificate(t.Context(), of, &in, lb.Observed{})
 		reason := ""
 		if refused, is := errors.AsType[*desired.Invalid](err); is {
 			reason = refused.Reason

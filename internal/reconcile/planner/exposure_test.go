@@ -52,13 +52,13 @@ func TestInternalServicesThatAFloatingIPWouldExposeAreNamed(t *testing.T) {
 			}
 			p := cluster("", web, c.other)
 			p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
-			l := &lb.LoadBalancer{ID: "lb-1", Name: tag + "web", Tags: append(p.Owner(&web).Tags(), c.tags...), VIP: lb.VIP{Address: "10.0.0.9"}}
-			input := desired.Input{Service: &web, Owner: p.Owner(&web), Found: l, Sharing: desired.Sharing{FoundAddress: "10.0.0.9"}}
+			of := adapting(p).of(&web)
+			l := &lb.LoadBalancer{ID: "lb-1", Name: tag + "web", Tags: append(of.Identity.Tags(), c.tags...), VIP: lb.VIP{Address: "10.0.0.9"}}
+			input := desired.Input{Spec: of.Spec, Owner: of.Identity, Found: l, Sharing: desired.Sharing{FoundAddress: "10.0.0.9"}}
 			if c.floating {
 				input.FoundAddress = "203.0.113.1"
 			}
-			options, _ := annotation.Parse(web.Annotations, p.Config)
-			if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil {
+			if err := p.readExposure(t.Context(), of, &input, lb.Observed{}); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, input.WouldExpose); d != "" {
@@ -82,10 +82,10 @@ func TestOwnerThatRequestsAFloatingIPIsDetected(t *testing.T) {
 		owner, other := ofGroup("web", 1, c.owner), ofGroup("api", 2, c.other)
 		p := cluster("", owner, other)
 		p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
-		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.Owner(&owner).Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}
-		input := desired.Input{Service: &other, Found: l, Sharing: desired.Sharing{FoundAddress: c.address, Sharer: true}}
-		options, _ := annotation.Parse(other.Annotations, p.Config)
-		if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil || input.OwnerExternal != c.want {
+		of := adapting(p).of(&other)
+		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.of(&owner).Identity.Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}
+		input := desired.Input{Spec: of.Spec, Found: l, Sharing: desired.Sharing{FoundAddress: c.address, Sharer: true}}
+		if err := p.readExposure(t.Context(), of, &input, lb.Observed{}); err != nil || input.OwnerExternal != c.want {
 			t.Errorf("%s: %v, %v", name, input.OwnerExternal, err)
 		}
 	}

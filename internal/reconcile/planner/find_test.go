@@ -93,11 +93,12 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 			})
 			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
 			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+			adapting(p)
 			service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = c.id })
 			if c.edit != nil {
 				c.edit(service)
 			}
-			found, shared, requested, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).annotated(t.Context(), c.id, c.hasOwn)
+			found, shared, requested, err := p.searchFor(decide.Facts{Owner: p.of(service)}).annotated(t.Context(), c.id, c.hasOwn)
 			if requested == c.copied {
 				t.Errorf("requested: %v", requested)
 			}
@@ -126,10 +127,11 @@ func TestAServiceKeepsTheLoadBalancerWhoseIDWasRemovedOnlyIfItHasJoinedThat(t *t
 		})
 		p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
 		p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+		adapting(p)
 		service := served(without(annotation.LoadBalancerID))
-		f := decide.Facts{Service: service}
+		f := decide.Facts{Owner: p.of(service)}
 		f.Record.Cloud.Observed = lb.Observed{LoadBalancer: &c.before, Sharer: true}
-		if shared, err := p.searchFor(f.ForOwner(p.Owner(service))).findShared(t.Context(), ""); (shared != nil) != c.shared || err != nil {
+		if shared, err := p.searchFor(f).findShared(t.Context(), ""); (shared != nil) != c.shared || err != nil {
 			t.Errorf("%s: it shares %v, %v", name, shared, err)
 		}
 	}
@@ -158,8 +160,9 @@ func TestAServiceKeepsSharingALoadBalancerWhoseTagsAnotherClientRemoved(t *testi
 			})
 			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
 			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+			adapting(p)
 			service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = id })
-			shared, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).shareByID(t.Context(), id)
+			shared, err := p.searchFor(decide.Facts{Owner: p.of(service)}).shareByID(t.Context(), id)
 			if (shared != nil) != c.shared || (openstack.Classify(err) == openstack.Foreign) == c.shared {
 				t.Errorf("it shares %v, %v", shared, err)
 			}
@@ -182,8 +185,9 @@ func TestALoadBalancerThatOctaviaListsIsNotTakenForDeleted(t *testing.T) {
 		})
 		p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
 		p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+		adapting(p)
 		service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = id })
-		o, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).find(t.Context())
+		o, err := p.searchFor(decide.Facts{Owner: p.of(service)}).find(t.Context())
 		if (err != nil) != listed || o.LoadBalancer != nil {
 			t.Errorf("%s: %+v, %v", name, o.LoadBalancer, err)
 		}
@@ -215,13 +219,14 @@ func TestAServiceThatLostItsAnnotationsKeepsALoadBalancerThatWasRenamed(t *testi
 			})
 			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
 			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+			adapting(p)
 			service := served(unclaimed, without(annotation.LoadBalancerID), func(s *corev1.Service) {
 				s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
 			})
 			if c.edit != nil {
 				c.edit(service)
 			}
-			s := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service)))
+			s := p.searchFor(decide.Facts{Owner: p.of(service)})
 			s.byTag = func(ctx context.Context, tag string) ([]lb.LoadBalancer, error) {
 				if tag != "kube-octavia.service=uid-1" {
 					return nil, nil // those that it may share

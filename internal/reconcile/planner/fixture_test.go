@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -55,4 +56,15 @@ func calling(t *testing.T, handle http.HandlerFunc) *Planner {
 
 func clusterIP(s *corev1.Service) {
 	s.Spec.Type, s.Spec.LoadBalancerClass = corev1.ServiceTypeClusterIP, nil
+}
+
+// of returns the Service as an owner, with the policy and the settings of the Planner.
+func (p *Planner) of(s *corev1.Service) claim.Owner {
+	return service.Kind{Policy: p.Policy, Config: p.Config}.Of(s)
+}
+
+// adapting returns the Planner with the kind of Services, with its present policy and settings.
+func adapting(p *Planner) *Planner {
+	p.Kinds = []claim.Kind{service.Kind{Policy: p.Policy, Config: p.Config}}
+	return p
 }

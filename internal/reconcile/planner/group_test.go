@@ -86,8 +86,8 @@ func (c onlyServices) List(_ context.Context, list client.ObjectList, _ ...clien
 
 // cluster returns a Planner for these Services and this shared-lb-scope.
 func cluster(scope string, services ...corev1.Service) *Planner {
-	return &Planner{Reader: onlyServices{services: services}, Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"},
-		Config: config.LoadBalancer{SharedScope: scope}}
+	return adapting(&Planner{Reader: onlyServices{services: services}, Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"},
+		Config: config.LoadBalancer{SharedScope: scope}})
 }
 
 func TestGroupIsLimitedToItsNamespaceByDefault(t *testing.T) {
@@ -102,19 +102,19 @@ func TestGroupIsLimitedToItsNamespaceByDefault(t *testing.T) {
 		"":                      {"old", "same-age", "young"},
 	} {
 		p := cluster(scope, all...)
-		group, err := p.Group(t.Context(), &all[0])
+		group, err := p.Group(t.Context(), p.of(&all[0]))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
 		for _, s := range group {
-			names = append(names, s.Name)
+			names = append(names, s.Owner.Key.Name)
 		}
 		if d := cmp.Diff(want, names); d != "" {
 			t.Errorf("scope %q (-want +got):\n%s", scope, d)
 		}
 		for i := 4; i < 7; i++ {
-			if group, err := p.Group(t.Context(), &all[i]); err != nil || len(group) > 0 {
+			if group, err := p.Group(t.Context(), p.of(&all[i])); err != nil || len(group) > 0 {
 				t.Errorf("%s is in the group %v, %v", all[i].Name, group, err)
 			}
 		}
@@ -136,7 +136,12 @@ func TestLoadBalancerOfAGroupIsTheOneThatMostServicesHave(t *testing.T) {
 		"two, each of one Service":          {[]corev1.Service{ofGroup("a", 1, has("lb-1")), ofGroup("b", 2, has("lb-2"))}, []string{"lb-1", "lb-2"}},
 		"two, the second has more Services": {[]corev1.Service{ofGroup("a", 1, has("lb-1")), ofGroup("b", 2, has("lb-2")), ofGroup("c", 3, has("lb-2"))}, []string{"lb-2", "lb-1"}},
 	} {
-		if d := cmp.Diff(c.want, loadBalancersOf(c.group, cluster("").knownLoadBalancer)); d != "" {
+		p := cluster("", c.group...)
+		group, err := p.Group(t.Context(), p.of(&c.group[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, decide.LoadBalancersOf(group)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
@@ -158,17 +163,18 @@ func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) 
 		p := cluster("", c.group...)
 		for i := range c.group {
 			var waits *decide.GroupWait
-			err := p.awaitGroup(t.Context(), &c.group[i], lb.Observed{})
+			err := p.awaitGroup(t.Context(), p.of(&c.group[i]), lb.Observed{})
 			if creates := err == nil; creates != (c.group[i].Name == c.want) || !creates && !errors.As(err, &waits) {
 				t.Errorf("%s: %s: %v", name, c.group[i].Name, err)
 			}
-			if err := p.awaitGroup(t.Context(), &c.group[i], lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}); err != nil {
+			if err := p.awaitGroup(t.Context(), p.of(&c.group[i]), lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}); err != nil {
 				t.Errorf("%s: %s has one: %v", name, c.group[i].Name, err)
 			}
 		}
 	}
 	alone := ofGroup("alone", 1, without(annotation.LoadBalancerGroup))
-	if err := cluster("", alone, ofGroup("a", 0)).awaitGroup(t.Context(), &alone, lb.Observed{}); err != nil {
+	p := cluster("", alone, ofGroup("a", 0))
+	if err := p.awaitGroup(t.Context(), p.of(&alone), lb.Observed{}); err != nil {
 		t.Errorf("a Service without a group: %v", err)
 	}
 }
@@ -217,7 +223,7 @@ func TestAServiceThatWasRefusedALoadBalancerLooksForAnotherWhenItDoesNotRequestT
 			if c.edit != nil {
 				c.edit(&l)
 			}
-			f := decide.Facts{Service: &c.web, Serves: true}.ForOwner(p.Owner(&c.web))
+			f := decide.Facts{Owner: p.of(&c.web)}
 			f.Record.Cloud.Observed = lb.Observed{LoadBalancer: &l, Sharer: true}
 			if got, err := p.requestsOther(t.Context(), f); got != c.want || err != nil {
 				t.Errorf("%v, %v", got, err)
@@ -243,8 +249,12 @@ func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			p := cluster("", a, b, c)
 			p.Remembered = rejected{test.rejected}
-			if got := p.creatorOf([]corev1.Service{a, b, c}); got.Name != test.want {
-				t.Errorf("%s creates the load balancer", got.Name)
+			group, err := p.Group(t.Context(), p.of(&a))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := decide.CreatorOf(group).Key.Name; got != test.want {
+				t.Errorf("%s creates the load balancer", got)
 			}
 		})
 	}
@@ -253,17 +263,17 @@ func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T
 func TestServiceThatStartedToCreateTheLoadBalancerOfAGroupFinishesIt(t *testing.T) {
 	a, b := ofGroup("a", 1, refusedNow), ofGroup("b", 2)
 	p := cluster("", a, b)
-	if err := p.awaitGroup(t.Context(), &b, lb.Observed{}); err != nil {
+	if err := p.awaitGroup(t.Context(), p.of(&b), lb.Observed{}); err != nil {
 		t.Fatal(err)
 	}
 	a.Status.Conditions = nil // accepted now, while the cache does not show yet that the other one has started
 	p.Reader, p.Remembered = onlyServices{services: []corev1.Service{a, b}}, unanswered{"b"}
-	if err := p.awaitGroup(t.Context(), &a, lb.Observed{}); err == nil || !strings.Contains(err.Error(), "default/b") {
+	if err := p.awaitGroup(t.Context(), p.of(&a), lb.Observed{}); err == nil || !strings.Contains(err.Error(), "default/b") {
 		t.Errorf("a second load balancer would be created: %v", err)
 	}
 	refusedNow(&b)
 	p.Reader = onlyServices{services: []corev1.Service{a, b}}
-	if err := p.awaitGroup(t.Context(), &a, lb.Observed{}); err != nil {
+	if err := p.awaitGroup(t.Context(), p.of(&a), lb.Observed{}); err != nil {
 		t.Errorf("the Service that had started is refused, but the other one waits for it: %v", err)
 	}
 }
@@ -295,12 +305,13 @@ func TestServiceWithAnotherLoadBalancerThanItsGroupIsRefused(t *testing.T) {
 				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "provisioning_status": %q}}`, id, c.exist[id])
 			})
 			g := cluster("", append(c.others, c.web)...)
-			p.Reader, p.LoadBalancerClass, p.DefaultClass = g.Reader, g.LoadBalancerClass, true
+			p.Reader, p.Policy = g.Reader, g.Policy
+			adapting(p)
 			var observed lb.Observed
 			if c.has != "" {
 				observed.LoadBalancer = &lb.LoadBalancer{ID: c.has}
 			}
-			err := p.checkGroup(t.Context(), &desired.Input{Service: &c.web}, annotation.Options{}, observed)
+			err := p.checkGroup(t.Context(), p.of(&c.web), nil, observed)
 			reason := ""
 			if refused, is := errors.AsType[*desired.Invalid](err); is {
 				reason = refused.Reason

@@ -45,7 +45,7 @@ func TestCreateOfAKilledControllerMayBePending(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &Planner{Policy: claim.Policy{LoadBalancerClass: ourClass}}
-			if got := p.createMayBePending(decide.Facts{Service: test.service}, lb.Observed{LoadBalancer: test.found}); got != test.want {
+			if got := p.createMayBePending(decide.Facts{Owner: p.of(test.service)}, lb.Observed{LoadBalancer: test.found}); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}
 		})
@@ -73,7 +73,7 @@ func TestLoadBalancerThatDisappearedIsCreatedAgainSerially(t *testing.T) {
 	})
 	gone := &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, Listeners: []lb.Listener{{ID: "l-1", Protocol: lb.ListenerTCP, Port: 80}}}
 	record := memory.Record{Cloud: memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: gone}}}
-	f := p.BuildDesired(t.Context(), p.Facts(service, record, time.Unix(0, 0), timing.Default()))
+	f := p.BuildDesired(t.Context(), p.Facts(p.of(service), record, time.Unix(0, 0), timing.Default()))
 	f, err := p.Provide(t.Context(), f, decide.Decision{Need: decide.NeedStatusTree})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestLoadBalancerWithoutUIDIsOwnedOnlyIfTheServicePublishesIt(t *testing.T) 
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &Planner{Capabilities: lb.Capabilities{APIVersion: test.version}, Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-1"}}
-			if got := p.Owns(test.service, test.l, floating); got != test.want {
+			if got := p.Owns(p.of(test.service), test.l, floating); got != test.want {
 				t.Errorf("owns: %t", got)
 			}
 		})
@@ -159,11 +159,11 @@ func TestOnlyAdoptedServicesAreWrittenWithAdoptObserve(t *testing.T) {
 		}
 		p := &Planner{Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterUID: "uid-c"}, Capabilities: lb.Capabilities{APIVersion: c.version}}
 		for _, adopt := range []claim.Adoption{"", claim.AdoptTag} {
-			if p.Adopt = adopt; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Sharer: c.shared}) {
+			if p.Adopt = adopt; p.OnlyObserves(p.of(c.service), lb.Observed{LoadBalancer: c.balancer, Sharer: c.shared}) {
 				t.Errorf("%s is only observed with %q", name, adopt)
 			}
 		}
-		if p.Adopt = claim.AdoptObserve; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Sharer: c.shared}) != c.observes {
+		if p.Adopt = claim.AdoptObserve; p.OnlyObserves(p.of(c.service), lb.Observed{LoadBalancer: c.balancer, Sharer: c.shared}) != c.observes {
 			t.Errorf("%s: only observed: %v", name, !c.observes)
 		}
 	}

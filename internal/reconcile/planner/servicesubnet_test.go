@@ -43,8 +43,9 @@ func TestTheServiceSubnetIsCheckedUntilAServiceHadALoadBalancerThere(t *testing.
 		"whose load balancer was deleted": {service: served(clusterIP, atIP, wasThere)},
 		"not at its ClusterIP":            {service: served()},
 	} {
-		in := desired.Input{Service: c.service, Config: p.Settings(c.service)}
-		if err := p.checkServiceSubnet(t.Context(), &in, annotation.Options{}, c.observed); (err != nil) != c.checked {
+		of := p.of(c.service)
+		in := desired.Input{Spec: of.Spec, Config: of.Settings(p.Config)}
+		if err := p.checkServiceSubnet(t.Context(), of, &in, c.observed); (err != nil) != c.checked {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package decide
 
 import (
 	"testing"
@@ -19,8 +19,8 @@ func one(id string, status lb.ProvisioningStatus) lb.LoadBalancer {
 	return lb.LoadBalancer{ID: id, ProvisioningStatus: status, Tags: chooser.Tags(), VIP: lb.VIP{PortID: "port-" + id}}
 }
 
-// replacing is a replacement for the load balancer old.
-func replacing(id, old string, status lb.ProvisioningStatus) lb.LoadBalancer {
+// inPlaceOf is a replacement for the load balancer old.
+func inPlaceOf(id, old string, status lb.ProvisioningStatus) lb.LoadBalancer {
 	l := one(id, status)
 	l.Tags = append(l.Tags, lb.ReplacesTag(old))
 	return l
@@ -54,7 +54,7 @@ func checkChoices(t *testing.T, tests map[string]choice) {
 			if c.on != "" {
 				floating = []lb.FloatingIP{{ID: "f", Address: "203.0.113.7", PortID: "port-" + c.on}}
 			}
-			observed := choose(c.own, floating, c.id, chooser)
+			observed := Choose(c.own, floating, c.id, chooser)
 			got := chosen{Duplicates: observed.Duplicates, Unsettled: observed.Unsettled}
 			if observed.LoadBalancer != nil {
 				got.Current = observed.LoadBalancer.ID
@@ -108,36 +108,36 @@ func TestChooseDuringTheReplacementOfAWorkingLoadBalancer(t *testing.T) {
 	shared.Tags = append(shared.Tags, "kube_service_kubernetes_default_api")
 	checkChoices(t, map[string]choice{
 		"replacement, without id": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.PendingCreate)}, on: "a", id: "a", want: chosen{Current: "b", Predecessor: "a"}},
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.PendingCreate)}, on: "a", id: "a", want: chosen{Current: "b", Predecessor: "a"}},
 		"replacement, internal": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.PendingCreate)}, id: "a", want: chosen{Current: "b", Predecessor: "a"}},
-		"replacement, no id at all":  {own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.Active)}, want: chosen{Current: "b", Predecessor: "a"}},
-		"the predecessor is PENDING": {own: []lb.LoadBalancer{one("a", lb.PendingUpdate), replacing("b", "a", lb.Active)}, on: "a", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
-		"the predecessor has failed": {own: []lb.LoadBalancer{one("a", lb.Error), replacing("b", "a", lb.Active)}, id: "a", want: chosen{Current: "b", Predecessor: "a"}},
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.PendingCreate)}, id: "a", want: chosen{Current: "b", Predecessor: "a"}},
+		"replacement, no id at all":  {own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.Active)}, want: chosen{Current: "b", Predecessor: "a"}},
+		"the predecessor is PENDING": {own: []lb.LoadBalancer{one("a", lb.PendingUpdate), inPlaceOf("b", "a", lb.Active)}, on: "a", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
+		"the predecessor has failed": {own: []lb.LoadBalancer{one("a", lb.Error), inPlaceOf("b", "a", lb.Active)}, id: "a", want: chosen{Current: "b", Predecessor: "a"}},
 		"replacement, failed": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.Error)}, on: "a", id: "b", want: chosen{Current: "a", Duplicates: []string{"b"}}},
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.Error)}, on: "a", id: "b", want: chosen{Current: "a", Duplicates: []string{"b"}}},
 		"replacement, failed, internal": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.Error)}, id: "a", want: chosen{Current: "a", Duplicates: []string{"b"}}},
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.Error)}, id: "a", want: chosen{Current: "a", Duplicates: []string{"b"}}},
 		"replacement, PENDING_DELETE": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.PendingDelete)}, on: "a", id: "b", want: chosen{Current: "a", Unsettled: []string{"b"}}},
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.PendingDelete)}, on: "a", id: "b", want: chosen{Current: "a", Unsettled: []string{"b"}}},
 		"the predecessor is PENDING_DELETE": {
-			own: []lb.LoadBalancer{one("a", lb.PendingDelete), replacing("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
+			own: []lb.LoadBalancer{one("a", lb.PendingDelete), inPlaceOf("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
 		"the predecessor lost its tags, and keeps name and description": {
-			own: []lb.LoadBalancer{untagged("a"), replacing("b", "a", lb.Active)}, id: "b", want: chosen{Current: "b", Predecessor: "a"}},
+			own: []lb.LoadBalancer{untagged("a"), inPlaceOf("b", "a", lb.Active)}, id: "b", want: chosen{Current: "b", Predecessor: "a"}},
 		"another one without tags beside a replacement": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.Active), untagged("c")}, on: "a", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
-		"the predecessor is deleted": {own: []lb.LoadBalancer{replacing("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b"}},
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.Active), untagged("c")}, on: "a", id: "b", want: chosen{Current: "b", Predecessor: "a"}},
+		"the predecessor is deleted": {own: []lb.LoadBalancer{inPlaceOf("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b"}},
 		"the predecessor is shared": {
-			own: []lb.LoadBalancer{shared, replacing("b", "a", lb.Active)}, on: "a", id: "a", want: chosen{Current: "a", Duplicates: []string{"b"}}},
+			own: []lb.LoadBalancer{shared, inPlaceOf("b", "a", lb.Active)}, on: "a", id: "a", want: chosen{Current: "a", Duplicates: []string{"b"}}},
 		"the predecessor is shared, id of the replacement": {
-			own: []lb.LoadBalancer{shared, replacing("b", "a", lb.Active)}, on: "a", id: "b", want: chosen{Current: "a", Duplicates: []string{"b"}}},
+			own: []lb.LoadBalancer{shared, inPlaceOf("b", "a", lb.Active)}, on: "a", id: "b", want: chosen{Current: "a", Duplicates: []string{"b"}}},
 		"the predecessor is shared, the replacement has the address": {
-			own: []lb.LoadBalancer{shared, replacing("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b"}},
+			own: []lb.LoadBalancer{shared, inPlaceOf("b", "a", lb.Active)}, on: "b", id: "b", want: chosen{Current: "b"}},
 		"two replacements": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("c", "a", lb.Active), replacing("b", "a", lb.Active)}, on: "a", id: "c",
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("c", "a", lb.Active), inPlaceOf("b", "a", lb.Active)}, on: "a", id: "c",
 			want: chosen{Current: "c", Predecessor: "a", Duplicates: []string{"b"}}},
 		"replacement of a replacement": {
-			own: []lb.LoadBalancer{one("a", lb.Active), replacing("b", "a", lb.Active), replacing("c", "b", lb.Active)}, on: "b", id: "b",
+			own: []lb.LoadBalancer{one("a", lb.Active), inPlaceOf("b", "a", lb.Active), inPlaceOf("c", "b", lb.Active)}, on: "b", id: "b",
 			want: chosen{Current: "c", Predecessor: "b", Duplicates: []string{"a"}}},
 	})
 }
