@@ -24,3 +24,17 @@ func TestAServiceIsNotAnotherObjectOfItsName(t *testing.T) {
 		t.Error("the keys are equal")
 	}
 }
+
+func TestCloudObjectsOfAServiceAreNotThoseOfAnotherObjectOfItsName(t *testing.T) {
+	for _, c := range []struct {
+		key  Key
+		want string
+	}{
+		{ServiceKey("default", "web"), "web"},
+		{Key{Kind: "Gateway", Namespace: "default", Name: "web"}, "Gateway:web"},
+	} {
+		if got := c.key.CloudName(); got != c.want {
+			t.Errorf("%s is called %q in the cloud, want %q", c.key, got, c.want)
+		}
+	}
+}
