@@ -36,7 +36,9 @@ const backlog = 1024
 
 // Options is what the controller is made of and how it works.
 type Options struct {
-	Planner *planner.Planner
+	// Planner is what the planner needs, but for what the controller itself makes: its memory, its survey and the readiness
+	// gates.
+	Planner planner.Options
 	Metrics *metrics.Metrics
 	// Registry is where the gauges of PENDING load balancers and of Services are registered.
 	Registry prometheus.Registerer
@@ -72,8 +74,7 @@ func SetUp(m manager.Manager, o Options) error {
 		return nil
 	})
 	known := memory.NewStore()
-	o.Planner.Remembered = known
-	o.Planner.Survey = newSurvey(o, enqueue)
+	surveyed := newSurvey(o, enqueue)
 	var reconciler *pass.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		List:          o.Planner.Octavia.ProjectHeads,
@@ -92,20 +93,25 @@ func SetUp(m manager.Manager, o Options) error {
 	}
 	recorder := m.GetEventRecorder("kube-octavia")
 	options := pass.Options{
-		Planner: o.Planner, Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
 		Metrics: o.Metrics, Logger: o.Logger, Memory: known, Timing: o.Timing, Enqueue: enqueue,
 		First: sources[owner.Key](o.Others), Others: o.Others.Serving,
 	}
 	if err := setUpOptional(m, o, &options); err != nil {
 		return err
 	}
+	o.Planner.Remembered, o.Planner.Survey = known, surveyed
+	if options.Readiness != nil {
+		o.Planner.Gates = options.Readiness
+	}
+	options.Planner = planner.New(o.Planner)
 	reconciler = pass.New(options)
 	sweeping := sweep.Options{
-		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
+		Finder: options.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
 		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
-		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: o.Planner.Survey.Drop, Look: o.Others.Look,
+		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: surveyed.Drop, Look: o.Others.Look,
 	}
-	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), o.Planner.Survey, sweep.New(sweeping), sweep.NewHealth(sweeping)} {
+	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), surveyed, sweep.New(sweeping), sweep.NewHealth(sweeping)} {
 		if err := m.Add(r); err != nil {
 			return fmt.Errorf("add to the manager: %w", err)
 		}
@@ -133,9 +139,6 @@ func setUpOptional(m manager.Manager, o Options, options *pass.Options) (err err
 		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder,
 		Services: service.Kind{Policy: o.Planner.Policy, Config: o.Planner.Config}, Enqueue: options.Enqueue, Timing: o.Timing, First: sources[reconcile.Request](o.Others),
 	})
-	if err == nil {
-		o.Planner.Gates = options.Readiness
-	}
 	return err
 }
 

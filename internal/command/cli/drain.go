@@ -31,6 +31,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
 // drainInterval is the time between two looks at the Services.
@@ -224,7 +225,7 @@ func (d *drainRun) look(ctx context.Context) (Drained, error) {
 	if err != nil {
 		return found, err
 	}
-	planner := d.controller.connection.Planner(d.client, d.client, d.cloud, d.policy)
+	planner := planner.New(d.controller.connection.PlannerOptions(d.client, d.client, d.cloud, d.policy))
 	for _, of := range owners {
 		if of.Leaves {
 			found.Services = append(found.Services, planOf(ctx, planner, of))
@@ -289,7 +290,7 @@ func (d *drainRun) manager() (manager.Manager, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	return m, controller.SetUp(m, controller.Options{
-		Planner: d.controller.connection.Planner(m.GetClient(), m.GetAPIReader(), d.cloud, d.policy),
+		Planner: d.controller.connection.PlannerOptions(m.GetClient(), m.GetAPIReader(), d.cloud, d.policy),
 		Metrics: counted, Registry: d.registry, Logger: d.log, Timing: d.program.Timing,
 		Others: controller.NewOthers(controller.OthersOptions{
 			Reader: m.GetAPIReader(), Client: m.GetClient(), Policy: d.policy, Lease: d.controller.lease(), Metrics: counted, Logger: d.log,

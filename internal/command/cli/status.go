@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/operate/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
 // statusInterval is the time between two looks of `kube-octavia status --watch` unless it is told otherwise.
@@ -86,10 +87,10 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string,
 	if err != nil {
 		return o.unlessInterrupted(ctx, err)
 	}
-	planner := view.Planner
-	lists := &kubeconfig.Once{Reader: planner.Reader}
-	planner.Reader = lists
-	show := statusDisplay{source: report.NewSource(planner), selected: selected, format: output.Format(o.output), streams: streams}
+	lists := &kubeconfig.Once{Reader: view.Planner.Reader}
+	options := view.Planner.Options
+	options.Reader = lists
+	show := statusDisplay{source: report.NewSource(planner.New(options)), selected: selected, format: output.Format(o.output), streams: streams}
 	show.printer.Format, show.printer.Now, show.printer.Width = report.StatusFormat(o.output), time.Now, streams.Width()
 	if err := show.again(ctx); err != nil || !o.watch {
 		return o.unlessInterrupted(ctx, err)

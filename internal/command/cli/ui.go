@@ -158,7 +158,7 @@ func (o *uiOptions) connector(v connection.ClusterView, cloud *topologyfacts.Clo
 		Options: o.connection, Logger: log, Version: version, Registry: prometheus.NewRegistry(), Config: v.Config,
 		ConfigInterval: timing.Default().CloudConfigInterval,
 		Work: func(_ context.Context, connected connection.Cloud) error {
-			cloud.Connected(o.connection.Planner(v.Reader, v.Reader, connected, v.Policy))
+			cloud.Connected(o.connection.PlannerOptions(v.Reader, v.Reader, connected, v.Policy))
 			return nil
 		},
 		Tell: func(_ context.Context, err error) { cloud.Failed(err) },

@@ -254,7 +254,7 @@ func (o *Options) Look(ctx context.Context, log logr.Logger, version string) (v 
 	if v.Cloud, err = o.Connect(ctx, c.Config, version, log, prometheus.NewRegistry()); err != nil {
 		return v, fmt.Errorf("connect to OpenStack: %w", err)
 	}
-	v.Planner = o.Planner(c.Reader, c.Reader, v.Cloud, c.Policy)
+	v.Planner = planner.New(o.PlannerOptions(c.Reader, c.Reader, v.Cloud, c.Policy))
 	return v, nil
 }
 
@@ -277,11 +277,11 @@ func (o *Options) LookAtCluster(ctx context.Context) (v ClusterView, err error) 
 	return v, err
 }
 
-// Planner puts together what finds out what Services want and have. Secrets are read from
-// the second reader, which must have no cache.
-func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy claim.Policy) *planner.Planner {
+// PlannerOptions returns what a planner needs to read what owners request and have. Secrets are read from the second
+// reader, which must have no cache.
+func (o *Options) PlannerOptions(reader, secrets client.Reader, cloud Cloud, policy claim.Policy) planner.Options {
 	session, settings, can := cloud.Session, cloud.Config.LoadBalancer, cloud.Capabilities
-	return &planner.Planner{
+	return planner.Options{
 		Reader:       reader,
 		Secrets:      secrets,
 		Octavia:      octavia.New(session.LoadBalancer(), session.ProjectID(), can),

@@ -145,12 +145,12 @@ func (s Source) match(service *corev1.Service, cloud cloud, uids map[string]stri
 		l := &cloud.loadBalancers[i]
 		noted := l.Bare.ID == service.Annotations[annotation.LoadBalancerID]
 		switch {
-		case s.Planner.Owns(s.of(service), l.Bare, cloud.FloatingIPs):
+		case s.Planner.Observer.Owns(s.of(service), l.Bare, cloud.FloatingIPs):
 			f.own, ports = append(f.own, *l), append(ports, l.Bare.VIP.PortID)
 			if noted || f.current == nil {
 				f.current = l
 			}
-		case noted && s.Planner.Shares(s.of(service), l.Bare, cloud.FloatingIPs):
+		case noted && s.Planner.Observer.Shares(s.of(service), l.Bare, cloud.FloatingIPs):
 			f.current, f.owner.Sharer = l, true
 		case noted || l.Bare.Name == f.owner.LoadBalancerName():
 			conflict(diff.Object(diff.CreateLoadBalancer{}), l.Bare.ID, s.whose(l.Bare, f.owner, uids),

@@ -17,7 +17,7 @@ type Cloud struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
-	planner *planner.Planner
+	planner *planner.Options
 	failure error
 	since   time.Time
 }
@@ -25,13 +25,13 @@ type Cloud struct {
 // NewCloud returns a Cloud that is not connected.
 func NewCloud() *Cloud { return &Cloud{changed: make(chan struct{}, 1)} }
 
-// Connected gives the Watcher what makes the plans. Its Reader is replaced by one with a cache, and its Secrets by a reader
-// that reads none.
-func (c *Cloud) Connected(p *planner.Planner) {
-	p.Secrets = withoutSecrets{p.Secrets}
+// Connected gives the Watcher what plans are made with. The Watcher replaces its Reader by one with a cache, and reads no
+// Secrets.
+func (c *Cloud) Connected(o planner.Options) {
+	o.Secrets = withoutSecrets{o.Secrets}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.planner, c.failure = p, nil
+	c.planner, c.failure = &o, nil
 	c.signal()
 }
 
@@ -56,8 +56,8 @@ func (c *Cloud) signal() {
 	}
 }
 
-// current returns the planner, or nil, since when there is none, and why. Both are nil while the first attempt lasts.
-func (c *Cloud) current() (_ *planner.Planner, since time.Time, failure error) {
+// current returns what a planner needs, or nil, since when there is none, and why. Both are nil while the first attempt lasts.
+func (c *Cloud) current() (_ *planner.Options, since time.Time, failure error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.planner, c.since, c.failure

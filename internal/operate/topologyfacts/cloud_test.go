@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
@@ -49,12 +50,12 @@ func TestAWatcherLooksAgainWhenTheConnectionFailsForAnotherReasonOrIsMade(t *tes
 	if _, again, _ := c.current(); !signalled(c) || !again.Equal(since) {
 		t.Errorf("another reason: since %v, before %v", again, since)
 	}
-	want := &planner.Planner{}
-	c.Connected(want)
-	if p, _, failure := c.current(); p != want || failure != nil || !signalled(c) {
-		t.Errorf("planner %v, failure %v", p, failure)
+	c.Connected(planner.Options{Adopt: claim.AdoptObserve})
+	connected, _, failure := c.current()
+	if connected == nil || connected.Adopt != claim.AdoptObserve || failure != nil || !signalled(c) {
+		t.Fatalf("connected %v, failure %v", connected, failure)
 	}
-	if err := want.Secrets.Get(t.Context(), client.ObjectKey{}, &corev1.Secret{}); !errors.Is(err, errSecretNotRead) {
+	if err := connected.Secrets.Get(t.Context(), client.ObjectKey{}, &corev1.Secret{}); !errors.Is(err, errSecretNotRead) {
 		t.Errorf("Secrets can be read: %v", err)
 	}
 }
@@ -62,7 +63,7 @@ func TestAWatcherLooksAgainWhenTheConnectionFailsForAnotherReasonOrIsMade(t *tes
 func TestTheWaitEndsWhenTheCloudIsConnected(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Interval: time.Hour, Logger: logr.Discard()})
 	w.kube = newKube(w.Options)
-	w.Cloud.Connected(&planner.Planner{})
+	w.Cloud.Connected(planner.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w.wait(ctx, func() { t.Error("nothing has changed in the cluster") })
@@ -74,10 +75,9 @@ func TestTheWaitEndsWhenTheCloudIsConnected(t *testing.T) {
 func TestAConnectionThatWasSeenDoesNotEndTheWait(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	w.kube = newKube(w.Options)
-	want := &planner.Planner{}
-	w.Cloud.Connected(want)
+	w.Cloud.Connected(planner.Options{Adopt: claim.AdoptObserve})
 	w.connect()
-	if w.planner != want || signalled(w.Cloud) {
+	if w.planner == nil || w.planner.Adopt != claim.AdoptObserve || signalled(w.Cloud) {
 		t.Errorf("planner %v, and everything would be read twice", w.planner)
 	}
 }

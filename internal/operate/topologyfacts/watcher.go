@@ -133,14 +133,17 @@ func (w *Watcher) connect() {
 	case <-w.Cloud.changed:
 	default:
 	}
-	var failure error
-	var since time.Time
-	w.planner, since, failure = w.Cloud.current()
-	if w.planner == nil {
+	connected, since, failure := w.Cloud.current()
+	if connected == nil {
+		w.planner = nil
 		w.note(ofOpenStack, failure, since)
-	} else if w.kube.synced {
-		w.planner.Reader = w.kube.reader
+		return
 	}
+	options := *connected
+	if w.kube.synced {
+		options.Reader = w.kube.reader
+	}
+	w.planner = planner.New(options)
 }
 
 // read reads the lists and then the details. It publishes in between.

@@ -45,6 +45,8 @@ type Facts struct {
 	FailoverRefused string
 	// MissingNodeRules says what the nodes' security group does not allow yet, or is empty.
 	MissingNodeRules string
+	// Group are the owners of the owner's group, sorted by age; empty if it has no group.
+	Group []GroupMember
 	// RequestedAddresses are the addresses and ids of floating IPs that other Services request.
 	RequestedAddresses []string
 	// AbandonedFloatingIPs are the ids of the floating IPs with the requested address whose Services, of this cluster,

@@ -6,6 +6,7 @@ package decide
 import (
 	"slices"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
@@ -17,6 +18,27 @@ type GroupMember struct {
 	// CreateRejected means that the cloud has rejected the last create of a load balancer for it, and that the next one
 	// is not due. MayAppear means that a create without an answer may still produce one.
 	CreateRejected, MayAppear bool
+}
+
+// NamesIDAndGroup reports whether a user requests sharing both by id and by group.
+func NamesIDAndGroup(f Facts) bool {
+	if f.Owner.Group == "" || f.Owner.Recorded.LoadBalancerID == "" || f.Owner.Copied {
+		return false
+	}
+	i := slices.IndexFunc(f.Group, func(m GroupMember) bool { return m.Owner.UID == f.Owner.UID })
+	return i < 0 || f.Group[i].LoadBalancerID == ""
+}
+
+// AwaitsGroup returns a *GroupWait if another owner of the group has to create the load balancer.
+func AwaitsGroup(f Facts, observed lb.Observed) error {
+	if observed.LoadBalancer != nil || len(f.Group) == 0 {
+		return nil
+	}
+	creator := CreatorOf(f.Group)
+	if creator.UID == f.Owner.UID {
+		return nil
+	}
+	return &GroupWait{For: creator.Key.String()}
 }
 
 // LoadBalancersOf returns the ids of the load balancers of a group. The first one is that of most owners; if several have

@@ -212,7 +212,7 @@ func (r *Reconciler) noteRefused(d decide.Decision, before memory.RefusedMembers
 // carried out, or nil.
 func (r *Reconciler) mayWrite(ctx context.Context, f decide.Facts, d decide.Decision, op diff.Op) error {
 	f.Record = d.Record // with the operations before this one
-	now, err := r.Planner.Reread(ctx, f.NeedsOf(op))
+	now, err := r.Planner.Observer.Reread(ctx, f.NeedsOf(op))
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (r *Reconciler) wakeWaitingFor(ctx context.Context, from owner.Key, address
 			id = f.ID
 		}
 	}
-	waiting, err := r.Planner.WaitingFor(ctx, address, id)
+	waiting, err := r.Planner.Observer.WaitingFor(ctx, address, id)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that request a floating IP that was released", "address", address)
 	}
@@ -341,7 +341,7 @@ func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	r.Metrics.LeftBehind.Inc()
 	log.Info("Octavia left children of the load balancer unfinished; they are replaced or written again",
 		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Identity()))
-	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftBehindAtCreation(*l, f.Identity()) && r.Planner.CreateSerially() {
+	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftBehindAtCreation(*l, f.Identity()) && r.Planner.Builder.CreateSerially() {
 		log.Info("this cloud leaves children of a single-call create unfinished; from now on load balancers are created step by step")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/lookup"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -46,7 +46,7 @@ func (r *Reconciler) storeCertificate(ctx context.Context, s subject, f decide.F
 // store reads the Secret once more, so that its key does not have to be kept in memory, and stores its certificate.
 func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb.Certificate, error) {
 	secret := f.Owner.Spec.Options.TLSSecret
-	one, err := r.Planner.ReadCertificate(ctx, f.Owner.Key.Namespace, f.Owner.Spec)
+	one, err := r.Planner.Builder.ReadCertificate(ctx, f.Owner.Key.Namespace, f.Owner.Spec)
 	if err != nil {
 		return lb.Certificate{}, err
 	}
@@ -60,7 +60,7 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 	}
 	stored, err := r.Planner.Barbican.Store(ctx, name, bundle)
 	if err != nil {
-		return lb.Certificate{}, planner.CertificateError(secret, err)
+		return lb.Certificate{}, lookup.CertificateError(secret, err)
 	}
 	return stored, nil
 }

@@ -135,7 +135,7 @@ func TestAServiceThatFailsDelaysNoOtherOfItsLoadBalancer(t *testing.T) {
 			Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
 	first, second, broken := service("owner", 3*time.Hour), service("second", 2*time.Hour), service("broken", time.Hour)
-	p := &planner.Planner{Reader: &cached{services: []*corev1.Service{first, second, broken}, broken: "broken"}, Kinds: []claim.Kind{services}, Policy: services.Policy}
+	p := planner.New(planner.Options{Reader: &cached{services: []*corev1.Service{first, second, broken}, broken: "broken"}, Kinds: []claim.Kind{services}, Policy: services.Policy})
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestAServiceThatFailsIsTriedAgainUnderItsNewQueueKey(t *testing.T) {
 			Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
 	original, copied := service("original", time.Hour), service("copy", time.Minute)
-	p := &planner.Planner{Reader: &cached{services: []*corev1.Service{original, copied, service("third", time.Second)}, broken: "copy"}, Kinds: []claim.Kind{services}, Policy: services.Policy}
+	p := planner.New(planner.Options{Reader: &cached{services: []*corev1.Service{original, copied, service("third", time.Second)}, broken: "copy"}, Kinds: []claim.Kind{services}, Policy: services.Policy})
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestAServiceThatIsCreatedAgainIsNotLostUnderTheQueueKeyOfTheDeletedOne(t *t
 			Annotations: map[string]string{annotation.LoadBalancerID: balancer}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	}
 	first, again := service("owner", "lb-1", time.Hour), service("again", "", time.Second)
-	p := &planner.Planner{Reader: &cached{services: []*corev1.Service{first, service("third", "lb-1", time.Minute), again}}, Kinds: []claim.Kind{services}, Policy: services.Policy}
+	p := planner.New(planner.Options{Reader: &cached{services: []*corev1.Service{first, service("third", "lb-1", time.Minute), again}}, Kinds: []claim.Kind{services}, Policy: services.Policy})
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)

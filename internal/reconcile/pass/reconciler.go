@@ -131,7 +131,7 @@ func (r *Reconciler) pass(ctx context.Context, key owner.Key) (reconcile.Result,
 	if wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	done := r.Planner.AwaitSurvey(ctx, f)
+	done := r.Planner.Observer.AwaitSurvey(ctx, f)
 	if done == nil {
 		return reconcile.Result{}, nil // the survey requests another pass
 	}
@@ -193,7 +193,7 @@ func (r *Reconciler) lost(ctx context.Context, f decide.Facts) (bool, error) {
 	case f.Record.Cloud.Holds(), f.Owner.Recorded.Served:
 		return true, nil
 	}
-	return r.Planner.HasTagged(ctx, f)
+	return r.Planner.Observer.HasTagged(ctx, f)
 }
 
 // gather reads the owner's cloud objects, unless memory has them.
@@ -203,7 +203,7 @@ func (r *Reconciler) gather(ctx context.Context, f decide.Facts) (decide.Facts, 
 		f.Record.Cloud.Distrust()
 	}
 	before := f.Record.Recovery.Discards.Count
-	f, err := r.Planner.Observe(ctx, f)
+	f, err := r.Planner.Observer.Observe(ctx, f)
 	if before > 0 && f.Record.Recovery.Discards.Count == 0 {
 		r.freed()
 	}

@@ -210,7 +210,7 @@ func (r *Reconciler) traffic(ctx context.Context, f decide.Facts, d decide.Decis
 	}
 	membersFollow := d.Goal.Input.Spec != nil && (t.Pods || t.Local)
 	if !membersFollow {
-		endpoints, err := r.Planner.Endpoints(ctx, f.Owner)
+		endpoints, err := r.Planner.Builder.Endpoints(ctx, f.Owner)
 		t.Slices, t.Known = endpoints, err == nil
 	}
 	return t

@@ -66,7 +66,7 @@ func withOctavia(t *testing.T, handle http.HandlerFunc) *Reconciler {
 		t.Fatal(err)
 	}
 	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
-	return New(Options{Planner: &planner.Planner{Octavia: octavia.New(client, "", lb.Capabilities{}), Policy: services.Policy, Kinds: []claim.Kind{services}}, Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon }})
+	return New(Options{Planner: planner.New(planner.Options{Octavia: octavia.New(client, "", lb.Capabilities{}), Policy: services.Policy, Kinds: []claim.Kind{services}}), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon }})
 }
 
 func TestOwnWritesRequestNoPass(t *testing.T) {

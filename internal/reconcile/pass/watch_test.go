@@ -200,7 +200,7 @@ var services = service.Kind{Policy: claim.Policy{LoadBalancerClass: ourClass, De
 
 func withServices(all ...*corev1.Service) (*Reconciler, *cached) {
 	cache := &cached{services: all}
-	p := &planner.Planner{Reader: cache, Kinds: []claim.Kind{services}, Policy: services.Policy}
+	p := planner.New(planner.Options{Reader: cache, Kinds: []claim.Kind{services}, Policy: services.Policy})
 	return &Reconciler{Options: Options{Planner: p, Memory: memory.NewStore(), Now: func() time.Time { return noon }}}, cache
 }
 

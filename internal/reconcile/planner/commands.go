@@ -21,19 +21,18 @@ import (
 // Plan returns what a controller that was just started would do for the Service, and what the
 // Service has in the cloud.
 func (p *Planner) Plan(ctx context.Context, of claim.Owner) (diff.Plan, lb.Observed, error) {
-	return p.plan(ctx, of, p.Observe)
+	return p.plan(ctx, of, p.Observer.Observe)
 }
 
 // PlanListed is Plan for one of many Services. What the lists show is not read again, and members only if the load
 // balancer has changed since a controller last confirmed it: see survey.Choose.
 func (p *Planner) PlanListed(ctx context.Context, of claim.Owner, lists *survey.Lists) (diff.Plan, lb.Observed, error) {
 	return p.plan(ctx, of, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-		f, done, err := p.observeIn(ctx, f, lists.Snapshot)
+		f, done, err := p.Observer.ObserveListed(ctx, f, lists.Snapshot)
 		if done || err != nil {
 			return f, err
 		}
-		f, _, err = p.search(ctx, f, lists)
-		return f, err
+		return p.Observer.ObserveIn(ctx, f, lists)
 	})
 }
 
@@ -83,10 +82,4 @@ func (p *Planner) Finder() *orphan.Finder {
 		Policy: p.Policy, Config: p.Config, Kinds: p.Kinds, Reader: p.Reader, Octavia: p.Octavia, Neutron: p.Neutron, Barbican: p.Barbican,
 		KeepSecurityGroups: p.Adopt == claim.AdoptObserve,
 	}
-}
-
-// Shares reports whether the Service has ports on the load balancer of another owner. Some of the floating IPs may be
-// attached to it.
-func (p *Planner) Shares(of claim.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
-	return p.uses(of, l) || of.Identity.MayUse(l) && publishes(of, l, floating)
 }

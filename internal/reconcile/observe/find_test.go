@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
 	"context"
@@ -12,10 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -80,7 +78,7 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 		"copied, deleted":                                     {id: id, tags: original, edit: both(copiedFrom("uid-2"), deleted), copied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := calling(t, func(w http.ResponseWriter, _ *http.Request) {
+			ob := reading(t, func(w http.ResponseWriter, _ *http.Request) {
 				if c.code != 0 {
 					w.WriteHeader(c.code)
 					return
@@ -91,14 +89,11 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 				}
 				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": %q, "tags": %s}, "listeners": [], "pools": [], "healthmonitors": []}`, id, project, c.tags)
 			})
-			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
-			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
-			adapting(p)
 			service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = c.id })
 			if c.edit != nil {
 				c.edit(service)
 			}
-			found, shared, requested, err := p.searchFor(decide.Facts{Owner: p.of(service)}).annotated(t.Context(), c.id, c.hasOwn)
+			found, shared, requested, err := ob.searchFor(decide.Facts{Owner: of(service)}).annotated(t.Context(), c.id, c.hasOwn)
 			if requested == c.copied {
 				t.Errorf("requested: %v", requested)
 			}
@@ -122,16 +117,13 @@ func TestAServiceKeepsTheLoadBalancerWhoseIDWasRemovedOnlyIfItHasJoinedThat(t *t
 		"with its name there": {before: lb.LoadBalancer{ID: id, Tags: []string{"kube_service_kubernetes_default_web"}}, shared: true},
 		"with a port there":   {before: lb.LoadBalancer{ID: id, Listeners: []lb.Listener{{Tags: []string{"kube-octavia.service=uid-1"}}}}, shared: true},
 	} {
-		p := calling(t, func(w http.ResponseWriter, _ *http.Request) {
+		ob := reading(t, func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": "p-1", "tags": ["kube-octavia.share=default"]}}`, id)
 		})
-		p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
-		p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
-		adapting(p)
 		service := served(without(annotation.LoadBalancerID))
-		f := decide.Facts{Owner: p.of(service)}
+		f := decide.Facts{Owner: of(service)}
 		f.Record.Cloud.Observed = lb.Observed{LoadBalancer: &c.before, Sharer: true}
-		if shared, err := p.searchFor(f).findShared(t.Context(), ""); (shared != nil) != c.shared || err != nil {
+		if shared, err := ob.searchFor(f).findShared(t.Context(), ""); (shared != nil) != c.shared || err != nil {
 			t.Errorf("%s: it shares %v, %v", name, shared, err)
 		}
 	}
@@ -151,18 +143,15 @@ func TestAServiceKeepsSharingALoadBalancerWhoseTagsAnotherClientRemoved(t *testi
 		"without a port on this load balancer": {``, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
+			ob := reading(t, func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/listeners") {
 					fmt.Fprintf(w, `{"listeners": [%s]}`, c.port)
 					return
 				}
 				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": "p-1", "tags": []}, "pools": [], "healthmonitors": []}`, id)
 			})
-			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
-			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
-			adapting(p)
 			service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = id })
-			shared, err := p.searchFor(decide.Facts{Owner: p.of(service)}).shareByID(t.Context(), id)
+			shared, err := ob.searchFor(decide.Facts{Owner: of(service)}).shareByID(t.Context(), id)
 			if (shared != nil) != c.shared || (openstack.Classify(err) == openstack.Foreign) == c.shared {
 				t.Errorf("it shares %v, %v", shared, err)
 			}
@@ -173,7 +162,7 @@ func TestAServiceKeepsSharingALoadBalancerWhoseTagsAnotherClientRemoved(t *testi
 func TestALoadBalancerThatOctaviaListsIsNotTakenForDeleted(t *testing.T) {
 	const id = "11111111-1111-1111-1111-111111111111"
 	for name, listed := range map[string]bool{"listed": true, "not listed": false} {
-		p := calling(t, func(w http.ResponseWriter, r *http.Request) {
+		ob := reading(t, func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case strings.HasSuffix(r.URL.Path, id):
 				w.WriteHeader(http.StatusNotFound)
@@ -183,11 +172,8 @@ func TestALoadBalancerThatOctaviaListsIsNotTakenForDeleted(t *testing.T) {
 				fmt.Fprint(w, `{"loadbalancers": []}`)
 			}
 		})
-		p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
-		p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
-		adapting(p)
 		service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = id })
-		o, err := p.searchFor(decide.Facts{Owner: p.of(service)}).find(t.Context())
+		o, err := ob.searchFor(decide.Facts{Owner: of(service)}).find(t.Context())
 		if (err != nil) != listed || o.LoadBalancer != nil {
 			t.Errorf("%s: %+v, %v", name, o.LoadBalancer, err)
 		}
@@ -209,7 +195,7 @@ func TestAServiceThatLostItsAnnotationsKeepsALoadBalancerThatWasRenamed(t *testi
 	} {
 		t.Run(name, func(t *testing.T) {
 			searched := false
-			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
+			ob := reading(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Query().Get("tags") == "" {
 					fmt.Fprint(w, `{"loadbalancers": []}`) // it has another name
 					return
@@ -217,25 +203,66 @@ func TestAServiceThatLostItsAnnotationsKeepsALoadBalancerThatWasRenamed(t *testi
 				searched = true
 				fmt.Fprintf(w, `{"loadbalancers": [{"id": %q, "name": "by hand", "provisioning_status": "ACTIVE", "project_id": "p-1", "tags": %s}]}`, id, c.tags)
 			})
-			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
-			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
-			adapting(p)
 			service := served(unclaimed, without(annotation.LoadBalancerID), func(s *corev1.Service) {
 				s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
 			})
 			if c.edit != nil {
 				c.edit(service)
 			}
-			s := p.searchFor(decide.Facts{Owner: p.of(service)})
+			s := ob.searchFor(decide.Facts{Owner: of(service)})
 			s.byTag = func(ctx context.Context, tag string) ([]lb.LoadBalancer, error) {
 				if tag != "kube-octavia.service=uid-1" {
 					return nil, nil // those that it may share
 				}
-				return p.Octavia.FindByTag(ctx, tag)
+				return ob.Octavia.FindByTag(ctx, tag)
 			}
 			o, err := s.find(t.Context())
 			if err != nil || (o.LoadBalancer != nil) != c.keeps || searched != c.searches {
 				t.Errorf("it has %+v, %v; it was searched for by tag: %v", o.LoadBalancer, err, searched)
+			}
+		})
+	}
+}
+
+func TestLoadBalancerWithoutUIDIsOwnedOnlyIfTheServicePublishesIt(t *testing.T) {
+	owner := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
+	untagged := lb.LoadBalancer{ID: "lb-1", Name: owner.LoadBalancerName(), Description: owner.Description(), Tags: []string{owner.LoadBalancerName()},
+		VIP: lb.VIP{Address: "10.0.0.9", PortID: "port-1"}}
+	floating := []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.1", PortID: "port-1"}, {ID: "f-2", Address: "203.0.113.2", PortID: "port-2"}}
+	ours := untagged
+	ours.Tags = owner.Tags()
+	publishes := func(i corev1.LoadBalancerIngress) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{i} }
+	}
+	external, internal := publishes(corev1.LoadBalancerIngress{IP: "203.0.113.1"}), publishes(corev1.LoadBalancerIngress{IP: "10.0.0.9"})
+	fresh := func(s *corev1.Service) { s.Annotations = nil }
+	current := lb.Version{Major: 2, Minor: 26}
+	tests := map[string]struct {
+		service *corev1.Service
+		l       lb.LoadBalancer
+		version lb.Version
+		want    bool
+	}{
+		"uid":                           {served(fresh), ours, current, true},
+		"id, and floating IP published": {served(external), untagged, current, true},
+		"id, and VIP published":         {served(internal), untagged, current, true},
+		"id, and host name published":   {served(publishes(corev1.LoadBalancerIngress{Hostname: "203.0.113.1.nip.io"})), untagged, current, true},
+		"id on a copy of the Service, which has no status": {served(), untagged, current, false},
+		"id, and another address published":                {served(publishes(corev1.LoadBalancerIngress{IP: "203.0.113.2"})), untagged, current, false},
+		"floating IP published":                            {served(fresh, external), untagged, current, true},
+		"another address published":                        {served(fresh, publishes(corev1.LoadBalancerIngress{IP: "192.0.2.9"})), untagged, current, false},
+		"host name published":                              {served(fresh, publishes(corev1.LoadBalancerIngress{Hostname: "web.example.com"})), untagged, current, false},
+		"nothing published":                                {served(fresh), untagged, current, false},
+		"nothing published, Octavia without tags":          {served(fresh), untagged, lb.Version{Major: 2, Minor: 4}, true},
+		"another name, without tags":                       {served(external), lb.LoadBalancer{ID: "lb-1", Name: "x"}, current, false},
+		"uid of another cluster":                           {served(external), func() lb.LoadBalancer { l := untagged; l.Tags = []string{lb.ClusterTag("c-2")}; return l }(), current, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			ob := reading(t, nil)
+			ob.Capabilities = lb.Capabilities{APIVersion: test.version}
+			if got := ob.Owns(of(test.service), test.l, floating); got != test.want {
+				t.Errorf("owns: %t", got)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package lookup
 
 import (
 	"context"
@@ -26,8 +26,8 @@ import (
 // checkCertificates looks up the certificates that the load balancer does not use yet. Octavia
 // checks them too, but too late: the listener that a TLS listener replaces may be deleted by
 // then, and a rejected create leaves a VIP port behind.
-func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, observed lb.Observed) error {
-	if p.Config.ExternalContainers() {
+func (b *Builder) checkCertificates(ctx context.Context, wanted lb.Wanted, observed lb.Observed) error {
+	if b.Config.ExternalContainers() {
 		return nil
 	}
 	var used []string
@@ -39,11 +39,11 @@ func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, obser
 		if !ok || slices.Contains(used, text) {
 			continue // other settings of the operator made it, or it is not stored yet
 		}
-		if !p.Barbican.Available() {
+		if !b.Barbican.Available() {
 			return &desired.Invalid{Reason: desired.ReasonUnsupported, Message: fmt.Sprintf("certificate %s cannot be looked up: the cloud's service catalogue has no key-manager service (Barbican); "+
 				"if Octavia can read it anyway, set container-store = external in [LoadBalancer] of cloud.conf", text)}
 		}
-		err := p.Barbican.Check(ctx, ref)
+		err := b.Barbican.Check(ctx, ref)
 		switch openstack.Classify(err) {
 		case openstack.Gone, openstack.Invalid:
 			return &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
@@ -65,17 +65,17 @@ const secretLimit = 10 * time.Second
 
 // findCertificate reads the Secret that the Service names, and looks for its certificate in
 // Barbican. If the Secret cannot be read now, the certificate that was read before stays.
-func (p *Planner) findCertificate(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+func (b *Builder) findCertificate(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
 	options := of.Spec.Options
 	if options.TLSSecret == "" {
 		in.Certificate = desired.SecretCertificate{}
 		return nil
 	}
-	if !p.Barbican.Available() {
+	if !b.Barbican.Available() {
 		return &desired.Invalid{Reason: desired.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
 			"the cloud's service catalogue has no key-manager service (Barbican)", in.Spec.Key(annotation.TLSSecret))}
 	}
-	cert, err := p.ReadCertificate(ctx, in.Owner.Namespace, in.Spec)
+	cert, err := b.ReadCertificate(ctx, in.Owner.Namespace, in.Spec)
 	if _, refused := errors.AsType[*desired.Invalid](err); err != nil && !refused && in.Certificate.Secret == options.TLSSecret {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (p *Planner) findCertificate(ctx context.Context, of claim.Owner, in *desir
 	if err := cert.CheckDates(time.Now()); err != nil {
 		in.Certificate.Problem = fmt.Sprintf("the certificate in Secret %s: %v", options.TLSSecret, err)
 	}
-	found, err := p.Barbican.Find(ctx, in.Certificate.Name)
+	found, err := b.Barbican.Find(ctx, in.Certificate.Name)
 	if err != nil {
 		return CertificateError(options.TLSSecret, err)
 	}
@@ -122,12 +122,12 @@ func CertificateError(secret string, err error) error {
 
 // ReadCertificate reads the Secret with the certificate of a Service, from the API server: a cache would list
 // all Secrets.
-func (p *Planner) ReadCertificate(ctx context.Context, namespace string, spec *desired.Spec) (*certificate.Certificate, error) {
+func (b *Builder) ReadCertificate(ctx context.Context, namespace string, spec *desired.Spec) (*certificate.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, secretLimit)
 	defer cancel()
 	var secret corev1.Secret
 	name := spec.Options.TLSSecret
-	switch err := p.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); {
+	switch err := b.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &secret); {
 	case apierrors.IsForbidden(err):
 		return nil, &desired.Invalid{Reason: desired.ReasonSecretForbidden, Message: howToAllow(namespace, name, err)}
 	case apierrors.IsNotFound(err):
@@ -145,10 +145,10 @@ func (p *Planner) ReadCertificate(ctx context.Context, namespace string, spec *d
 			"Secret %s has a certificate in %s with neither a common name nor a DNS name, which Octavia does not take. Add one (spec.commonName or spec.dnsNames of cert-manager)",
 			name, corev1.TLSCertKey)}
 	}
-	if needed := lb.FeatureCertificatesWithoutCommonName; !cert.HasCommonName() && !p.Capabilities.Has(needed) {
+	if needed := lb.FeatureCertificatesWithoutCommonName; !cert.HasCommonName() && !b.Capabilities.Has(needed) {
 		return nil, &desired.Invalid{Reason: desired.ReasonCertificateUnusable, Message: fmt.Sprintf(
 			"Secret %s has a certificate in %s without a common name, which needs %s; this cloud has %s. Add one to the subject (spec.commonName of cert-manager)",
-			name, corev1.TLSCertKey, needed.Needs(), p.Capabilities.Lacking(needed))}
+			name, corev1.TLSCertKey, needed.Needs(), b.Capabilities.Lacking(needed))}
 	}
 	return cert, nil
 }

@@ -1,13 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -18,13 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -71,25 +67,6 @@ func has(id string) func(*corev1.Service) {
 	return func(s *corev1.Service) { claimedNow(s); requests(id)(s) }
 }
 
-// onlyServices is a Kubernetes API with Services only.
-type onlyServices struct {
-	client.Reader
-	services []corev1.Service
-}
-
-func (c onlyServices) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	if services, ok := list.(*corev1.ServiceList); ok {
-		services.Items = slices.Clone(c.services)
-	}
-	return nil
-}
-
-// cluster returns a Planner for these Services and this shared-lb-scope.
-func cluster(scope string, services ...corev1.Service) *Planner {
-	return adapting(&Planner{Reader: onlyServices{services: services}, Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"},
-		Config: config.LoadBalancer{SharedScope: scope}})
-}
-
 func TestGroupIsLimitedToItsNamespaceByDefault(t *testing.T) {
 	all := []corev1.Service{
 		ofGroup("young", 3), ofGroup("old", 1), ofGroup("far", 2, in("other", "g")), ofGroup("other-group", 0, in("default", "h")), ofGroup("no-group", 0, without(annotation.LoadBalancerGroup)),
@@ -101,21 +78,22 @@ func TestGroupIsLimitedToItsNamespaceByDefault(t *testing.T) {
 		config.ShareAny:         {"old", "far", "same-age", "young"},
 		"":                      {"old", "same-age", "young"},
 	} {
-		p := cluster(scope, all...)
-		group, err := p.Group(t.Context(), p.of(&all[0]))
+		ob, kind := cluster(scope, all...), service.Kind{Policy: policy, Config: config.LoadBalancer{SharedScope: scope}}
+		f, err := ob.WithGroup(t.Context(), decide.Facts{Owner: kind.Of(&all[0])})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, s := range group {
+		for _, s := range f.Group {
 			names = append(names, s.Owner.Key.Name)
 		}
 		if d := cmp.Diff(want, names); d != "" {
 			t.Errorf("scope %q (-want +got):\n%s", scope, d)
 		}
 		for i := 4; i < 7; i++ {
-			if group, err := p.Group(t.Context(), p.of(&all[i])); err != nil || len(group) > 0 {
-				t.Errorf("%s is in the group %v, %v", all[i].Name, group, err)
+			f, err := ob.WithGroup(t.Context(), decide.Facts{Owner: kind.Of(&all[i])})
+			if err != nil || len(f.Group) > 0 {
+				t.Errorf("%s is in the group %v, %v", all[i].Name, f.Group, err)
 			}
 		}
 	}
@@ -136,15 +114,24 @@ func TestLoadBalancerOfAGroupIsTheOneThatMostServicesHave(t *testing.T) {
 		"two, each of one Service":          {[]corev1.Service{ofGroup("a", 1, has("lb-1")), ofGroup("b", 2, has("lb-2"))}, []string{"lb-1", "lb-2"}},
 		"two, the second has more Services": {[]corev1.Service{ofGroup("a", 1, has("lb-1")), ofGroup("b", 2, has("lb-2")), ofGroup("c", 3, has("lb-2"))}, []string{"lb-2", "lb-1"}},
 	} {
-		p := cluster("", c.group...)
-		group, err := p.Group(t.Context(), p.of(&c.group[0]))
+		f, err := cluster("", c.group...).WithGroup(t.Context(), decide.Facts{Owner: of(&c.group[0])})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(c.want, decide.LoadBalancersOf(group)); d != "" {
+		if d := cmp.Diff(c.want, decide.LoadBalancersOf(f.Group)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
+}
+
+// awaits returns what the Service of a group waits for, if it has this load balancer or none.
+func awaits(t *testing.T, ob *Observer, s *corev1.Service, has *lb.LoadBalancer) error {
+	t.Helper()
+	f, err := ob.WithGroup(t.Context(), decide.Facts{Owner: of(s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decide.AwaitsGroup(f, lb.Observed{LoadBalancer: has})
 }
 
 func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) {
@@ -160,21 +147,21 @@ func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) 
 		"one had started, but is refused": {[]corev1.Service{ofGroup("a", 1), ofGroup("b", 2, claimedNow, refusedNow)}, "a"},
 		"the load balancer was deleted":   {[]corev1.Service{ofGroup("a", 1, has("gone")), ofGroup("b", 2, has("gone")), ofGroup("c", 0)}, "a"},
 	} {
-		p := cluster("", c.group...)
+		ob := cluster("", c.group...)
 		for i := range c.group {
 			var waits *decide.GroupWait
-			err := p.awaitGroup(t.Context(), p.of(&c.group[i]), lb.Observed{})
+			err := awaits(t, ob, &c.group[i], nil)
 			if creates := err == nil; creates != (c.group[i].Name == c.want) || !creates && !errors.As(err, &waits) {
 				t.Errorf("%s: %s: %v", name, c.group[i].Name, err)
 			}
-			if err := p.awaitGroup(t.Context(), p.of(&c.group[i]), lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}); err != nil {
+			if err := awaits(t, ob, &c.group[i], &lb.LoadBalancer{ID: "lb-1"}); err != nil {
 				t.Errorf("%s: %s has one: %v", name, c.group[i].Name, err)
 			}
 		}
 	}
 	alone := ofGroup("alone", 1, without(annotation.LoadBalancerGroup))
-	p := cluster("", alone, ofGroup("a", 0))
-	if err := p.awaitGroup(t.Context(), p.of(&alone), lb.Observed{}); err != nil {
+	ob := cluster("", alone, ofGroup("a", 0))
+	if err := awaits(t, ob, &alone, nil); err != nil {
 		t.Errorf("a Service without a group: %v", err)
 	}
 }
@@ -218,19 +205,22 @@ func TestAServiceThatWasRefusedALoadBalancerLooksForAnotherWhenItDoesNotRequestT
 		"the Service left the group of the other": {ofGroup("web", 2, alone, claimedNow), []corev1.Service{ofGroup("pay", 1, has(refusing))}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := cluster("", append(c.others, c.web)...)
+			ob := cluster("", append(c.others, c.web)...)
 			l := lb.LoadBalancer{ID: refusing}
 			if c.edit != nil {
 				c.edit(&l)
 			}
-			f := decide.Facts{Owner: p.of(&c.web)}
+			f, err := ob.WithGroup(t.Context(), decide.Facts{Owner: of(&c.web)})
+			if err != nil {
+				t.Fatal(err)
+			}
 			f.Record.Cloud.Observed = lb.Observed{LoadBalancer: &l, Sharer: true}
-			if got, err := p.requestsOther(t.Context(), f); got != c.want || err != nil {
-				t.Errorf("%v, %v", got, err)
+			if got := requestsOther(f); got != c.want {
+				t.Errorf("requests another one: %v", got)
 			}
 			f.Record.Cloud.Observed.Sharer = false
-			if got, err := p.requestsOther(t.Context(), f); got || err != nil {
-				t.Errorf("its own load balancer: %v, %v", got, err)
+			if requestsOther(f) {
+				t.Error("requests another one than its own load balancer")
 			}
 		})
 	}
@@ -247,13 +237,13 @@ func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T
 		"all that are not refused: one tries again": {[]string{"a", "b"}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := cluster("", a, b, c)
-			p.Remembered = rejected{test.rejected}
-			group, err := p.Group(t.Context(), p.of(&a))
+			ob := cluster("", a, b, c)
+			ob.Remembered = rejected{test.rejected}
+			f, err := ob.WithGroup(t.Context(), decide.Facts{Owner: of(&a)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := decide.CreatorOf(group).Key.Name; got != test.want {
+			if got := decide.CreatorOf(f.Group).Key.Name; got != test.want {
 				t.Errorf("%s creates the load balancer", got)
 			}
 		})
@@ -262,63 +252,18 @@ func TestAServiceWhoseCreateIsRejectedLeavesItToTheOthersOfItsGroup(t *testing.T
 
 func TestServiceThatStartedToCreateTheLoadBalancerOfAGroupFinishesIt(t *testing.T) {
 	a, b := ofGroup("a", 1, refusedNow), ofGroup("b", 2)
-	p := cluster("", a, b)
-	if err := p.awaitGroup(t.Context(), p.of(&b), lb.Observed{}); err != nil {
+	ob := cluster("", a, b)
+	if err := awaits(t, ob, &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	a.Status.Conditions = nil // accepted now, while the cache does not show yet that the other one has started
-	p.Reader, p.Remembered = onlyServices{services: []corev1.Service{a, b}}, unanswered{"b"}
-	if err := p.awaitGroup(t.Context(), p.of(&a), lb.Observed{}); err == nil || !strings.Contains(err.Error(), "default/b") {
+	ob.Owners.Reader, ob.Remembered = onlyServices{services: []corev1.Service{a, b}}, unanswered{"b"}
+	if err := awaits(t, ob, &a, nil); err == nil || !strings.Contains(err.Error(), "default/b") {
 		t.Errorf("a second load balancer would be created: %v", err)
 	}
 	refusedNow(&b)
-	p.Reader = onlyServices{services: []corev1.Service{a, b}}
-	if err := p.awaitGroup(t.Context(), p.of(&a), lb.Observed{}); err != nil {
+	ob.Owners.Reader = onlyServices{services: []corev1.Service{a, b}}
+	if err := awaits(t, ob, &a, nil); err != nil {
 		t.Errorf("the Service that had started is refused, but the other one waits for it: %v", err)
-	}
-}
-
-func TestServiceWithAnotherLoadBalancerThanItsGroupIsRefused(t *testing.T) {
-	const one, two = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
-	for name, c := range map[string]struct {
-		web    corev1.Service
-		others []corev1.Service
-		has    string
-		exist  map[string]string
-		reason string
-	}{
-		"the group has none":              {web: ofGroup("web", 2), others: []corev1.Service{ofGroup("a", 1)}, has: one},
-		"the same":                        {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(one))}, has: one},
-		"another":                         {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, has: one, exist: map[string]string{two: "ACTIVE"}, reason: desired.ReasonRequiresReplacement},
-		"another, which does not exist":   {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, has: one},
-		"another, which is being deleted": {web: ofGroup("web", 2, has(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, has: one, exist: map[string]string{two: "PENDING_DELETE"}},
-		"a new one, without id yet":       {web: ofGroup("web", 1, has(two)), others: []corev1.Service{ofGroup("a", 2)}, has: one, exist: map[string]string{two: "ACTIVE"}},
-		"one requested by id too":         {web: ofGroup("web", 2, requests(one)), others: []corev1.Service{ofGroup("a", 1, has(two))}, reason: desired.ReasonInvalidAnnotation},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
-				id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-				if c.exist[id] == "" {
-					w.WriteHeader(http.StatusNotFound)
-					return
-				}
-				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "provisioning_status": %q}}`, id, c.exist[id])
-			})
-			g := cluster("", append(c.others, c.web)...)
-			p.Reader, p.Policy = g.Reader, g.Policy
-			adapting(p)
-			var observed lb.Observed
-			if c.has != "" {
-				observed.LoadBalancer = &lb.LoadBalancer{ID: c.has}
-			}
-			err := p.checkGroup(t.Context(), p.of(&c.web), nil, observed)
-			reason := ""
-			if refused, is := errors.AsType[*desired.Invalid](err); is {
-				reason = refused.Reason
-			}
-			if reason != c.reason || err != nil && reason == "" {
-				t.Errorf("%v, want reason %q", err, c.reason)
-			}
-		})
 	}
 }

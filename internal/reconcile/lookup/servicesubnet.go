@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package lookup
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 
 // checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot
 // have it.
-func (p *Planner) checkServiceSubnet(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+func (b *Builder) checkServiceSubnet(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
 	options := of.Spec.Options
 	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || of.WasAtClusterIP {
 		return nil
 	}
-	ranges, err := servicesubnet.Ranges(ctx, p.Secrets)
+	ranges, err := servicesubnet.Ranges(ctx, b.Secrets)
 	if err != nil {
 		return err
 	}
 	subnets := []string{in.Networks.VIPSubnetID, in.Networks.AdditionalSubnetID}
 	for i, family := range in.FamiliesToServe(options) {
 		if clusterIP, has := in.Spec.ClusterIPs[family]; has && subnets[i] != "" {
-			if err := servicesubnet.Check(ctx, p.Neutron, subnets[i], clusterIP, ranges, subnetsAge, freshSubnetsAge); err != nil {
+			if err := servicesubnet.Check(ctx, b.Neutron, subnets[i], clusterIP, ranges, subnetsAge, freshSubnetsAge); err != nil {
 				return err
 			}
 		}

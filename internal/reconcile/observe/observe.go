@@ -1,16 +1,13 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
 	"context"
 	"slices"
 	"time"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
@@ -70,7 +67,7 @@ func mayMissChange(before, now *lb.LoadBalancer, at time.Time) bool {
 // createMayBePending reports, at the first read of a Service, whether an earlier controller may
 // have been killed during a create: the Service is claimed, and the id of its load balancer is
 // not on it. Octavia shows a new load balancer with a delay.
-func (p *Planner) createMayBePending(f decide.Facts, found lb.Observed) bool {
+func (ob *Observer) createMayBePending(f decide.Facts, found lb.Observed) bool {
 	if !f.Record.Cloud.Written.IsZero() || !f.Owner.Claimed {
 		return false
 	}
@@ -82,37 +79,11 @@ func (p *Planner) createMayBePending(f decide.Facts, found lb.Observed) bool {
 	return id == "" || known != nil && known.ID != id
 }
 
-// compare compares the ACTIVE load balancer with its status tree, and takes ids and statuses
-// from it. If something differs, everything is read.
-func (p *Planner) compare(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-	c := &f.Record.Cloud
-	l, old := *c.Observed.LoadBalancer, c.Observed.Predecessor
-	tree, err := p.Octavia.Tree(ctx, l.ID)
-	if err != nil {
-		c.Distrust()
-		return f, err
-	}
-	confirmed, left, difference := octavia.Confirm(l, c.Removed.Shown(f.Now, f.Timing.Late), tree)
-	if difference == nil {
-		c.Observed.LoadBalancer, c.Confirmed, c.Removed = &confirmed, true, c.Removed.Left(left)
-		return f, nil
-	}
-	ctrl.LoggerFrom(ctx).Info("the load balancer differs from the expected state; reading everything", "loadBalancerID", l.ID, "difference", difference.Error())
-	c.Distrust()
-	if f, err = p.Observe(ctx, f); err != nil {
-		return f, err
-	}
-	if now := f.Record.Cloud.Observed; now.LoadBalancer == nil || now.LoadBalancer.ID != l.ID || now.Predecessor != nil && old == nil {
-		f = p.BuildDesired(ctx, f) // it was built for another load balancer
-	}
-	return f, nil
-}
-
-// readAgain returns the floating IPs after those with the addresses were read again.
-func (p *Planner) readAgain(ctx context.Context, all []lb.FloatingIP, addresses ...string) ([]lb.FloatingIP, error) {
+// ReadAgain returns the floating IPs after those with the addresses were read again.
+func (ob *Observer) ReadAgain(ctx context.Context, all []lb.FloatingIP, addresses ...string) ([]lb.FloatingIP, error) {
 	now := slices.DeleteFunc(slices.Clone(all), func(f lb.FloatingIP) bool { return slices.Contains(addresses, f.Address) })
 	for _, address := range addresses {
-		found, err := p.Neutron.FloatingIPsWithAddress(ctx, address)
+		found, err := ob.Neutron.FloatingIPsWithAddress(ctx, address)
 		if err != nil {
 			return all, err
 		}
@@ -122,11 +93,11 @@ func (p *Planner) readAgain(ctx context.Context, all []lb.FloatingIP, addresses 
 }
 
 // Reread reads what an operation needs to be read again right before it.
-func (p *Planner) Reread(ctx context.Context, needs []decide.Reread) ([]decide.Reread, error) {
+func (ob *Observer) Reread(ctx context.Context, needs []decide.Reread) ([]decide.Reread, error) {
 	have := make([]decide.Reread, len(needs))
 	for i, need := range needs {
 		var err error
-		have[i], err = p.reread(ctx, need)
+		have[i], err = ob.reread(ctx, need)
 		if err != nil {
 			return nil, err
 		}
@@ -134,50 +105,17 @@ func (p *Planner) Reread(ctx context.Context, needs []decide.Reread) ([]decide.R
 	return have, nil
 }
 
-func (p *Planner) reread(ctx context.Context, need decide.Reread) (_ decide.Reread, err error) {
+func (ob *Observer) reread(ctx context.Context, need decide.Reread) (_ decide.Reread, err error) {
 	if need.TagsOf != nil {
-		need.Tags, err = p.Octavia.Tags(ctx, need.LoadBalancerID, *need.TagsOf)
+		need.Tags, err = ob.Octavia.Tags(ctx, need.LoadBalancerID, *need.TagsOf)
 		return need, err
 	}
-	need.LoadBalancer, err = p.Octavia.Get(ctx, need.LoadBalancerID)
+	need.LoadBalancer, err = ob.Octavia.Get(ctx, need.LoadBalancerID)
 	if err == nil && need.Tree {
-		need.LoadBalancer, err = p.Octavia.Observe(ctx, need.LoadBalancer)
+		need.LoadBalancer, err = ob.Octavia.Observe(ctx, need.LoadBalancer)
 	}
 	if need.MayBeGone && openstack.Classify(err) == openstack.Gone {
 		need.Gone, err = true, nil
 	}
 	return need, err
-}
-
-// Provide reads or builds what a decision needs. It does not store certificates.
-func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Facts, err error) {
-	o := &f.Record.Cloud.Observed
-	switch d.Need {
-	case decide.NeedDesired:
-		f = p.desired(ctx, f)
-		f.Desired.Discarded = true
-	case decide.NeedReplacement:
-		replacement := p.build(ctx, f, lb.Observed{})
-		f.Desired.Replacement = &replacement
-	case decide.NeedRequestedFloatingIP:
-		if o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, d.Goal.Wanted.FloatingIP.Address); err == nil {
-			f.AbandonedFloatingIPs, err = p.abandoned(ctx, o.FloatingIPs)
-		}
-	case decide.NeedFloatingIPs:
-		var addresses []string
-		for _, floating := range o.FloatingIPs {
-			addresses = append(addresses, floating.Address)
-		}
-		o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, addresses...)
-	case decide.NeedRequestedAddresses:
-		f.RequestedAddresses, err = p.requestedElsewhere(ctx, f.Owner)
-	case decide.NeedStatusTree:
-		return p.compare(ctx, f)
-	case decide.NeedPredecessor:
-		var old lb.LoadBalancer
-		if old, err = p.Octavia.Observe(ctx, *o.Predecessor); err == nil {
-			o.Predecessor = &old
-		}
-	}
-	return f, err
 }

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package lookup
 
 import (
 	"testing"
@@ -15,8 +15,8 @@ func TestNothingIsSaidOfAMonitorWhoseProbePortMayStillBeCreated(t *testing.T) {
 		monitor := lb.HealthMonitor{ID: "m", ProvisioningStatus: pending}
 		observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Pool: &lb.Pool{Monitor: &monitor}}}}}
 		var wanted lb.Wanted
-		// A Planner without clients cannot ask.
-		if err := new(Planner).checkMonitors(t.Context(), desired.Input{Networks: desired.Networks{MemberSubnetID: "nodes"}}, observed, &wanted); err != nil || len(wanted.Withheld) > 0 {
+		// A Builder without clients cannot ask.
+		if err := new(Builder).checkMonitors(t.Context(), desired.Input{Networks: desired.Networks{MemberSubnetID: "nodes"}}, observed, &wanted); err != nil || len(wanted.Withheld) > 0 {
 			t.Errorf("%s: %v, %v", pending, wanted.Withheld, err)
 		}
 	}

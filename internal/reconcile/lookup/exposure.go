@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package lookup
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 )
 
 // readExposure reads what the other owners of a shared load balancer request, if that matters.
-func (p *Planner) readExposure(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
+func (b *Builder) readExposure(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
 	if !decide.ExposureMatters(*in) {
 		return nil
 	}
-	all, err := p.Owners().List(ctx)
+	all, err := b.Owners.List(ctx)
 	if err == nil {
 		in.Sharing = decide.Exposure(*in, of, all)
 	}

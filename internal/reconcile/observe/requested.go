@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// RequestedAddresses returns the addresses and ids of floating IPs that the Service requests, whether it gets them or
+// requestedAddresses returns the addresses and ids of floating IPs that the Service requests, whether it gets them or
 // not.
 func requestedAddresses(of claim.Owner) []string {
 	if !of.Serves {
@@ -28,9 +28,9 @@ func requestedAddresses(of claim.Owner) []string {
 	return requested
 }
 
-// requestedElsewhere returns what other Services request.
-func (p *Planner) requestedElsewhere(ctx context.Context, of claim.Owner) (requested []string, err error) {
-	err = p.eachRequest(ctx, func(other claim.Owner, address string) {
+// RequestedElsewhere returns what other Services request.
+func (ob *Observer) RequestedElsewhere(ctx context.Context, of claim.Owner) (requested []string, err error) {
+	err = ob.eachRequest(ctx, func(other claim.Owner, address string) {
 		if other.UID != of.UID {
 			requested = append(requested, address)
 		}
@@ -38,19 +38,19 @@ func (p *Planner) requestedElsewhere(ctx context.Context, of claim.Owner) (reque
 	return requested, err
 }
 
-// abandoned returns the ids of the floating IPs in found whose Services, of this cluster, do not exist any more. This
+// Abandoned returns the ids of the floating IPs in found whose Services, of this cluster, do not exist any more. This
 // happens when a backup is restored. A Service that requests such a floating IP by its address gets it.
-func (p *Planner) abandoned(ctx context.Context, found []lb.FloatingIP) ([]string, error) {
+func (ob *Observer) Abandoned(ctx context.Context, found []lb.FloatingIP) ([]string, error) {
 	made := map[string]string{}
 	for _, f := range found {
-		if mark, kept, marked := lb.MarkOfFloatingIP(f); marked && !kept && mark.ClusterUID == p.Policy.ClusterUID {
+		if mark, kept, marked := lb.MarkOfFloatingIP(f); marked && !kept && mark.ClusterUID == ob.Policy.ClusterUID {
 			made[f.ID] = mark.ServiceUID
 		}
 	}
 	if len(made) == 0 {
 		return nil, nil
 	}
-	all, err := p.Owners().List(ctx)
+	all, err := ob.Owners.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func (p *Planner) abandoned(ctx context.Context, found []lb.FloatingIP) ([]strin
 }
 
 // WaitingFor returns the Services that request the floating IP with the address and id.
-func (p *Planner) WaitingFor(ctx context.Context, address, id string) (waiting []owner.Key, err error) {
-	err = p.eachRequest(ctx, func(other claim.Owner, requested string) {
+func (ob *Observer) WaitingFor(ctx context.Context, address, id string) (waiting []owner.Key, err error) {
+	err = ob.eachRequest(ctx, func(other claim.Owner, requested string) {
 		if requested == address || requested == id {
 			waiting = append(waiting, other.Key)
 		}
@@ -73,8 +73,8 @@ func (p *Planner) WaitingFor(ctx context.Context, address, id string) (waiting [
 	return waiting, err
 }
 
-func (p *Planner) eachRequest(ctx context.Context, do func(of claim.Owner, address string)) error {
-	all, err := p.Owners().List(ctx)
+func (ob *Observer) eachRequest(ctx context.Context, do func(of claim.Owner, address string)) error {
+	all, err := ob.Owners.List(ctx)
 	if err != nil {
 		return err
 	}

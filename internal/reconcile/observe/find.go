@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
 	"context"
@@ -15,17 +15,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // search looks for what a Service has in the cloud.
 type search struct {
-	*Planner
-	of    claim.Owner
+	observer *Observer
+	// facts hold the Service, its group, and what was remembered of the cloud before the search.
+	facts decide.Facts
 	owner lb.Owner
-	// before is what was remembered of the cloud before the search.
-	before memory.Cloud
 	// listed are the load balancers with the Service's name. They exist, even if a read of one answers 404.
 	listed []lb.LoadBalancer
 	// balancers and floating read the cloud, or show what the survey has read.
@@ -48,8 +46,8 @@ type floatingReader interface {
 }
 
 // searchFor returns the search for what the Service has in the cloud.
-func (p *Planner) searchFor(f decide.Facts) search {
-	return search{Planner: p, of: f.Owner, owner: f.Identity(), before: f.Record.Cloud, balancers: p.Octavia, floating: p.Neutron}
+func (ob *Observer) searchFor(f decide.Facts) search {
+	return search{observer: ob, facts: f, owner: f.Identity(), balancers: ob.Octavia, floating: ob.Neutron}
 }
 
 // read returns what the Service has in the cloud. Only load balancers that are ACTIVE are
@@ -78,7 +76,7 @@ func (s search) read(ctx context.Context) (lb.Observed, error) {
 		}
 		o.FloatingIPs = join(o.FloatingIPs, attached)
 	}
-	if address := s.of.Published(); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
+	if address := s.facts.Owner.Published(); !l.Has(address) && !slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool { return f.Address == address }) {
 		// Either a replacement does not have the address of the old load balancer yet, or the floating IP was detached
 		// for another one.
 		published, err := s.publishedFloatingIP(ctx)
@@ -108,7 +106,7 @@ func join(a, b []lb.FloatingIP) []lb.FloatingIP {
 
 // publishedFloatingIP returns the floating IP with the address in the Service's status.
 func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error) {
-	address := s.of.Published()
+	address := s.facts.Owner.Published()
 	if address == "" {
 		return nil, nil
 	}
@@ -134,8 +132,8 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 	if err != nil {
 		return lb.Observed{}, err
 	}
-	id := s.of.Recorded.LoadBalancerID
-	if s.namesIDAndGroup(s.of) {
+	id := s.facts.Owner.Recorded.LoadBalancerID
+	if decide.NamesIDAndGroup(s.facts) {
 		id = "" // the Service is refused for that
 	}
 	var copied string
@@ -154,7 +152,7 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			id, copied = "", id
 		}
 	}
-	if len(own) == 0 && (!s.of.Serves || hasAddressWithoutID(s.of)) {
+	if len(own) == 0 && (!s.facts.Owner.Serves || hasAddressWithoutID(s.facts.Owner)) {
 		if own, err = s.tagged(ctx); err != nil {
 			return lb.Observed{}, err
 		}
@@ -164,12 +162,12 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil, CopiedID: copied}, err
 		}
 		// Only a Service with an address can have a load balancer with the legacy name.
-		if s.of.Published() != "" {
+		if s.facts.Owner.Published() != "" {
 			if own, _, err = s.named(ctx, s.owner.LegacyName()); err != nil {
 				return lb.Observed{}, err
 			}
 		}
-		if len(own) == 0 && s.of.FromKuryr {
+		if len(own) == 0 && s.facts.Owner.FromKuryr {
 			if own, _, err = s.named(ctx, s.owner.KuryrName()); err != nil {
 				return lb.Observed{}, err
 			}
@@ -248,17 +246,17 @@ func (s search) tagged(ctx context.Context) ([]lb.LoadBalancer, error) {
 }
 
 // HasTagged reports whether a load balancer has the name of the Service and its uid in the tags.
-func (p *Planner) HasTagged(ctx context.Context, f decide.Facts) (bool, error) {
+func (ob *Observer) HasTagged(ctx context.Context, f decide.Facts) (bool, error) {
 	owner := f.Identity()
-	all, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
+	all, err := ob.Octavia.FindByName(ctx, owner.LoadBalancerName())
 	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool {
-		return !p.ofAnotherProject(l) && slices.Contains(l.Tags, owner.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.Policy.ClusterUID))
+		return !ob.ofAnotherProject(l) && slices.Contains(l.Tags, owner.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(ob.Policy.ClusterUID))
 	}), err
 }
 
 // withRemembered adds the Service's own load balancers that a sweep has found by their tags.
 func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb.LoadBalancer, error) {
-	for _, id := range s.before.Others {
+	for _, id := range s.facts.Record.Cloud.Others {
 		if contains(own, id) {
 			continue
 		}
@@ -283,7 +281,7 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 		return []lb.LoadBalancer{l}, nil, true, err
 	case (err == nil || class == openstack.Foreign || class == openstack.Gone && !contains(s.listed, id)) && s.copied(l):
 		return nil, nil, false, nil
-	case class == openstack.Gone && !contains(s.listed, id), class == openstack.Foreign && (hasOwn || !s.of.Serves && !s.ofAnotherProject(l)):
+	case class == openstack.Gone && !contains(s.listed, id), class == openstack.Foreign && (hasOwn || !s.facts.Owner.Serves && !s.observer.ofAnotherProject(l)):
 		return nil, nil, true, nil
 	case err != nil:
 		return nil, nil, true, err
@@ -301,13 +299,13 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 // the annotations that a controller wrote. If that Service only shared the load balancer, a user requested that, and
 // requests it for the copy, too. If the load balancer belongs to another project or is gone, l is empty.
 func (s search) copied(l lb.LoadBalancer) bool {
-	original, uid := s.of.Original, lb.ServiceUIDOf(l.Tags)
+	original, uid := s.facts.Owner.Original, lb.ServiceUIDOf(l.Tags)
 	switch {
-	case !s.of.Copied:
+	case !s.facts.Owner.Copied:
 		return false
-	case original == "" && !s.of.Serves:
+	case original == "" && !s.facts.Owner.Serves:
 		return false // its status may be empty because its type was changed: do not release it without the load balancer
-	case annotation.Value(s.of.Spec.Annotations, annotation.LoadBalancerGroup) != "":
+	case annotation.Value(s.facts.Owner.Spec.Annotations, annotation.LoadBalancerGroup) != "":
 		return true // the user requests the group, and not the id
 	case original != "" && uid != "":
 		return original == uid
@@ -334,7 +332,7 @@ func (s search) get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 	l, err := s.balancers.Get(ctx, id)
 	var cloud *openstack.Error
 	forbidden := errors.As(err, &cloud) && cloud.Status == http.StatusForbidden
-	if forbidden || err == nil && s.ofAnotherProject(l) {
+	if forbidden || err == nil && s.observer.ofAnotherProject(l) {
 		return l, s.refusal(id, "it belongs to another project")
 	}
 	return l, err
@@ -342,15 +340,15 @@ func (s search) get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 
 // ofAnotherProject reports whether the load balancer belongs to another project: some roles
 // can read those too.
-func (p *Planner) ofAnotherProject(l lb.LoadBalancer) bool {
-	return l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID()
+func (ob *Observer) ofAnotherProject(l lb.LoadBalancer) bool {
+	return l.ProjectID != "" && l.ProjectID != ob.Neutron.ProjectID()
 }
 
 // refusal is the error for a load balancer that the Service must not use.
 func (s search) refusal(id, why string) error {
 	source, key := "annotation "+annotation.LoadBalancerID, annotation.LoadBalancerID
-	if group := annotation.Value(s.of.Spec.Annotations, annotation.LoadBalancerGroup); group != "" {
-		source, key = fmt.Sprintf("group %q", group), s.of.Spec.Key(annotation.LoadBalancerGroup)
+	if group := annotation.Value(s.facts.Owner.Spec.Annotations, annotation.LoadBalancerGroup); group != "" {
+		source, key = fmt.Sprintf("group %q", group), s.facts.Owner.Spec.Key(annotation.LoadBalancerGroup)
 	}
 	return openstack.NewForeign(fmt.Sprintf("use load balancer %s of %s", id, source),
 		fmt.Sprintf("%s; remove annotation %s to get a separate load balancer", why, key))
@@ -359,8 +357,8 @@ func (s search) refusal(id, why string) error {
 // owns reports whether the load balancer is the Service's own. If the tags of the load balancer do not show that, its
 // floating IPs may. If another client has removed the tags of the load balancer, the tags of its listeners may.
 func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
-	untagged := s.owner.Claims(l).Adopted && s.Capabilities.Has(lb.FeatureTags)
-	if before := s.before.Observed.LoadBalancer; untagged && before != nil && l.ID == before.ID {
+	untagged := s.owner.Claims(l).Adopted && s.observer.Capabilities.Has(lb.FeatureTags)
+	if before := s.facts.Record.Cloud.Observed.LoadBalancer; untagged && before != nil && l.ID == before.ID {
 		return true, nil // it was the Service's own before, even if the status was cleared since
 	}
 	var floating []lb.FloatingIP
@@ -370,8 +368,8 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 			return false, err
 		}
 	}
-	owns := s.Owns(s.of, l, floating)
-	if owns || !untagged || !s.of.Claimed {
+	owns := s.observer.Owns(s.facts.Owner, l, floating)
+	if owns || !untagged || !s.facts.Owner.Claimed {
 		return owns, nil
 	}
 	tree, err := s.balancers.Observe(ctx, l)
@@ -389,12 +387,12 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 // in that case the id on the Service must not be another id, and the status must contain an address of the load
 // balancer: users copy annotations to another cluster, but not a status. Instead of the address in the status, it is
 // sufficient that the load balancer is at the ClusterIP.
-func (p *Planner) Owns(of claim.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
-	if p.ofAnotherProject(l) {
+func (ob *Observer) Owns(of claim.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+	if ob.ofAnotherProject(l) {
 		return false
 	}
 	verdict := of.Identity.Claims(l)
-	if !verdict.Ours || !verdict.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
+	if !verdict.Ours || !verdict.Adopted || !ob.Capabilities.Has(lb.FeatureTags) {
 		return verdict.Ours
 	}
 	id := of.Recorded.LoadBalancerID
@@ -405,4 +403,10 @@ func (p *Planner) Owns(of claim.Owner, l lb.LoadBalancer, floating []lb.Floating
 		return false // the Service had a load balancer of this controller, which is deleted
 	}
 	return of.Identity.MadeByKuryr(l) || publishes(of, l, floating)
+}
+
+// Shares reports whether the Service has ports on the load balancer of another owner. Some of the floating IPs may be
+// attached to it.
+func (ob *Observer) Shares(of claim.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+	return ob.uses(of, l) || of.Identity.MayUse(l) && publishes(of, l, floating)
 }

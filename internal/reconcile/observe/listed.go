@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 )
 
@@ -22,12 +21,12 @@ import (
 
 // AwaitSurvey reports, by a done that is not nil, whether the first pass over a Service may read the cloud now. The
 // caller calls done after the read: see survey.Survey.Admit. Only a Service with a load balancer waits for the survey.
-func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func()) {
-	if p.Survey == nil || !firstPass(f) || f.Owner.Recorded.LoadBalancerID == "" || f.Owner.Group != "" {
+func (ob *Observer) AwaitSurvey(ctx context.Context, f decide.Facts) (done func()) {
+	if ob.Survey == nil || !firstPass(f) || f.Owner.Recorded.LoadBalancerID == "" || f.Owner.Group != "" {
 		return func() {}
 	}
-	return p.Survey.Admit(f.Owner.Key, func() bool {
-		in, err := p.followInput(ctx, f.Owner, lb.Observed{})
+	return ob.Survey.Admit(f.Owner.Key, func() bool {
+		in, err := ob.Members.FollowInput(ctx, f.Owner, lb.Observed{})
 		return err != nil || decide.Digest(in) != noteOn(f.Owner).Digest
 	})
 }
@@ -44,39 +43,39 @@ func noteOn(of claim.Owner) survey.Note {
 
 // observeListed is Observe from the lists of the survey, and from what these lack. It returns false
 // if everything has to be read.
-func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Facts, bool, error) {
-	if p.Survey == nil {
+func (ob *Observer) observeListed(ctx context.Context, f decide.Facts) (decide.Facts, bool, error) {
+	if ob.Survey == nil {
 		return f, false, nil
 	}
-	lists := p.Survey.Take(f.Owner.Key)
+	lists := ob.Survey.Take(f.Owner.Key)
 	if lists == nil {
 		return f, false, nil
 	}
-	f, done, err := p.observeIn(ctx, f, lists)
+	f, done, err := ob.ObserveListed(ctx, f, lists)
 	if done {
 		f.FromMemory = true // other clients may have changed it since it was listed
 	}
 	return f, done, err
 }
 
-// observeIn is observeListed for lists of the project.
-func (p *Planner) observeIn(ctx context.Context, f decide.Facts, lists *survey.Snapshot) (decide.Facts, bool, error) {
+// ObserveListed is observeListed for lists of the project.
+func (ob *Observer) ObserveListed(ctx context.Context, f decide.Facts, lists *survey.Snapshot) (decide.Facts, bool, error) {
 	if !firstPass(f) || f.Owner.Group != "" {
 		return f, false, nil
 	}
-	s := p.searchFor(f)
+	s := ob.searchFor(f)
 	s.balancers, s.floating = lists, lists
 	found, err := s.read(ctx)
-	if err != nil || !p.plain(found, s.owner) || p.createMayBePending(f, found) {
+	if err != nil || !ob.plain(found, s.owner) || ob.createMayBePending(f, found) {
 		return f, false, nil
 	}
-	wanted, err := p.wantedMembers(ctx, f, found)
+	wanted, err := ob.Members.WantedMembers(ctx, f.Owner, found)
 	if err != nil {
 		wanted = lb.Wanted{} // the Service is refused, or its members are unknown
 	}
 	note, listed := noteOn(f.Owner), lists.Listed(found.LoadBalancer.ID)
 	reading := survey.Choose(note, wanted, listed)
-	full, err := p.withMembers(ctx, reading, listed, wanted)
+	full, err := ob.withMembers(ctx, reading, listed, wanted)
 	if errors.Is(err, survey.ErrNotListed) || openstack.Classify(err) == openstack.Gone {
 		return f, false, nil // the lists lack something, or the load balancer was deleted since
 	} else if err != nil {
@@ -91,39 +90,23 @@ func (p *Planner) observeIn(ctx context.Context, f decide.Facts, lists *survey.S
 }
 
 // withMembers reads the members of the listed load balancer, as far as that is necessary.
-func (p *Planner) withMembers(ctx context.Context, reading survey.Reading, l octavia.Listed, wanted lb.Wanted) (lb.LoadBalancer, error) {
+func (ob *Observer) withMembers(ctx context.Context, reading survey.Reading, l octavia.Listed, wanted lb.Wanted) (lb.LoadBalancer, error) {
 	switch reading {
 	case survey.Nothing:
 		return survey.WithWantedMembers(l, wanted)
 	case survey.Tree:
-		tree, err := p.Octavia.Tree(ctx, l.Bare.ID)
+		tree, err := ob.Octavia.Tree(ctx, l.Bare.ID)
 		if err != nil {
 			return lb.LoadBalancer{}, err
 		}
 		return survey.WithTree(l, tree, wanted)
 	}
-	return p.Octavia.ReadMembers(ctx, l)
+	return ob.Octavia.ReadMembers(ctx, l)
 }
 
 // plain reports whether the lists are enough to know what the Service has, except members.
-func (p *Planner) plain(o lb.Observed, of lb.Owner) bool {
+func (ob *Observer) plain(o lb.Observed, of lb.Owner) bool {
 	l := o.LoadBalancer
 	return l != nil && l.ProvisioningStatus == lb.Active && !o.Sharer && o.Predecessor == nil && len(o.Duplicates)+len(o.Unsettled) == 0 &&
-		!diff.Shared(*l, of) && (p.Remembered == nil || len(p.Remembered.Users(l.ID)) == 0)
-}
-
-// wantedMembers returns what the Service wants, with the right members. The rest may differ from what
-// is built later.
-func (p *Planner) wantedMembers(ctx context.Context, f decide.Facts, o lb.Observed) (lb.Wanted, error) {
-	in, err := p.input(ctx, f.Owner, o)
-	if err != nil {
-		return lb.Wanted{}, err
-	}
-	options := in.Spec.Options
-	if err := errors.Join(p.memberCIDRs(ctx, f.Owner, &in, o), p.podSubnets(ctx, f.Owner, &in, o)); err != nil {
-		return lb.Wanted{}, err
-	}
-	// Members do not depend on certificates, and finding certificates needs calls.
-	in.Certificate.Secret, in.Certificate.Name = options.TLSSecret, options.TLSSecret
-	return desired.Wanted(in)
+		!diff.Shared(*l, of) && (ob.Remembered == nil || len(ob.Remembered.Users(l.ID)) == 0)
 }

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
 	"context"
@@ -23,14 +23,10 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 	if before, err := s.joinedBefore(ctx, id); before != nil || err != nil {
 		return before, err
 	}
-	if s.namesIDAndGroup(s.of) {
+	if decide.NamesIDAndGroup(s.facts) {
 		return nil, nil
 	}
-	group, err := s.Group(ctx, s.of)
-	if err != nil {
-		return nil, err
-	}
-	for _, other := range decide.LoadBalancersOf(group) {
+	for _, other := range decide.LoadBalancersOf(s.facts.Group) {
 		if other == id {
 			continue // it is deleted
 		}
@@ -45,23 +41,22 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 
 // requestsOther reports whether the Service neither joined the load balancer that is remembered, nor still requests it:
 // the Service was refused there, and since then its annotations were changed, or the owner left the group.
-func (p *Planner) requestsOther(ctx context.Context, f decide.Facts) (bool, error) {
+func requestsOther(f decide.Facts) bool {
 	o := f.Record.Cloud.Observed
 	if !o.Sharer || o.LoadBalancer == nil || f.Identity().Joined(*o.LoadBalancer) {
-		return false, nil
+		return false
 	}
 	if f.Owner.Group == "" {
-		return f.Owner.Recorded.LoadBalancerID != o.LoadBalancer.ID, nil
+		return f.Owner.Recorded.LoadBalancerID != o.LoadBalancer.ID
 	}
-	group, err := p.Group(ctx, f.Owner)
-	return !slices.Contains(decide.LoadBalancersOf(group), o.LoadBalancer.ID), err
+	return !slices.Contains(decide.LoadBalancersOf(f.Group), o.LoadBalancer.ID)
 }
 
 // joinedBefore returns a load balancer of another owner on which the Service left its name, a pool or a port, although
 // the id on the Service is another one or was removed. Usually memory has this load balancer. If memory is empty,
 // because a controller has just started, the Service's name in the tags of the load balancer shows it.
 func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, error) {
-	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id && s.owner.Joined(*l) {
+	if l := s.facts.Record.Cloud.Observed.LoadBalancer; l != nil && s.facts.Record.Cloud.Observed.Sharer && l.ID != id && s.owner.Joined(*l) {
 		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
 			return shared, err
 		}
@@ -74,7 +69,7 @@ func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, 
 		return nil, err
 	}
 	for _, l := range tagged {
-		if l.ID == id || s.ofAnotherProject(l) || s.owner.Claims(l).Ours {
+		if l.ID == id || s.observer.ofAnotherProject(l) || s.owner.Claims(l).Ours {
 			continue
 		}
 		if has, err := s.hasTraces(ctx, l); has || err != nil {
@@ -89,7 +84,7 @@ func (s search) joinedBefore(ctx context.Context, id string) (*lb.LoadBalancer, 
 func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, error) {
 	l, err := s.get(ctx, id)
 	switch {
-	case openstack.Classify(err) == openstack.Foreign && !s.of.Serves:
+	case openstack.Classify(err) == openstack.Foreign && !s.facts.Owner.Serves:
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -99,7 +94,7 @@ func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, err
 
 // share is like shareByID, for a load balancer of another owner in this project.
 func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer, error) {
-	if !s.of.Serves {
+	if !s.facts.Owner.Serves {
 		has, err := s.hasTraces(ctx, l)
 		if !has {
 			return nil, err
@@ -166,7 +161,7 @@ func (s search) hasTraces(ctx context.Context, l lb.LoadBalancer) (bool, error) 
 	case lb.TraceOfUID:
 		return true, nil
 	case lb.TraceOfName:
-		if s.of.Claimed || s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
+		if s.facts.Owner.Claimed || s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
 			return true, nil
 		}
 	case lb.NoTrace:
@@ -178,7 +173,7 @@ func (s search) hasTraces(ctx context.Context, l lb.LoadBalancer) (bool, error) 
 // publishes reports whether the Service's status contains an address of the load balancer.
 func (s search) publishes(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	floating, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
-	return err == nil && publishes(s.of, l, floating), err
+	return err == nil && publishes(s.facts.Owner, l, floating), err
 }
 
 // publishes reports whether the Service's status contains an address of the load balancer.
@@ -197,31 +192,31 @@ func publishes(of claim.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool
 // sharingForbidden says why the Service must not share the load balancer of another owner, or
 // returns "".
 func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
-	if s.Policy.InServiceSubnet(l.VIP.SubnetID) && s.of.AtClusterIP == nil { // otherwise its own ClusterIP is the reason
+	if s.observer.Policy.InServiceSubnet(l.VIP.SubnetID) && s.facts.Owner.AtClusterIP == nil { // otherwise its own ClusterIP is the reason
 		return "its VIP is the ClusterIP of another Service", nil
 	}
-	scope := s.Config.SharedScope
-	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, s.of.Key.Namespace) {
+	scope := s.observer.Config.SharedScope
+	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, s.facts.Owner.Key.Namespace) {
 		return "", nil
 	}
-	all, err := s.Owners().List(ctx)
+	all, err := s.observer.Owners.List(ctx)
 	if err != nil {
 		return "", err
 	}
-	users := slices.DeleteFunc(all, func(other claim.Owner) bool { return other.UID == s.of.UID || !s.uses(other, l) })
-	inNamespace := slices.ContainsFunc(users, func(other claim.Owner) bool { return other.Key.Namespace == s.of.Key.Namespace })
+	users := slices.DeleteFunc(all, func(other claim.Owner) bool { return other.UID == s.facts.Owner.UID || !s.observer.uses(other, l) })
+	inNamespace := slices.ContainsFunc(users, func(other claim.Owner) bool { return other.Key.Namespace == s.facts.Owner.Key.Namespace })
 	const solution = "%s; to share it, tag it kube-octavia.share=%s in the cloud, or set shared-lb-scope = %s in [LoadBalancer] of cloud.conf"
 	switch {
 	case len(users) == 0:
-		return fmt.Sprintf(solution, "no Service of this cluster uses it", s.of.Key.Namespace, config.ShareAny), nil
+		return fmt.Sprintf(solution, "no Service of this cluster uses it", s.facts.Owner.Key.Namespace, config.ShareAny), nil
 	case scope == config.ShareInCluster || inNamespace:
 		return "", nil
 	}
-	return fmt.Sprintf(solution, "it belongs to a Service in another namespace", s.of.Key.Namespace, config.ShareInCluster), nil
+	return fmt.Sprintf(solution, "it belongs to a Service in another namespace", s.facts.Owner.Key.Namespace, config.ShareInCluster), nil
 }
 
 // uses reports whether the Service owns the load balancer or shares it, according to its tags.
-func (p *Planner) uses(of claim.Owner, l lb.LoadBalancer) bool {
-	return slices.Contains(l.Tags, lb.ClusterTag(p.Policy.ClusterUID)) &&
+func (ob *Observer) uses(of claim.Owner, l lb.LoadBalancer) bool {
+	return slices.Contains(l.Tags, lb.ClusterTag(ob.Policy.ClusterUID)) &&
 		(slices.Contains(l.Tags, of.Identity.ServiceTag()) || slices.Contains(l.Tags, of.Identity.LoadBalancerName()))
 }

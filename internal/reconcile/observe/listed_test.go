@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package observe
 
 import (
 	"testing"
@@ -47,7 +47,7 @@ func TestOnlyThePlainCaseIsTakenFromTheLists(t *testing.T) {
 			ID: "lb-1", Name: ours.LoadBalancerName(), Tags: ours.Tags(), ProvisioningStatus: lb.Active,
 		}}
 		c.edit(&o)
-		if got := (&Planner{Remembered: c.used}).plain(o, ours); got != c.want {
+		if got := (&Observer{Remembered: c.used}).plain(o, ours); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

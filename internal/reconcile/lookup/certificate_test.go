@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package lookup
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 )
 
@@ -95,11 +96,11 @@ func TestCertificateStaysWhileTheSecretCannotBeRead(t *testing.T) {
 		"forbidden":               {"web-tls", apierrors.NewForbidden(corev1.Resource("secrets"), "web-tls", noAnswer), desired.ReasonSecretForbidden, true, desired.SecretCertificate{}},
 		"no Secret requested":     {"", noAnswer, "", false, desired.SecretCertificate{}},
 	} {
-		p := &Planner{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil), Secrets: failing{err: c.answer}}
-		of := p.of(&corev1.Service{})
+		b := &Builder{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil), Secrets: failing{err: c.answer}}
+		of := claim.Owner{Spec: &desired.Spec{}}
 		of.Spec.Options.TLSSecret = c.secret
 		in := desired.Input{Spec: of.Spec, Certificate: was}
-		err := p.findCertificate(t.Context(), of, &in, lb.Observed{})
+		err := b.findCertificate(t.Context(), of, &in, lb.Observed{})
 		reason := ""
 		if refused, is := errors.AsType[*desired.Invalid](err); is {
 			reason = refused.Reason

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package planner
+package lookup
 
 import (
 	"cmp"
@@ -24,14 +24,14 @@ import (
 )
 
 // vipSubnets determines the subnet of the VIP of a new load balancer.
-func (p *Planner) vipSubnets(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+func (b *Builder) vipSubnets(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
 	options := of.Spec.Options
 	n := &in.Networks
 	vip, recorded := decide.RecordedVIP(of)
 	switch {
 	case observed.LoadBalancer != nil:
 	case options.PortID != "":
-		subnet, err := p.subnetOfUnusedPort(ctx, options.PortID, in.Family())
+		subnet, err := b.subnetOfUnusedPort(ctx, options.PortID, in.Family())
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (p *Planner) vipSubnets(ctx context.Context, of claim.Owner, in *desired.In
 	case recorded && vip.SubnetID != "":
 		n.VIPSubnetID, n.MemberSubnetID = vip.SubnetID, cmp.Or(options.MemberSubnetID, vip.SubnetID)
 	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
-		subnet, err := p.nodeSubnet(ctx, *in)
+		subnet, err := b.nodeSubnet(ctx, *in)
 		if err != nil {
 			return err
 		}
@@ -50,12 +50,12 @@ func (p *Planner) vipSubnets(ctx context.Context, of claim.Owner, in *desired.In
 
 // subnetOfUnusedPort returns the subnet of a port that a user names for the VIP. Octavia would
 // use the same port for a second load balancer without an error.
-func (p *Planner) subnetOfUnusedPort(ctx context.Context, id string, family corev1.IPFamily) (subnetID string, err error) {
-	subnetID, err = p.Neutron.SubnetOfPort(ctx, id, family == corev1.IPv4Protocol)
+func (b *Builder) subnetOfUnusedPort(ctx context.Context, id string, family corev1.IPFamily) (subnetID string, err error) {
+	subnetID, err = b.Neutron.SubnetOfPort(ctx, id, family == corev1.IPv4Protocol)
 	if err != nil {
 		return "", err
 	}
-	others, err := p.Octavia.FindByVIPPort(ctx, id)
+	others, err := b.Octavia.FindByVIPPort(ctx, id)
 	if err == nil && len(others) > 0 {
 		err = openstack.NewForeign("use port "+id, fmt.Sprintf("load balancer %s already uses it; name an unused port", others[0].ID))
 	}
@@ -64,7 +64,7 @@ func (p *Planner) subnetOfUnusedPort(ctx context.Context, id string, family core
 
 // nodeSubnet returns the subnet of the nodes' addresses: that of the first node, by name, whose address is in this
 // cloud.
-func (p *Planner) nodeSubnet(ctx context.Context, in desired.Input) (string, error) {
+func (b *Builder) nodeSubnet(ctx context.Context, in desired.Input) (string, error) {
 	family := in.Family()
 	targets, _ := member.Nodes(in.Nodes, member.Choice{Family: family})
 	if len(targets) == 0 {
@@ -75,12 +75,12 @@ func (p *Planner) nodeSubnet(ctx context.Context, in desired.Input) (string, err
 	for _, t := range targets {
 		addresses = append(addresses, t.Address.String())
 	}
-	return p.Neutron.SubnetOfAddress(ctx, addresses...)
+	return b.Neutron.SubnetOfAddress(ctx, addresses...)
 }
 
 // subnetsOfFamilies determines the subnets of the VIPs if the subnet of cloud.conf may be of another family: for
 // Services with two VIPs, or with IPv6.
-func (p *Planner) subnetsOfFamilies(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+func (b *Builder) subnetsOfFamilies(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
 	options := of.Spec.Options
 	n := &in.Networks
 	one := len(in.Families()) == 1 && in.Config.AtClusterIP == nil
@@ -91,9 +91,9 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, of claim.Owner, in *des
 	case one && (observed.LoadBalancer != nil || recorded):
 		return nil // a load balancer that replaces a failed one is created in the same subnets
 	case options.PortID != "":
-		return p.additionalSubnetOfPort(ctx, in, options.PortID, observed)
+		return b.additionalSubnetOfPort(ctx, in, options.PortID, observed)
 	}
-	ipv4, ipv6, err := p.Neutron.SubnetsForVIPs(ctx, n.VIPNetworkID, n.VIPSubnetID, n.AdditionalSubnetID)
+	ipv4, ipv6, err := b.Neutron.SubnetsForVIPs(ctx, n.VIPNetworkID, n.VIPSubnetID, n.AdditionalSubnetID)
 	if err != nil || ipv4 == "" && ipv6 == "" {
 		return err // subnets that the project cannot see may exist: Octavia decides
 	}
@@ -122,12 +122,12 @@ func (p *Planner) subnetsOfFamilies(ctx context.Context, of claim.Owner, in *des
 
 // additionalSubnetOfPort determines the subnet of the second address of a port that a user
 // names for the VIP.
-func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *desired.Input, id string, observed lb.Observed) error {
+func (b *Builder) additionalSubnetOfPort(ctx context.Context, in *desired.Input, id string, observed lb.Observed) error {
 	families := in.Families()
 	if len(families) < 2 || observed.LoadBalancer != nil {
 		return nil
 	}
-	subnet, err := p.Neutron.SubnetOfPort(ctx, id, families[1] == corev1.IPv4Protocol)
+	subnet, err := b.Neutron.SubnetOfPort(ctx, id, families[1] == corev1.IPv4Protocol)
 	if openstack.Classify(err) == openstack.Invalid {
 		err = nil // the port has no address of that family
 	}
@@ -136,13 +136,13 @@ func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *desired.Input,
 }
 
 // requestedFloatingIP looks up the address of a floating IP that is requested by its id.
-func (p *Planner) requestedFloatingIP(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
+func (b *Builder) requestedFloatingIP(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
 	options := of.Spec.Options
 	in.Networks.FloatingIPAddress = options.FloatingIP
 	if _, err := netip.ParseAddr(options.FloatingIP); options.FloatingIP == "" || err == nil {
 		return nil
 	}
-	address, err := p.Neutron.AddressOfFloatingIP(ctx, options.FloatingIP)
+	address, err := b.Neutron.AddressOfFloatingIP(ctx, options.FloatingIP)
 	if openstack.Classify(err) == openstack.Gone {
 		return &desired.Invalid{Reason: desired.ReasonInvalidAddress, Message: fmt.Sprintf(
 			"annotation %s: the project has no floating IP with the id %s", in.Spec.Key(annotation.FloatingIP), options.FloatingIP)}
@@ -152,14 +152,14 @@ func (p *Planner) requestedFloatingIP(ctx context.Context, of claim.Owner, in *d
 }
 
 // vipSecurityGroups looks up the security groups that are requested for the VIP, by id or name.
-func (p *Planner) vipSecurityGroups(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
+func (b *Builder) vipSecurityGroups(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
 	options := of.Spec.Options
 	if !in.Capabilities.Has(lb.FeatureVIPSecurityGroups) {
 		return nil // build refuses them
 	}
 	in.Networks.VIPSecurityGroupIDs = nil
 	for _, named := range options.VIPSecurityGroups {
-		id, err := p.Neutron.SecurityGroup(ctx, named)
+		id, err := b.Neutron.SecurityGroup(ctx, named)
 		var found *openstack.Error
 		if openstack.Classify(err) == openstack.Invalid && errors.As(err, &found) && found.Status == 0 {
 			return &desired.Invalid{Reason: desired.ReasonInvalidAnnotation, Message: fmt.Sprintf("annotation %s: %s",
@@ -174,7 +174,7 @@ func (p *Planner) vipSecurityGroups(ctx context.Context, of claim.Owner, in *des
 }
 
 // floatingNetwork determines the network and the subnets for a new floating IP.
-func (p *Planner) floatingNetwork(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) (err error) {
+func (b *Builder) floatingNetwork(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) (err error) {
 	options := of.Spec.Options
 	n, l := &in.Networks, observed.LoadBalancer
 	if options.Internal || l != nil && decide.HasFloatingIP(*l, observed.FloatingIPs) || !slices.Contains(in.FamiliesToServe(options), corev1.IPv4Protocol) {
@@ -182,14 +182,14 @@ func (p *Planner) floatingNetwork(ctx context.Context, of claim.Owner, in *desir
 	}
 	if n.FloatingNetworkID == "" {
 		vips := []lb.VIP{{SubnetID: n.VIPSubnetID, NetworkID: n.VIPNetworkID}, {SubnetID: n.AdditionalSubnetID}}
-		if n.FloatingNetworkID, err = p.Neutron.ExternalNetwork(ctx, vips...); err != nil {
+		if n.FloatingNetworkID, err = b.Neutron.ExternalNetwork(ctx, vips...); err != nil {
 			return err
 		}
 	}
 	if len(n.FloatingSubnetIDs) > 0 || options.FloatingSubnets.Empty() {
 		return nil
 	}
-	n.FloatingSubnetIDs, err = p.Neutron.Subnets(ctx, n.FloatingNetworkID, options.FloatingSubnets)
+	n.FloatingSubnetIDs, err = b.Neutron.Subnets(ctx, n.FloatingNetworkID, options.FloatingSubnets)
 	if err == nil && len(n.FloatingSubnetIDs) == 0 {
 		return &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
 			"the project sees no subnet of external network %s with name %q and tags %q; change floating-subnet and floating-subnet-tags (annotations or cloud.conf), or name a subnet by floating-subnet-id",
@@ -200,12 +200,12 @@ func (p *Planner) floatingNetwork(ctx context.Context, of claim.Owner, in *desir
 
 // memberCIDRs looks up the addresses of the members' subnets, if a node has several addresses
 // to choose from.
-func (p *Planner) memberCIDRs(ctx context.Context, _ claim.Owner, in *desired.Input, _ lb.Observed) (err error) {
+func (b *Builder) memberCIDRs(ctx context.Context, _ claim.Owner, in *desired.Input, _ lb.Observed) (err error) {
 	n, families := &in.Networks, in.Families()
 	in.SubnetsUnknown = false // it would be true only if the first call had failed, and that ends all lookups
 	lookUp := func(i int, subnetID string, cidr *netip.Prefix) {
 		if err == nil && i < len(families) && subnetID != "" && member.AnyChoice(in.Nodes, families[i]) {
-			*cidr, err = p.Neutron.CIDR(ctx, subnetID)
+			*cidr, err = b.Neutron.CIDR(ctx, subnetID)
 			in.SubnetsUnknown = err != nil
 		}
 	}
@@ -222,14 +222,14 @@ const (
 
 // podSubnets looks up the subnets of Pods as members, and those of the nodes for Pods with hostNetwork. Subnets that
 // were added to a network are read when an endpoint is in none of the known subnets.
-func (p *Planner) podSubnets(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+func (b *Builder) podSubnets(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
 	options := of.Spec.Options
 	in.Networks.PodSubnets = nil
 	if len(options.PodNetworkIDs) == 0 || !desired.MayHavePods(*in, observed.LoadBalancer) {
 		return nil
 	}
 	for _, age := range []time.Duration{subnetsAge, freshSubnetsAge} {
-		all, err := p.readPodSubnets(ctx, in.Networks, options.PodNetworkIDs, age)
+		all, err := b.readPodSubnets(ctx, in.Networks, options.PodNetworkIDs, age)
 		if err != nil {
 			in.SubnetsUnknown = true
 			return err
@@ -241,9 +241,9 @@ func (p *Planner) podSubnets(ctx context.Context, of claim.Owner, in *desired.In
 	return nil
 }
 
-func (p *Planner) readPodSubnets(ctx context.Context, n desired.Networks, networkIDs []string, maxAge time.Duration) (all []lb.Subnet, err error) {
+func (b *Builder) readPodSubnets(ctx context.Context, n desired.Networks, networkIDs []string, maxAge time.Duration) (all []lb.Subnet, err error) {
 	for _, id := range networkIDs {
-		found, err := p.Neutron.SubnetsOf(ctx, id, maxAge)
+		found, err := b.Neutron.SubnetsOf(ctx, id, maxAge)
 		switch {
 		case openstack.Classify(err) == openstack.Invalid:
 			return nil, &desired.Invalid{Reason: desired.ReasonNoSubnet, Message: fmt.Sprintf(
@@ -257,7 +257,7 @@ func (p *Planner) readPodSubnets(ctx context.Context, n desired.Networks, networ
 		if id == "" {
 			continue
 		}
-		cidr, err := p.Neutron.CIDR(ctx, id)
+		cidr, err := b.Neutron.CIDR(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -271,7 +271,7 @@ func (p *Planner) readPodSubnets(ctx context.Context, n desired.Networks, networ
 // checkMonitors reports existing health monitors that cannot work, because nothing in their subnet can check members.
 // In the network of another project, there may be a port for such checks that this project does not see. For a PENDING
 // monitor, provider ovn may still be creating this port.
-func (p *Planner) checkMonitors(ctx context.Context, in desired.Input, observed lb.Observed, wanted *lb.Wanted) error {
+func (b *Builder) checkMonitors(ctx context.Context, in desired.Input, observed lb.Observed, wanted *lb.Wanted) error {
 	subnet := in.Networks.MemberSubnetID
 	monitored := observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.Listeners, func(l lb.Listener) bool {
 		return l.Pool != nil && l.Pool.Monitor != nil && !l.Pool.Monitor.ProvisioningStatus.Pending()
@@ -279,10 +279,10 @@ func (p *Planner) checkMonitors(ctx context.Context, in desired.Input, observed 
 	if !monitored || subnet == "" {
 		return nil
 	}
-	if own, err := p.Neutron.OwnsSubnet(ctx, subnet); err != nil || !own {
+	if own, err := b.Neutron.OwnsSubnet(ctx, subnet); err != nil || !own {
 		return err
 	}
-	has, err := p.Neutron.HasProbePort(ctx, subnet)
+	has, err := b.Neutron.HasProbePort(ctx, subnet)
 	if err == nil && !has {
 		wanted.Withheld = append(wanted.Withheld, desired.MetadataPortMissing(subnet))
 	}
