@@ -134,6 +134,7 @@ func TestAClassThatMayBeAmongTooManyUnknownKeysLeavesTheMembers(t *testing.T) {
 	for i := range 60 {
 		in.Spec.Annotations[fmt.Sprintf("%sa%03d", annotation.OwnPrefix, i)] = "x"
 	}
+	in = withOptions(in)
 	in.Nodes = append(in.Nodes, node("node-c", "10.0.0.13"))
 	want := memberAddresses(have.LoadBalancer, 0)
 	if diff := cmp.Diff(want, memberAddresses(MembersOnly(in, have).LoadBalancer, 0)); diff != "" {

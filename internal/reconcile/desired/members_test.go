@@ -80,6 +80,17 @@ func TestPoolsOfARefusedServiceFollowTheNodesAndNothingElseChanges(t *testing.T)
 	}
 }
 
+// refusedNow returns the input after a user has given the annotation a value that refuses the owner.
+func refusedNow(t *testing.T, in Input, key string) Input {
+	t.Helper()
+	in.Spec.Annotations[key] = "rubbish"
+	in = withOptions(in)
+	if in.Spec.Invalid() == nil {
+		t.Fatalf("%s=rubbish does not refuse the owner", key)
+	}
+	return in
+}
+
 func TestARefusedServiceWithoutChangesNeedsNothing(t *testing.T) {
 	for name, c := range map[string][]change{
 		"external":           nil,
@@ -94,7 +105,7 @@ func TestARefusedServiceWithoutChangesNeedsNothing(t *testing.T) {
 			in := input(c...)
 			have := observed(t, in)
 			kept := diff.Clone(have)
-			in.Spec.Annotations[keyMonitor] = "rubbish"
+			in = refusedNow(t, in, keyMonitor)
 			plan := diff.New(MembersOnly(in, have), have, in.Owner)
 			if len(plan.Ops)+len(plan.Refused) > 0 {
 				t.Errorf("plan %v, refused %v", plan.Ops, plan.Refused)
@@ -110,7 +121,7 @@ func TestANewMemberOfAnEmptyPoolGetsTheMonitorPort(t *testing.T) {
 	in := input(local, annotate(keyMonitor, "true"), func(in *Input) { in.Nodes = nil })
 	have := observed(t, in)
 	in.Nodes = []corev1.Node{node("node-a", "10.0.0.11")}
-	in.Spec.Annotations[keyMonitor] = "rubbish"
+	in = refusedNow(t, in, keyMonitor)
 	got := memberAddresses(MembersOnly(in, have).LoadBalancer, 0)
 	if diff := cmp.Diff([]string{"10.0.0.11:30080 32000"}, got); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)

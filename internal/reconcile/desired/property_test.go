@@ -92,13 +92,22 @@ func anyInput(t *rapid.T, odd bool) Input {
 	return withOptions(in)
 }
 
+// asText returns everything that is in the Spec.
+func asText(t *rapid.T, s *Spec) string {
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestTheWantedLoadBalancerIsAlwaysComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t, rapid.Bool().Draw(t, "odd"))
-		before, _ := json.Marshal(in.Spec)
+		before := asText(t, in.Spec)
 		wanted, err := Wanted(in)
-		if after, _ := json.Marshal(in.Spec); string(before) != string(after) {
-			t.Fatalf("the Spec was changed:\n%s\n%s", before, after)
+		if diff := cmp.Diff(before, asText(t, in.Spec)); diff != "" {
+			t.Fatalf("the Spec was changed:\n%s", diff)
 		}
 		if err != nil {
 			if invalid := (*Invalid)(nil); !errors.As(err, &invalid) || invalid.Reason == "" || invalid.Message == "" {

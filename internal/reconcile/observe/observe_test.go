@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
@@ -97,5 +99,69 @@ func TestOnlyChangesThatOctaviaCannotMakeAreForeign(t *testing.T) {
 	c.Observed = pending
 	if b := expected(c, lb.Observed{}); b == nil || b.LoadBalancer.ProvisioningStatus != lb.Active {
 		t.Errorf("the state before the change is forgotten: %+v", b)
+	}
+}
+
+func TestBeforeAnOperationOnlyWhatItDependsOnIsReadAgain(t *testing.T) {
+	const id = "11111111-1111-1111-1111-111111111111"
+	tags := diff.SetTags{Of: "pool", ID: "pool-1"}
+	otherPool := diff.SetTags{Of: "pool", ID: "pool-9"}
+	for name, c := range map[string]struct {
+		need  decide.Reread
+		gone  bool
+		paths []string
+		fails openstack.Class
+		check func(decide.Reread) bool
+	}{
+		"the load balancer": {
+			need: decide.Reread{LoadBalancerID: id}, paths: []string{"loadbalancers/" + id},
+			check: func(r decide.Reread) bool { return !r.Gone && r.LoadBalancer.VIPSecurityGroups[0] == "g1" },
+		},
+		"its children too": {
+			need: decide.Reread{LoadBalancerID: id, Tree: true}, paths: []string{"loadbalancers/" + id, "listeners", "pools"},
+			check: func(r decide.Reread) bool {
+				return len(r.LoadBalancer.Listeners) == 1 && r.LoadBalancer.Listeners[0].ID == "listener-1"
+			},
+		},
+		"the tags of one child": {
+			need: decide.Reread{LoadBalancerID: id, TagsOf: &tags}, paths: []string{"pools"},
+			check: func(r decide.Reread) bool { return len(r.Tags) == 1 && r.Tags[0] == "a" },
+		},
+		"the tags of a child that is gone": {
+			need: decide.Reread{LoadBalancerID: id, TagsOf: &otherPool}, paths: []string{"pools"}, fails: openstack.Gone,
+		},
+		"one that is gone":              {need: decide.Reread{LoadBalancerID: id}, gone: true, paths: []string{"loadbalancers/" + id}, fails: openstack.Gone},
+		"one that is gone, and may be":  {need: decide.Reread{LoadBalancerID: id, Tree: true, MayBeGone: true}, gone: true, paths: []string{"loadbalancers/" + id}, check: func(r decide.Reread) bool { return r.Gone }},
+		"one that may be gone, and not": {need: decide.Reread{LoadBalancerID: id, MayBeGone: true}, paths: []string{"loadbalancers/" + id}, check: func(r decide.Reread) bool { return !r.Gone }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			ob := reading(t, func(w http.ResponseWriter, r *http.Request) {
+				_, path, _ := strings.Cut(r.URL.Path, "/lbaas/")
+				paths = append(paths, path)
+				switch {
+				case c.gone:
+					w.WriteHeader(http.StatusNotFound)
+				case path == "listeners":
+					fmt.Fprint(w, `{"listeners": [{"id": "listener-1", "protocol": "TCP", "protocol_port": 80}]}`)
+				case path == "pools" && c.need.TagsOf != nil:
+					fmt.Fprint(w, `{"pools": [{"id": "pool-2", "tags": ["b"]}, {"id": "pool-1", "tags": ["a"]}]}`)
+				case path == "pools":
+					fmt.Fprint(w, `{"pools": []}`)
+				default:
+					fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "provisioning_status": "ACTIVE", "vip_sg_ids": ["g1"]}}`, id)
+				}
+			})
+			have, err := ob.Reread(t.Context(), []decide.Reread{c.need})
+			if got := openstack.Classify(err); got != c.fails {
+				t.Fatalf("the error is %v of class %q, want %q", err, got, c.fails)
+			}
+			if d := cmp.Diff(c.paths, paths); d != "" {
+				t.Errorf("calls (-want +got):\n%s", d)
+			}
+			if c.fails == "" && (len(have) != 1 || !c.check(have[0])) {
+				t.Errorf("read %+v", have)
+			}
+		})
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -197,5 +198,47 @@ func TestTheIDOfASharedLoadBalancerIsWrittenOnlyToAServiceThatHasJoinedIt(t *tes
 		if got := service.Annotations[annotation.LoadBalancerID]; got != c.want {
 			t.Errorf("%s: the id on the Service is %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+func TestSourceRangesAreNotRemovedWhenAnotherClientHasRemovedTheGroups(t *testing.T) {
+	known := lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, VIPSecurityGroups: []string{"g1"}}
+	for name, c := range map[string]struct {
+		now      string
+		conflict bool
+	}{
+		"the groups are there":        {`["g1"]`, false},
+		"another client removed them": {`[]`, true},
+		"another client changed them": {`["g1", "g2"]`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrote := false
+			r := withOctavia(t, func(w http.ResponseWriter, request *http.Request) {
+				if request.Method != http.MethodGet {
+					wrote = true
+					w.WriteHeader(http.StatusBadRequest) // what follows a write is not tested here
+					return
+				}
+				_, _ = w.Write([]byte(`{"loadbalancer": {"id": "lb-1", "provisioning_status": "ACTIVE", "vip_sg_ids": ` + c.now + `}}`))
+			})
+			web := served()
+			f := r.Planner.Facts(services.Of(web), memory.Record{}, noon, timing.Default())
+			f.FromMemory = true
+			var d decide.Decision // with the load balancer as it is after the operations before this one
+			d.Record.Cloud = memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: &known}}
+			op := diff.UpdateListener{ID: "l-1", AllowedCIDRs: &[]string{}}
+
+			err := r.mayWrite(t.Context(), f, d, op)
+			if conflict := openstack.Classify(err) == openstack.Conflict; conflict != c.conflict || err != nil && !conflict {
+				t.Errorf("the error is %v", err)
+			}
+			after, err := r.write(t.Context(), subject{services, web}, f, d, op)
+			if wrote == c.conflict || err == nil {
+				t.Errorf("it wrote: %t, error %v", wrote, err)
+			}
+			if c.conflict && after.Record.Cloud.Known {
+				t.Error("the next pass does not read the cloud")
+			}
+		})
 	}
 }

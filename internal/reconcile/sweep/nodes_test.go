@@ -68,7 +68,7 @@ func newNodes(t *testing.T, words ...string) (_ *nodes, _ *cluster, check func()
 	s.Spec.Type = corev1.ServiceTypeLoadBalancer
 	c.services = []corev1.Service{s}
 	n := &nodes{Options: Options{
-		Finder: &orphan.Finder{Kinds: []claim.Kind{services}, Reader: c}, Memory: memory.NewStore(), Recorder: recorder, Metrics: counted,
+		Finder: &orphan.Finder{Policy: services.Policy, Kinds: []claim.Kind{services}, Reader: c}, Memory: memory.NewStore(), Recorder: recorder, Metrics: counted,
 	}}
 	return n, c, func() (reported []string) {
 		t.Helper()
