@@ -187,24 +187,28 @@ func (d *drainRun) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.cluster, err = kubeconfig.Load(d.options.connection.Kubeconfig, d.options.connection.Context); err != nil {
+	d.cluster, err = kubeconfig.Load(d.options.connection.Kubeconfig, d.options.connection.Context)
+	if err != nil {
 		return err
 	}
 	uid, err := d.cluster.UID(ctx)
 	if err != nil {
 		return err
 	}
-	if d.client, err = client.New(d.cluster.REST, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+	d.client, err = client.New(d.cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
 		return d.cluster.Explain(err)
 	}
-	if d.policy, err = d.controller.connection.Policy(settings, uid); err != nil {
+	d.policy, err = d.controller.connection.Policy(settings, uid)
+	if err != nil {
 		return err
 	}
 	d.policy.Drain = true
 	if err := d.findLease(ctx); err != nil {
 		return err
 	}
-	if d.cloud, err = d.controller.connection.Connect(ctx, settings, d.program.Version, d.log, d.registry); err != nil {
+	d.cloud, err = d.controller.connection.Connect(ctx, settings, d.program.Version, d.log, d.registry)
+	if err != nil {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	d.lease = drain.Lease{Client: d.client, Namespace: d.controller.namespace(), Name: d.controller.leaseName, Duration: d.controller.leaseDuration, Note: d.streams.Note}

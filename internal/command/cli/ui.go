@@ -127,7 +127,8 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 		Interval: o.refreshInterval, Logger: log.WithName("ui"),
 	})}
 	if o.authentication == authenticationToken {
-		if options.Filter, err = tokenFilter(v.Cluster.REST); err != nil {
+		options.Filter, err = tokenFilter(v.Cluster.REST)
+		if err != nil {
 			return v.Cluster.Explain(err)
 		}
 	}

@@ -251,7 +251,8 @@ func (o *Options) Look(ctx context.Context, log logr.Logger, version string) (v 
 		return v, err
 	}
 	v.Cluster = c.Cluster
-	if v.Cloud, err = o.Connect(ctx, c.Config, version, log, prometheus.NewRegistry()); err != nil {
+	v.Cloud, err = o.Connect(ctx, c.Config, version, log, prometheus.NewRegistry())
+	if err != nil {
 		return v, fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	v.Planner = planner.New(o.PlannerOptions(c.Reader, c.Reader, v.Cloud, c.Policy))
@@ -260,17 +261,20 @@ func (o *Options) Look(ctx context.Context, log logr.Logger, version string) (v 
 
 // LookAtCluster reads cloud.conf and connects to the cluster, but not to the cloud.
 func (o *Options) LookAtCluster(ctx context.Context) (v ClusterView, err error) {
-	if v.Config, err = o.LoadConfig(); err != nil {
+	v.Config, err = o.LoadConfig()
+	if err != nil {
 		return v, err
 	}
-	if v.Cluster, err = kubeconfig.Load(o.Kubeconfig, o.Context); err != nil {
+	v.Cluster, err = kubeconfig.Load(o.Kubeconfig, o.Context)
+	if err != nil {
 		return v, err
 	}
 	uid, err := v.Cluster.UID(ctx)
 	if err != nil {
 		return v, err
 	}
-	if v.Reader, err = client.New(v.Cluster.REST, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+	v.Reader, err = client.New(v.Cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
 		return v, v.Cluster.Explain(err)
 	}
 	v.Policy, err = o.Policy(v.Config, uid)

@@ -35,10 +35,12 @@ func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diag
 		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.Head{ID: b.ID, ProvisioningStatus: b.ProvisioningStatus, VIPPortID: b.VIP.PortID, Tags: b.Tags})
 	}
 	var err error
-	if inventory.SecurityGroups, err = finder.SecurityGroups(ctx); err != nil {
+	inventory.SecurityGroups, err = finder.SecurityGroups(ctx)
+	if err != nil {
 		return read[[]orphan.Object](nil, err)
 	}
-	if inventory.Certificates, err = finder.Barbican.Stored(ctx, f.Policy.ClusterUID); err != nil {
+	inventory.Certificates, err = finder.Barbican.Stored(ctx, f.Policy.ClusterUID)
+	if err != nil {
 		return read[[]orphan.Object](nil, err)
 	}
 	owners := make([]claim.Owner, len(services.Value))

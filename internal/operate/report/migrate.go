@@ -140,7 +140,8 @@ func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error)
 	m.Unhandled = s.unhandled(services)
 	m.Others = s.others(balancers, services, m.Services)
 	if from == Kuryr {
-		if m.Kuryr, err = s.kuryrMarks(ctx, services); err != nil {
+		m.Kuryr, err = s.kuryrMarks(ctx, services)
+		if err != nil {
 			return Migration{}, err
 		}
 	}

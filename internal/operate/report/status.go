@@ -77,7 +77,8 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 	}
 	all := Survey{Services: []ServiceStatus{}, Orphans: []orphan.Object{}, Conflicts: []Conflict{}, LeftPorts: cloud.leftPorts()}
 	if o.all() {
-		if all.Orphans, err = s.Orphans(ctx, cloud.Inventory); err != nil {
+		all.Orphans, err = s.Orphans(ctx, cloud.Inventory)
+		if err != nil {
 			return Survey{}, err
 		}
 	}
@@ -90,7 +91,8 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 		uids[s.Policy.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
 	}
 	services = slices.DeleteFunc(services, func(service corev1.Service) bool { return !o.selects(&service) })
-	if all.Unhandled = Unhandled(s.Policy, o.place(), services); all.Unhandled == "" {
+	all.Unhandled = Unhandled(s.Policy, o.place(), services)
+	if all.Unhandled == "" {
 		all.Unclassed = Unclassed(s.Policy, services)
 	}
 	var found []holding
@@ -139,20 +141,24 @@ func (o StatusOptions) place() string {
 func (s Source) readCloud(ctx context.Context, everything bool) (c cloud, err error) {
 	if everything {
 		// Ports are read first, so that a port that is created meanwhile does not count as left behind.
-		if c.ports, err = s.Neutron.VIPPorts(ctx); err != nil {
+		c.ports, err = s.Neutron.VIPPorts(ctx)
+		if err != nil {
 			return c, err
 		}
 	}
-	if c.loadBalancers, err = s.Octavia.Listed(ctx); err != nil {
+	c.loadBalancers, err = s.Octavia.Listed(ctx)
+	if err != nil {
 		return c, err
 	}
 	for _, l := range c.loadBalancers {
 		c.LoadBalancers = append(c.LoadBalancers, octavia.Head{ID: l.Bare.ID, ProvisioningStatus: l.Bare.ProvisioningStatus, VIPPortID: l.Bare.VIP.PortID, Tags: l.Bare.Tags})
 	}
-	if c.FloatingIPs, err = s.Neutron.FloatingIPs(ctx); err != nil || !everything {
+	c.FloatingIPs, err = s.Neutron.FloatingIPs(ctx)
+	if err != nil || !everything {
 		return c, err
 	}
-	if c.SecurityGroups, err = s.SecurityGroups(ctx); err != nil {
+	c.SecurityGroups, err = s.SecurityGroups(ctx)
+	if err != nil {
 		return c, err
 	}
 	c.Certificates, err = s.Barbican.Stored(ctx, s.Policy.ClusterUID)

@@ -91,7 +91,8 @@ func (t *Tracker) Wrote(o claim.Owner, writes ...Write) {
 		}
 		where, texts := "cloud", []string{}
 		for _, w := range writes {
-			if texts = append(texts, w.Texts...); w.Kind == OnService {
+			texts = append(texts, w.Texts...)
+			if w.Kind == OnService {
 				where = "kubernetes"
 			}
 		}
@@ -165,7 +166,8 @@ func (t *Tracker) update(o claim.Owner, change func(*State)) {
 
 // set stores the state, unless it is empty.
 func (t *Tracker) set(key owner.Key, s State) {
-	if t.states[key] = s; len(s.pending) == 0 && len(s.writes) == 0 && s.stops == 0 {
+	t.states[key] = s
+	if len(s.pending) == 0 && len(s.writes) == 0 && s.stops == 0 {
 		delete(t.states, key)
 	}
 	stopped := 0

@@ -56,7 +56,8 @@ func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 	}
 	d.Record.Failed.Text = failedText(f, d, l)
 	d.Unready = cmp.Or(d.Record.Failed.Text, unready(l, f.Identity()))
-	if d.Record.Cloud.Confirmed = d.Unready == ""; d.Record.Cloud.Confirmed {
+	d.Record.Cloud.Confirmed = d.Unready == ""
+	if d.Record.Cloud.Confirmed {
 		d.Record = d.Record.Serves() // even if something else is refused
 	}
 	d.Record.Unfinished.LeftBehind = false

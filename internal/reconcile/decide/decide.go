@@ -70,7 +70,8 @@ func Decide(f Facts) Decision {
 	case f.lacksStatusTree():
 		return d.needs(NeedStatusTree)
 	}
-	if d = awaitChildren(f, d); d.Need != "" || d.Action == AwaitChildren {
+	d = awaitChildren(f, d)
+	if d.Need != "" || d.Action == AwaitChildren {
 		return d
 	}
 	f.Record = d.Record
@@ -116,7 +117,8 @@ func resolve(f Facts) Decision {
 	}
 	if o.LoadBalancer != nil && !o.Sharer && (built.Err == nil || requiresReplacement(built.Input) != nil) {
 		r := f.replacementFacts()
-		switch d.Action = r.action(); d.Action {
+		d.Action = r.action()
+		switch d.Action {
 		case CancelReplacement:
 			d.Record.Cloud.Observed, d.Need = withoutReplacement(o), NeedDesired
 			return d
@@ -137,7 +139,8 @@ func resolve(f Facts) Decision {
 		}
 	}
 	d.Record.Progress = replacementProgress(f, d.Action)
-	if d.Goal = f.limit(d.Goal); d.Goal.Known {
+	d.Goal = f.limit(d.Goal)
+	if d.Goal.Known {
 		d.Goal.Digest, d.Goal.Policy = Digest(d.Goal.Input), f.Owner.Spec.Options.Drift
 		d.Record.Drift = readDigest(d.Record.Drift, f.Owner)
 	}
@@ -159,12 +162,14 @@ func (f Facts) limit(g Goal) Goal {
 		}
 		return g
 	}
-	if g.leaves = f.mustLeave(g); g.leaves {
+	g.leaves = f.mustLeave(g)
+	if g.leaves {
 		g.Wanted = lb.Wanted{KeepFloatingIP: f.Owner.Spec.KeepsFloatingIP()}
 		return g
 	}
 	withheld := g.Wanted.Withheld
-	if g.Wanted = desired.MembersOnly(g.Input, o); g.Waits != nil {
+	g.Wanted = desired.MembersOnly(g.Input, o)
+	if g.Waits != nil {
 		g.Wanted.Withheld = withheld // a Service that waits for its group also reports what is withheld
 	}
 	return g
@@ -185,7 +190,8 @@ func converge(f Facts, d Decision) Decision {
 	}
 	d = awaitRepeats(f, postponeDiscards(f, d))
 	var settled bool
-	if d, settled = handOver(f, d); settled || d.Need != "" {
+	d, settled = handOver(f, d)
+	if settled || d.Need != "" {
 		return d
 	}
 	d, waits := awaitAddress(f, d)
@@ -202,7 +208,8 @@ func converge(f Facts, d Decision) Decision {
 	}
 	d.Record.Progress.SteadyFor = steady(f, d)
 	if l := f.loadBalancer(); len(d.Plan.Ops) == 0 && l != nil && l.ProvisioningStatus == lb.Active && !f.Preview {
-		if d = confirm(f, d, *l); d.Need != "" {
+		d = confirm(f, d, *l)
+		if d.Need != "" {
 			return d
 		}
 		d.InSync = d.Record.Cloud.Confirmed

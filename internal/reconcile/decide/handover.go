@@ -45,7 +45,8 @@ func RetirePredecessor(f Facts) (_ memory.Record, retired bool) {
 		return r, false
 	}
 	since := r.Recovery.HandedOver
-	if retired = f.Preview || !since.IsZero() && f.Now.Sub(since) >= f.Timing.Drain; retired {
+	retired = f.Preview || !since.IsZero() && f.Now.Sub(since) >= f.Timing.Drain
+	if retired {
 		r.Cloud.Observed = discard(r.Cloud.Observed, *r.Cloud.Observed.Predecessor)
 	}
 	return r, retired

@@ -95,7 +95,8 @@ func recoverFailed(f Facts, d Decision) Decision {
 		return d
 	}
 	// Replacements that failed are deleted before the wait, one load balancer in each pass.
-	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 && len(d.Plan.Ops) == 0 {
+	d = converge(f, d)
+	if action == AwaitRecovery && d.Delay == 0 && len(d.Plan.Ops) == 0 {
 		d.Delay = f.recoveryWait(facts.replaceable)
 	}
 	return d

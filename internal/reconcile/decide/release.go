@@ -17,7 +17,8 @@ func release(f Facts) Decision {
 	if f.Identity().Returns {
 		return d
 	}
-	if d.Goal.Err = f.Desired.Err; d.Goal.Err != nil {
+	d.Goal.Err = f.Desired.Err
+	if d.Goal.Err != nil {
 		return d // what is remembered may be old: another Service may share the load balancer by now
 	}
 	d.Goal.Wanted.KeepFloatingIP = f.Owner.Spec.KeepsFloatingIP()
@@ -25,13 +26,15 @@ func release(f Facts) Decision {
 		if f.Record.Recovery.Deletions.Count > 0 {
 			d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed, fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; the deletion is retried", l.ID)
 		}
-		if d.Delay = f.Record.Recovery.Deletions.Wait(f.Now); d.Delay > 0 {
+		d.Delay = f.Record.Recovery.Deletions.Wait(f.Now)
+		if d.Delay > 0 {
 			return d
 		}
 	}
 	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Active && f.Capabilities.FinishesLate(l.Provider) && !f.Preview {
 		// The provider may be deleting it, although it shows it as ACTIVE.
-		if d.Delay = f.Record.Recovery.Deletions.Wait(f.Now); d.Delay > 0 {
+		d.Delay = f.Record.Recovery.Deletions.Wait(f.Now)
+		if d.Delay > 0 {
 			return d
 		}
 	}

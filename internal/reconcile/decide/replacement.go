@@ -107,7 +107,8 @@ func cannotReplace(refused *desired.Invalid, obstacle string) error {
 // replacementGoal makes the replacement the goal, if it can be built and nothing prevents it.
 func (f Facts) replacementGoal(g Goal) (Goal, Action) {
 	replacement := f.refuse(*f.Desired.Replacement, f.refusals(*f.Desired.Replacement))
-	if g.Err = replacement.Err; g.Err != nil {
+	g.Err = replacement.Err
+	if g.Err != nil {
 		return g, Converge
 	}
 	l := replacement.Wanted.LoadBalancer

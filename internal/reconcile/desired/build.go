@@ -448,7 +448,8 @@ func (in Input) local() bool {
 // them.
 func (in Input) requestedAddresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
 	if options.FloatingIP != "" {
-		if floating = in.Networks.FloatingIPAddress; !external {
+		floating = in.Networks.FloatingIPAddress
+		if !external {
 			return "", vip, invalid(ReasonInvalidAddress,
 				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", in.key(annotation.FloatingIP))
 		}

@@ -16,7 +16,8 @@ import (
 // addresses returns the requested address of the floating IP, and the VIP's address: the requested one, or the
 // ClusterIP.
 func (in Input) addresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
-	if floating, vip, err = in.requestedAddresses(options, external); err == nil {
+	floating, vip, err = in.requestedAddresses(options, external)
+	if err == nil {
 		vip, err = in.clusterIPOr(vip)
 	}
 	return floating, vip, err

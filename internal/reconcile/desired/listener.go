@@ -236,7 +236,8 @@ func (in Input) sources(options annotation.Options) (ranges []string, restricted
 
 // reachable returns the CIDRs whose clients can reach the VIP, and whether they exclude any client, as sources does.
 func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error) {
-	switch restricted = restricts(ranges, in.served()); {
+	restricted = restricts(ranges, in.served())
+	switch {
 	case !restricted:
 		return []string{everyIP[in.Family()]}, false, nil
 	case in.hasBoth():

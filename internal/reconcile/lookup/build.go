@@ -139,7 +139,8 @@ func (b *Builder) input(ctx context.Context, of claim.Owner, observed lb.Observe
 	in.Nodes = nodes.Items
 	if b.Gates != nil {
 		var err error
-		if in.Gates, err = b.Gates.Gated(ctx, of); err != nil {
+		in.Gates, err = b.Gates.Gated(ctx, of)
+		if err != nil {
 			return in, err
 		}
 	}

@@ -182,7 +182,8 @@ func (b *Builder) floatingNetwork(ctx context.Context, of claim.Owner, in *desir
 	}
 	if n.FloatingNetworkID == "" {
 		vips := []lb.VIP{{SubnetID: n.VIPSubnetID, NetworkID: n.VIPNetworkID}, {SubnetID: n.AdditionalSubnetID}}
-		if n.FloatingNetworkID, err = b.Neutron.ExternalNetwork(ctx, vips...); err != nil {
+		n.FloatingNetworkID, err = b.Neutron.ExternalNetwork(ctx, vips...)
+		if err != nil {
 			return err
 		}
 	}
@@ -234,7 +235,8 @@ func (b *Builder) podSubnets(ctx context.Context, of claim.Owner, in *desired.In
 			in.SubnetsUnknown = true
 			return err
 		}
-		if in.Networks.PodSubnets = all; len(desired.Unreachable(*in)) == 0 {
+		in.Networks.PodSubnets = all
+		if len(desired.Unreachable(*in)) == 0 {
 			break
 		}
 	}

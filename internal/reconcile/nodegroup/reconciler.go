@@ -151,7 +151,8 @@ func (r *Reconciler) readSubnets(ctx context.Context, f facts) (unread map[strin
 				r.subnets[id] = subnet
 				continue
 			}
-			if unread[id] = err; openstack.Classify(err) != openstack.Gone {
+			unread[id] = err
+			if openstack.Classify(err) != openstack.Gone {
 				failure = errors.Join(failure, err)
 			}
 		}

@@ -67,7 +67,8 @@ func serviceOf(s claim.Owner, known need, nodes []corev1.Node, c config.LoadBala
 		one.keep = []securitygroup.PortKey{{Transport: lb.TCP, Port: check}}
 	}
 	selector, err := s.Spec.Selector()
-	if one.invalidSelector = err != nil; err != nil || len(selector) == 0 {
+	one.invalidSelector = err != nil
+	if err != nil || len(selector) == 0 {
 		return one
 	}
 	one.only = []string{}
@@ -148,7 +149,8 @@ func wantOfService(f facts, s service) (w securitygroup.WantedGroup, known bool)
 	case !f.sure(s):
 		return w, false
 	}
-	if w.Held, w.Unsure = s.held, s.unsure; !f.perService {
+	w.Held, w.Unsure = s.held, s.unsure
+	if !f.perService {
 		w.Delete, w.Replaced = true, true
 		return w, true
 	}

@@ -63,10 +63,12 @@ func (s search) read(ctx context.Context) (lb.Observed, error) {
 		o.FloatingIPs = join(o.FloatingIPs, published)
 		return o, err
 	}
-	if o.LoadBalancer, err = s.withChildren(ctx, l); err != nil {
+	o.LoadBalancer, err = s.withChildren(ctx, l)
+	if err != nil {
 		return o, err
 	}
-	if o.Predecessor, err = s.withChildren(ctx, o.Predecessor); err != nil {
+	o.Predecessor, err = s.withChildren(ctx, o.Predecessor)
+	if err != nil {
 		return o, err
 	}
 	if l.VIP.PortID != "" {
@@ -126,7 +128,8 @@ func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error
 // their floating IPs are returned too.
 func (s search) find(ctx context.Context) (lb.Observed, error) {
 	own, listed, err := s.named(ctx, s.owner.LoadBalancerName())
-	if s.listed = listed; err == nil {
+	s.listed = listed
+	if err == nil {
 		own, err = s.withRemembered(ctx, own)
 	}
 	if err != nil {
@@ -148,12 +151,14 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 		if shared != nil || err != nil {
 			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil}, err
 		}
-		if own = append(own, found...); !requested {
+		own = append(own, found...)
+		if !requested {
 			id, copied = "", id
 		}
 	}
 	if len(own) == 0 && (!s.facts.Owner.Serves || hasAddressWithoutID(s.facts.Owner)) {
-		if own, err = s.tagged(ctx); err != nil {
+		own, err = s.tagged(ctx)
+		if err != nil {
 			return lb.Observed{}, err
 		}
 	}
@@ -163,12 +168,14 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 		}
 		// Only a Service with an address can have a load balancer with the legacy name.
 		if s.facts.Owner.Published() != "" {
-			if own, _, err = s.named(ctx, s.owner.LegacyName()); err != nil {
+			own, _, err = s.named(ctx, s.owner.LegacyName())
+			if err != nil {
 				return lb.Observed{}, err
 			}
 		}
 		if len(own) == 0 && s.facts.Owner.FromKuryr {
-			if own, _, err = s.named(ctx, s.owner.KuryrName()); err != nil {
+			own, _, err = s.named(ctx, s.owner.KuryrName())
+			if err != nil {
 				return lb.Observed{}, err
 			}
 		}
@@ -194,7 +201,8 @@ func contains(all []lb.LoadBalancer, id string) bool {
 
 // named returns the load balancers with the name, and those of them that are the Service's own.
 func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalancer, err error) {
-	if all, err = s.balancers.FindByName(ctx, name); err != nil {
+	all, err = s.balancers.FindByName(ctx, name)
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, l := range all {
@@ -317,7 +325,8 @@ func (s search) copied(l lb.LoadBalancer) bool {
 
 // getOwned reads a load balancer, and reports whether it is the Service's own.
 func (s search) getOwned(ctx context.Context, id string) (l lb.LoadBalancer, owns bool, err error) {
-	if l, err = s.get(ctx, id); err == nil {
+	l, err = s.get(ctx, id)
+	if err == nil {
 		owns, err = s.owns(ctx, l)
 	}
 	return l, owns, err
@@ -364,7 +373,8 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	var floating []lb.FloatingIP
 	if untagged && l.VIP.PortID != "" {
 		var err error
-		if floating, err = s.floating.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
+		floating, err = s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
+		if err != nil {
 			return false, err
 		}
 	}

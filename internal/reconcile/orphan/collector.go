@@ -49,7 +49,8 @@ func (c *Collector) Collect(ctx context.Context, all Inventory) error {
 		return err
 	}
 	if len(owners.orphans(marked, all)) > 0 {
-		if owners, err = c.Finder.owners(openstack.WithRequestID(ctx, openstack.NewRequestID()), c.Uncached); err != nil {
+		owners, err = c.Finder.owners(openstack.WithRequestID(ctx, openstack.NewRequestID()), c.Uncached)
+		if err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,8 @@ func (f *Finder) SecurityGroups(ctx context.Context, ids ...string) (found Secur
 			foundIDs = append(foundIDs, g.ID)
 		}
 	}
-	if found.ports, err = f.Neutron.PortsWithGroups(ctx, foundIDs...); err != nil || len(foundIDs) == 0 {
+	found.ports, err = f.Neutron.PortsWithGroups(ctx, foundIDs...)
+	if err != nil || len(foundIDs) == 0 {
 		return found, err
 	}
 	var nodes corev1.NodeList

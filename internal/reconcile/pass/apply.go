@@ -56,7 +56,8 @@ func (r *Reconciler) apply(ctx context.Context, s subject, f decide.Facts, d dec
 		if d.Action == decide.Stopped {
 			r.conflicts.Restored(f.Owner)
 		}
-		if o.stopped = r.claim(ctx, s, d.Record.Cloud.Observed); o.stopped != nil {
+		o.stopped = r.claim(ctx, s, d.Record.Cloud.Observed)
+		if o.stopped != nil {
 			return f, d, o
 		}
 	}
@@ -142,7 +143,8 @@ func (r *Reconciler) carryOut(ctx context.Context, s subject, f decide.Facts, d 
 	var sequence decide.Sequence
 	for ops := d.Plan.Ops; len(ops) > 0; {
 		op, ready := sequence.Ready(ops[0], d.Record.Cloud.Observed)
-		if ops = ops[1:]; !ready {
+		ops = ops[1:]
+		if !ready {
 			continue
 		} else if ctx.Err() != nil && sequence.MayStop() {
 			// The next controller does the rest. The end of the controller is no failure: what was done is published,
@@ -151,7 +153,8 @@ func (r *Reconciler) carryOut(ctx context.Context, s subject, f decide.Facts, d 
 			break
 		}
 		next, err := r.write(context.WithoutCancel(ctx), s, f, d, op)
-		switch d = next; {
+		d = next
+		switch {
 		case decide.Rejected(op, d.Record.Cloud.Observed, err):
 			d.Delay = timing.StaleRetry
 		case err != nil:

@@ -68,7 +68,8 @@ func (r *Reconciler) patchStatus(ctx context.Context, s subject, what string, ch
 		return s.kind.WriteStatus(ctx, r.Client, s.object, optimistic(before))
 	})
 	if err != nil {
-		if err = client.IgnoreNotFound(err); err != nil {
+		err = client.IgnoreNotFound(err)
+		if err != nil {
 			err = fmt.Errorf("%s: %w", what, err)
 		}
 		return false, err

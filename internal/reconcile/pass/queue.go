@@ -213,7 +213,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, queueKey owner.Key) (result 
 	for _, key := range members {
 		is, left := r.due.take(key, r.Now())
 		if is || alone {
-			if left, err = r.passOver(r.forService(ctx, queueKey, key), key, alone); err != nil {
+			left, err = r.passOver(r.forService(ctx, queueKey, key), key, alone)
+			if err != nil {
 				return reconcile.Result{}, err
 			}
 		}

@@ -26,7 +26,8 @@ func (r *Reconciler) awaitConflict(f decide.Facts) (_ decide.Facts, wait time.Du
 		return f, 0
 	}
 	state := r.conflicts.State(f.Owner)
-	if wait = state.Wait(f.Now); !state.Stopped {
+	wait = state.Wait(f.Now)
+	if !state.Stopped {
 		return f, wait
 	}
 	f.Stop = &decide.Stop{

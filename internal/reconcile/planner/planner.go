@@ -120,7 +120,8 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 		}
 		f.Provided = append(f.Provided, d.Need)
 		var err error
-		if f, err = provide(ctx, f, d); err != nil {
+		f, err = provide(ctx, f, d)
+		if err != nil {
 			d.Need, d.Record = "", f.Record
 			return f, d, errors.Join(d.Goal.Err, err)
 		}

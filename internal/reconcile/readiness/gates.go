@@ -124,7 +124,8 @@ func (g *Gates) pods(ctx context.Context, of claim.Owner) ([]corev1.Pod, error) 
 func (g *Gates) enabled(ctx context.Context, name string) (bool, error) {
 	var namespace corev1.Namespace
 	if err := g.Client.Get(ctx, types.NamespacedName{Name: name}, &namespace); err != nil {
-		if err = client.IgnoreNotFound(err); err != nil {
+		err = client.IgnoreNotFound(err)
+		if err != nil {
 			err = fmt.Errorf("read namespace %s: %w", name, err)
 		}
 		return false, err
@@ -172,7 +173,8 @@ func (g *Gates) Reconcile(ctx context.Context, request reconcile.Request) (recon
 	var failures []error
 	for _, name := range names {
 		waits, err := g.settle(ctx, &pod, name, left)
-		if failures = append(failures, err); waits {
+		failures = append(failures, err)
+		if waits {
 			result.RequeueAfter = min(left, recheck)
 		}
 	}

@@ -201,7 +201,12 @@ func TestAServiceSaysWhoseItIs(t *testing.T) {
 		"changed to another type, with the mark only": {
 			service: web(ofType(corev1.ServiceTypeNodePort), func(s *corev1.Service) { s.Finalizers = nil }), want: []string{"leaves", "unclaimed"},
 		},
-		"a copy of another type": {service: web(copied, ofType(corev1.ServiceTypeClusterIP)), want: []string{"may own", "copied"}},
+		"a copy of another type": {
+			service: web(copied, ofType(corev1.ServiceTypeClusterIP), without(annotation.LoadBalancerID)), want: []string{"may own", "copied"},
+		},
+		"a copy of another type, with an id": {
+			service: web(copied, ofType(corev1.ServiceTypeClusterIP)), want: []string{"leaves", "may own", "copied"},
+		},
 		"a copy without a mark, with an address": {
 			service: web(without(annotation.Managed), annotated(annotation.LoadBalancerAddress, "203.0.113.5")),
 			want:    []string{"serves", "unclaimed", "may own", "copied", "publishes"},

@@ -110,14 +110,17 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	began := time.Now()
 	var found orphan.Inventory
 	var loadBalancers, floatingIPs, certificates error
-	if found.LoadBalancers, loadBalancers = s.heads(ctx); loadBalancers == nil {
+	found.LoadBalancers, loadBalancers = s.heads(ctx)
+	if loadBalancers == nil {
 		s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(s.withUnlisted(ctx, found.LoadBalancers, began), s.listed, began))
 		s.enqueue(s.Logger, "the Service has a load balancer that is not in memory; reading everything again", s.Memory.UnknownLoadBalancers(found.LoadBalancers, began))
 	}
-	if found.FloatingIPs, floatingIPs = s.floatingIPs(ctx); floatingIPs == nil {
+	found.FloatingIPs, floatingIPs = s.floatingIPs(ctx)
+	if floatingIPs == nil {
 		s.drifted(diff.CreateFloatingIP{}, s.Memory.StaleFloatingIPs(found.FloatingIPs, s.Finder.Policy.ClusterUID, began))
 	}
-	if found.Certificates, certificates = s.certificates(ctx); certificates == nil {
+	found.Certificates, certificates = s.certificates(ctx)
+	if certificates == nil {
 		// The controller was killed after it stored them, or the answer was lost.
 		s.enqueue(s.Logger.V(1), "found a stored certificate that the Service does not use", s.Memory.UnusedCertificates(found.Certificates, s.Finder.Policy.ClusterUID, began))
 	}
@@ -129,7 +132,8 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 		return certificates
 	}
 	var err error
-	if found.SecurityGroups, err = s.Finder.SecurityGroups(ctx); err != nil {
+	found.SecurityGroups, err = s.Finder.SecurityGroups(ctx)
+	if err != nil {
 		return err
 	}
 	if err := s.orphans(ctx, found); err != nil {
