@@ -23,9 +23,10 @@ import (
 // Source has what a report is created from.
 type Source struct {
 	// Finder has the clients of OpenStack and Kubernetes. Its Reader reads from the API server.
-	*orphan.Finder
+	Finder  *orphan.Finder
+	Planner *planner.Planner
+	// Capabilities are those of the cloud.
 	Capabilities lb.Capabilities
-	Planner      *planner.Planner
 }
 
 // NewSource returns the source that reads with the planner's clients.
@@ -36,7 +37,7 @@ func NewSource(p *planner.Planner) Source {
 // services returns all Services of the cluster, sorted by namespace and name.
 func (s Source) services(ctx context.Context) ([]corev1.Service, error) {
 	var all corev1.ServiceList
-	if err := s.Reader.List(ctx, &all); err != nil {
+	if err := s.Finder.Reader.List(ctx, &all); err != nil {
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
 	slices.SortFunc(all.Items, func(a, b corev1.Service) int {
@@ -47,12 +48,12 @@ func (s Source) services(ctx context.Context) ([]corev1.Service, error) {
 
 // of returns the Service as the owner of a load balancer.
 func (s Source) of(v *corev1.Service) claim.Owner {
-	return service.Kind{Policy: s.Policy, Config: s.Config}.Of(v)
+	return service.Kind{Policy: s.Finder.Policy, Config: s.Finder.Config}.Of(v)
 }
 
 // otherProject says that the load balancer belongs to another project, or returns "".
 func (s Source) otherProject(l lb.LoadBalancer) string {
-	if l.ProjectID == "" || l.ProjectID == s.Neutron.ProjectID() {
+	if l.ProjectID == "" || l.ProjectID == s.Finder.Neutron.ProjectID() {
 		return ""
 	}
 	return fmt.Sprintf("load balancer %s belongs to another project (%s)", l.ID, l.ProjectID)

@@ -61,7 +61,7 @@ func TestOutcomeOfASecurityGroup(t *testing.T) {
 		{"of a Service of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not handled by this controller"},
 		{"of no Service", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},
 	} {
-		source.Config.SecurityGroupMode = c.mode
+		source.Finder.Config.SecurityGroupMode = c.mode
 		if outcome, reason := source.securityGroup(c.g, services); outcome != c.outcome || !strings.Contains(reason, c.says) {
 			t.Errorf("%s: %q, %q; want %q that says %q", c.why, outcome, reason, c.outcome, c.says)
 		}

@@ -136,7 +136,7 @@ type holding struct {
 
 // match finds the Service's objects in the lists. uids are the Services of the cluster by their uids.
 func (s Source) match(service *corev1.Service, cloud cloud, uids map[string]string) holding {
-	f := holding{service: service, owner: s.Policy.Owner(service)}
+	f := holding{service: service, owner: s.Finder.Policy.Owner(service)}
 	conflict := func(kind, id, with, message string) {
 		f.conflicts = append(f.conflicts, Conflict{service.Namespace, service.Name, kind, id, message, with})
 	}
@@ -178,11 +178,11 @@ func (s Source) whose(l lb.LoadBalancer, owner lb.Owner, uids map[string]string)
 	of, described := lb.DescribedService(l.Description)
 	cluster, service := lb.ClusterUIDOf(l.Tags), lb.ServiceUIDOf(l.Tags)
 	switch {
-	case cluster != "" && cluster != s.Policy.ClusterUID:
+	case cluster != "" && cluster != s.Finder.Policy.ClusterUID:
 		return "cluster " + cluster
 	case service != "" && service != owner.ServiceUID:
 		return "Service " + cmp.Or(uids[service], service)
-	case described && of.Cluster != s.Policy.ClusterName:
+	case described && of.Cluster != s.Finder.Policy.ClusterName:
 		return "cluster " + of.Cluster
 	case s.otherProject(l) != "":
 		return "project " + l.ProjectID
