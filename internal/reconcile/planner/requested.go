@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
-// RequestedAddresses returns the addresses and ids of floating IPs that the Service requests, whether it gets them or
+// requestedAddresses returns the addresses and ids of floating IPs that the Service requests, whether it gets them or
 // not.
 func requestedAddresses(of claim.Owner) []string {
 	if !of.Serves {
