@@ -288,9 +288,11 @@ func TestStartRefusesWhatCannotBe(t *testing.T) {
 		"unknown version":        {APIVersion: "9.9"},
 		"node out of the subnet": {Nodes: []cloudsim.Node{{Name: "x", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}}},
 	} {
-		if c, err := cloudsim.Start(o); err == nil {
-			t.Errorf("%s: started", name)
-			_ = c.Close()
-		}
+		t.Run(name, func(t *testing.T) {
+			if c, err := cloudsim.Start(o); err == nil {
+				t.Error("started")
+				_ = c.Close()
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@
 package dataplane
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -272,13 +273,17 @@ func TestChangeElsewhereKeepsTheStateOfAMember(t *testing.T) {
 
 func TestExpectedCodesAreParsedOrRefused(t *testing.T) {
 	for in, want := range map[string]string{"": "200", "200": "200", "200,202": "200,202", "200-204": "200-204", "200-204,301": "200-204,301"} {
-		if got, err := parseCodes(in); err != nil || got.String() != want {
-			t.Errorf("%q: %v, %v", in, got, err)
-		}
+		t.Run(fmt.Sprintf("%q", in), func(t *testing.T) {
+			if got, err := parseCodes(in); err != nil || got.String() != want {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 	for _, in := range []string{"abc", "200-", "204-200", "200,,201"} {
-		if got, err := parseCodes(in); err == nil {
-			t.Errorf("%q is taken as %v", in, got)
-		}
+		t.Run(fmt.Sprintf("%q", in), func(t *testing.T) {
+			if got, err := parseCodes(in); err == nil {
+				t.Errorf("it is taken as %v", got)
+			}
+		})
 	}
 }

@@ -205,17 +205,21 @@ func TestAListenerThatCannotTerminateTLSDoesNotOpen(t *testing.T) {
 
 func TestVersionsOfTLSAreARange(t *testing.T) {
 	for _, c := range []struct {
+		name string
+
 		names     []string
 		low, high uint16
 	}{
-		{nil, tls.VersionTLS12, tls.VersionTLS13},
-		{[]string{"TLSv1.3"}, tls.VersionTLS13, tls.VersionTLS13},
-		{[]string{"TLSv1.2", "SSLv3", "TLSv1"}, tls.VersionTLS10, tls.VersionTLS12},
-		{[]string{"TLSv1.1", "TLSv1.3"}, tls.VersionTLS11, tls.VersionTLS13},
+		{"no version named: TLS 1.2 and 1.3", nil, tls.VersionTLS12, tls.VersionTLS13},
+		{"one version", []string{"TLSv1.3"}, tls.VersionTLS13, tls.VersionTLS13},
+		{"unknown and unordered versions", []string{"TLSv1.2", "SSLv3", "TLSv1"}, tls.VersionTLS10, tls.VersionTLS12},
+		{"a version in between", []string{"TLSv1.1", "TLSv1.3"}, tls.VersionTLS11, tls.VersionTLS13},
 	} {
-		if low, high, err := versionRange(c.names); err != nil || low != c.low || high != c.high {
-			t.Errorf("%v: %x to %x, %v; want %x to %x", c.names, low, high, err, c.low, c.high)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if low, high, err := versionRange(c.names); err != nil || low != c.low || high != c.high {
+				t.Errorf("%v: %x to %x, %v; want %x to %x", c.names, low, high, err, c.low, c.high)
+			}
+		})
 	}
 }
 

@@ -42,16 +42,21 @@ func TestOldCloudMatchesNoRevisions(t *testing.T) {
 }
 
 func TestCloudThatShowsNoTrunkDetails(t *testing.T) {
-	for _, without := range [][]string{nil, {"trunk-details"}} {
-		c := newCloud(t, Options{Without: without})
-		parent, sub := c.port(), c.port()
-		if _, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}}); err != nil {
-			t.Fatal(err)
-		}
-		_, shown := c.call(alice, "GET", "/v2.0/ports/"+parent, "").must(http.StatusOK)["trunk_details"]
-		if shown != (without == nil) {
-			t.Errorf("without %v: trunk details are shown: %v", without, shown)
-		}
+	for name, without := range map[string][]string{
+		"with the extension":    nil,
+		"without the extension": {"trunk-details"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t, Options{Without: without})
+			parent, sub := c.port(), c.port()
+			if _, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}}); err != nil {
+				t.Fatal(err)
+			}
+			_, shown := c.call(alice, "GET", "/v2.0/ports/"+parent, "").must(http.StatusOK)["trunk_details"]
+			if shown != (without == nil) {
+				t.Errorf("without %v: trunk details are shown: %v", without, shown)
+			}
+		})
 	}
 }
 
@@ -62,10 +67,18 @@ func TestPortsOfTrunksAreInOneTrunkAndStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range []TrunkSpec{{PortID: parent}, {PortID: sub}, {PortID: nobody}, {PortID: free, SubPorts: map[int]string{7: sub}}, {PortID: free, SubPorts: map[int]string{7: free}}} {
-		if _, err := c.AddTrunk(spec); err == nil {
-			t.Errorf("%+v was added", spec)
-		}
+	for name, spec := range map[string]TrunkSpec{
+		"the parent of another trunk":          {PortID: parent},
+		"a subport of another trunk as parent": {PortID: sub},
+		"a parent that does not exist":         {PortID: nobody},
+		"a subport of another trunk":           {PortID: free, SubPorts: map[int]string{7: sub}},
+		"the parent as its own subport":        {PortID: free, SubPorts: map[int]string{7: free}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := c.AddTrunk(spec); err == nil {
+				t.Errorf("%+v was added", spec)
+			}
+		})
 	}
 	if c.DeletePort(parent) == nil || c.DeletePort(sub) == nil {
 		t.Error("a port of a trunk was deleted")

@@ -206,9 +206,11 @@ func TestFloatingIPAddressCanBeChosenByAdminsAndByOption(t *testing.T) {
 			return c.create(alice, "/v2.0/floatingips", body(c))
 		},
 	} {
-		if got := call()["floating_ip_address"]; got != "127.16.128.77" {
-			t.Errorf("%s: address %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := call()["floating_ip_address"]; got != "127.16.128.77" {
+				t.Errorf("address %v", got)
+			}
+		})
 	}
 }
 
@@ -250,9 +252,12 @@ func TestFloatingIPsAreListedByFilter(t *testing.T) {
 		"floating_network_id=" + c.ids.PublicNetworkID: sorted(on, off),
 		"project_id=project-b":                         {},
 	} {
-		if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/floatingips?"+query, "").column("id")); diff != "" {
-			t.Error(query, diff)
-		}
+		t.Run("?"+query, func(t *testing.T) {
+			c.reportTo(t)
+			if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/floatingips?"+query, "").column("id")); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 	if got := c.call(bob, "GET", "/v2.0/floatingips", "").column("id"); len(got) != 0 {
 		t.Error("another project sees", got)

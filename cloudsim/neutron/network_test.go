@@ -36,22 +36,27 @@ func TestNetworksAreSeenByOwnersAndWhenSharedOrExternal(t *testing.T) {
 	shared := c.create(admin, "/v2.0/networks", `{"network": {"name": "shared", "shared": true}}`)["id"].(string)
 	c.create(admin, "/v2.0/subnets", `{"subnet": {"name": "shared-subnet", "network_id": "`+shared+`", "ip_version": 4, "cidr": "10.9.0.0/24"}}`)
 	for _, test := range []struct {
+		name string
+
 		who                         wire.Identity
 		networks, subnets, external []string
 	}{
-		{alice, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "shared-subnet"}, []string{"public"}},
-		{bob, []string{"public", "shared"}, []string{"shared-subnet"}, []string{"public"}},
-		{admin, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "public-subnet", "shared-subnet"}, []string{"public"}},
+		{"owner", alice, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "shared-subnet"}, []string{"public"}},
+		{"another project", bob, []string{"public", "shared"}, []string{"shared-subnet"}, []string{"public"}},
+		{"admin", admin, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "public-subnet", "shared-subnet"}, []string{"public"}},
 	} {
-		if diff := cmp.Diff(test.networks, c.call(test.who, "GET", "/v2.0/networks", "").column("name")); diff != "" {
-			t.Error(test.who.UserID, diff)
-		}
-		if diff := cmp.Diff(test.subnets, c.call(test.who, "GET", "/v2.0/subnets", "").column("name")); diff != "" {
-			t.Error(test.who.UserID, diff)
-		}
-		if diff := cmp.Diff(test.external, c.call(test.who, "GET", "/v2.0/networks?router:external=True", "").column("name")); diff != "" {
-			t.Error(test.who.UserID, diff)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			c.reportTo(t)
+			if diff := cmp.Diff(test.networks, c.call(test.who, "GET", "/v2.0/networks", "").column("name")); diff != "" {
+				t.Error(test.who.UserID, diff)
+			}
+			if diff := cmp.Diff(test.subnets, c.call(test.who, "GET", "/v2.0/subnets", "").column("name")); diff != "" {
+				t.Error(test.who.UserID, diff)
+			}
+			if diff := cmp.Diff(test.external, c.call(test.who, "GET", "/v2.0/networks?router:external=True", "").column("name")); diff != "" {
+				t.Error(test.who.UserID, diff)
+			}
+		})
 	}
 	c.call(alice, "GET", "/v2.0/subnets/"+c.ids.PublicSubnetID, "").refused(404, "SubnetNotFound", "Subnet "+c.ids.PublicSubnetID+" could not be found.")
 	c.call(bob, "GET", "/v2.0/networks/"+c.ids.PrivateNetworkID, "").refused(404, "NetworkNotFound", "Network "+c.ids.PrivateNetworkID+" could not be found.")

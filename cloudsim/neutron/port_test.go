@@ -128,9 +128,12 @@ func TestPortsAreListedByFilter(t *testing.T) {
 		"changed_since=2026-01-02T03:04:05Z&device_id=d2":                                   {two},
 		"project_id=project-b":                                                              {},
 	} {
-		if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/ports?"+query, "").column("id")); diff != "" {
-			t.Error(query, diff)
-		}
+		t.Run("?"+query, func(t *testing.T) {
+			c.reportTo(t)
+			if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/ports?"+query, "").column("id")); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -58,9 +58,11 @@ func TestObjectsAreAddedWithGivenIDs(t *testing.T) {
 		"router":  func() error { _, err := s.AddRouter(RouterSpec{ID: "router"}); return err },
 		"port":    func() error { _, err := s.AddPort(PortSpec{ID: "port", NetworkID: "net"}); return err },
 	} {
-		if add() == nil {
-			t.Errorf("a second %s with the same id is no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if add() == nil {
+				t.Errorf("a second %s with the same id is no error", name)
+			}
+		})
 	}
 	if err := s.DeletePort("port"); err != nil {
 		t.Error(err)

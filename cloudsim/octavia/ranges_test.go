@@ -13,21 +13,23 @@ import (
 func TestSourceRangesMayBeOfTheFamilyOfAnyVIPSince2025(t *testing.T) {
 	const range6 = `{"listener": {"allowed_cidrs": ["fd00::/8"]}}`
 	for r, dual := range map[release.Release]int{release.Zed: http.StatusBadRequest, release.Epoxy: http.StatusOK} {
-		c := newCloud(t, Options{Release: r, APIVersion: "2.26"})
-		for more, want := range map[string]int{"": http.StatusBadRequest, `"additional_vips": [{"subnet_id": "` + c.ids.PrivateIPv6SubnetID + `"}], `: dual} {
-			lb := c.create(more + `"name": "web", "listeners": [{"name": "l", "protocol": "TCP", "protocol_port": 80}]`)
-			listener := c.call("GET", "/listeners?loadbalancer_id="+lb, "").str("listeners.0.id")
-			a := c.call("PUT", "/listeners/"+listener, range6)
-			if a.status != want {
-				t.Errorf("%s, %s: %d %s, want %d", r, more, a.status, a.text, want)
+		t.Run(r.String(), func(t *testing.T) {
+			c := newCloud(t, Options{Release: r, APIVersion: "2.26"})
+			for more, want := range map[string]int{"": http.StatusBadRequest, `"additional_vips": [{"subnet_id": "` + c.ids.PrivateIPv6SubnetID + `"}], `: dual} {
+				lb := c.create(more + `"name": "web", "listeners": [{"name": "l", "protocol": "TCP", "protocol_port": 80}]`)
+				listener := c.call("GET", "/listeners?loadbalancer_id="+lb, "").str("listeners.0.id")
+				a := c.call("PUT", "/listeners/"+listener, range6)
+				if a.status != want {
+					t.Errorf("%s: %d %s, want %d", more, a.status, a.text, want)
+				}
+				if want != http.StatusOK {
+					continue
+				}
+				c.settled(lb, a)
+				if got := c.call("GET", "/loadbalancers/"+lb, "").str("loadbalancer.provisioning_status"); got != "ACTIVE" {
+					t.Errorf("the load balancer is %s", got)
+				}
 			}
-			if want != http.StatusOK {
-				continue
-			}
-			c.settled(lb, a)
-			if got := c.call("GET", "/loadbalancers/"+lb, "").str("loadbalancer.provisioning_status"); got != "ACTIVE" {
-				t.Errorf("%s: the load balancer is %s", r, got)
-			}
-		}
+		})
 	}
 }

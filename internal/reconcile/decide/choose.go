@@ -52,7 +52,7 @@ func Choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb
 
 // workingReplacement returns the index of a working load balancer that replaces another one of own, and the id of the replaced
 // one; or 0 and "". If another Service has started to share the replaced load balancer while this one has the floating
-// IP, it is not replaced: then replacement returns its index, and "".
+// IP, it is not replaced: then workingReplacement returns its index, and "".
 func workingReplacement(own []lb.LoadBalancer, attached func(lb.LoadBalancer) bool, owner lb.Owner) (current int, replaced string) {
 	works := func(l lb.LoadBalancer) bool {
 		return l.ProvisioningStatus != lb.Error && l.ProvisioningStatus != lb.PendingDelete

@@ -55,7 +55,7 @@ func (d Decision) Claims(f Facts) bool {
 	case !f.Owner.Serves:
 		return false
 	case d.Action == Stopped:
-		return d.Record.Cloud.Holds() && f.Owner.Unclaimed && f.Stop.MayClaim
+		return d.Goal.Err == nil && d.Record.Cloud.Holds() && f.Owner.Unclaimed && f.Stop.MayClaim
 	}
 	return d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly
 }

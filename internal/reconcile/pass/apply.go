@@ -56,8 +56,14 @@ func (r *Reconciler) apply(ctx context.Context, s subject, f decide.Facts, d dec
 		if d.Action == decide.Stopped {
 			r.conflicts.Restored(f.Owner)
 		}
-		o.stopped = r.claim(ctx, s, d.Record.Cloud.Observed)
-		if o.stopped != nil {
+		err := r.claim(ctx, s, d.Record.Cloud.Observed)
+		f.Owner = s.owner()
+		switch {
+		case err != nil && d.Action == decide.Stopped:
+			o.Failure = errors.Join(failure, err) // the stop is reported all the same
+			return f, d, o
+		case err != nil:
+			o.stopped = err
 			return f, d, o
 		}
 	}

@@ -23,13 +23,13 @@ func (r *Reconciler) wakeWaiters(n int) {
 func (r *Reconciler) noteQuota(f decide.Facts, d decide.Decision, o decide.Outcome) (decide.Decision, decide.Outcome) {
 	key := f.Owner.Key
 	switch {
-	case openstack.Classify(o.Failure) == openstack.Quota:
-		o.Woken = r.waiters.Wait(key)
-		d.Record.QuotaRefusals = min(d.Record.QuotaRefusals+1, 10)
-	case d.Action == decide.Stopped:
+	case d.Action == decide.Stopped: // it creates nothing, also if its members are refused
 		if r.waiters.Leave(key) {
 			r.wakeWaiters(1) // the next waiter takes its turn
 		}
+	case openstack.Classify(o.Failure) == openstack.Quota:
+		o.Woken = r.waiters.Wait(key)
+		d.Record.QuotaRefusals = min(d.Record.QuotaRefusals+1, 10)
 	case o.Failure == nil && (o.Wrote || d.Done):
 		d.Record.QuotaRefusals = 0
 		if r.waiters.Leave(key) {

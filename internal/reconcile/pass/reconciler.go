@@ -175,7 +175,9 @@ func (r *Reconciler) begin(ctx context.Context, key owner.Key) (subject, decide.
 		return subject{}, decide.Facts{}, err
 	case lost:
 		// The mark shows the next controller that the owner is ours.
-		return s, f, r.claim(ctx, s, f.Record.Cloud.Observed)
+		err = r.claim(ctx, s, f.Record.Cloud.Observed)
+		f.Owner = s.owner() // a claimed owner is not released before everything that may be its own was looked for
+		return s, f, err
 	}
 	err = r.retract(ctx, s)
 	if err == nil {

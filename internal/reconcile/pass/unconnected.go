@@ -17,7 +17,7 @@ import (
 
 // ReportUnconnected writes into the conditions of all Services of this controller that the controller cannot connect to
 // the cloud, and why. It is for a controller that never was connected. Published addresses stay. The Planner needs only
-// its Reader and Policy.
+// its Reader and Kinds.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planner, failure error) error {
 	r := &Reconciler{Options: Options{Planner: p, Client: m.GetClient(), Recorder: m.GetEventRecorder("kube-octavia"), Timing: timing.Default()}}
 	owners, err := p.Owners().List(ctx)
@@ -34,7 +34,8 @@ func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planne
 			continue
 		}
 		if err != nil {
-			return err
+			problems = append(problems, err)
+			continue
 		}
 		err = r.publish(ctx, subject{kind, object}, status.Pass{Err: failure, Acceptance: status.Acceptance{Undecided: true}})
 		if !apierrors.IsConflict(err) { // it has just changed; the next attempt reports it

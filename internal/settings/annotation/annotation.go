@@ -251,6 +251,8 @@ type Problem struct {
 	Text string
 	// Misspelt reports whether the key is unknown and was probably meant for something that protects.
 	Misspelt bool
+	// SelectorKnown means that the class is unknown, but an annotation names the selector of the nodes.
+	SelectorKnown bool
 }
 
 // Concerns reports whether the problem lies with one of these keys of the table, or may do so.
@@ -282,7 +284,9 @@ func parse(raw, annotations map[string]string, operator config.LoadBalancer) (Op
 	var problems []Problem
 	defaults, there := operator.Of(classOf(annotations))
 	if !there {
-		problems = append(problems, unknownClass(annotations, operator))
+		problem := unknownClass(annotations, operator)
+		_, problem.SelectorKnown = annotations[NodeSelector]
+		problems = append(problems, problem)
 		defaults, _ = operator.Of("")
 	}
 	options := over(defaults)
@@ -390,7 +394,7 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 // and problems are what Parse returns. The error is the Problem because of which the selector is unknown.
 func Selector(options Options, problems []Problem) (value.NodeSelector, error) {
 	for _, p := range problems {
-		if p.Concerns(ClassKey, NodeSelector) {
+		if p.Concerns(ClassKey, NodeSelector) && !p.SelectorKnown {
 			return nil, p
 		}
 	}

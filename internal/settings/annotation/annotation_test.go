@@ -337,6 +337,10 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	if _, err := selector(map[string]string{ClassKey: "silver"}, operator); err == nil {
 		t.Error("an unknown class selects nodes")
 	}
+	s, err := selector(map[string]string{ClassKey: "silver", NodeSelector: "pool=lb"}, operator)
+	if err != nil || s["pool"] != "lb" {
+		t.Errorf("the annotation selects %v, %v, although the class does not matter", s, err)
+	}
 }
 
 func TestASubnetOfTheOperatorsIsNotAskedForInANetworkOfTheServices(t *testing.T) {
