@@ -113,17 +113,17 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 	}
 	defer view.Session.Close()
 	planner := view.Planner
-	services, err := o.read(ctx, planner.Reader, view.Cluster.Namespace(), args)
+	services, err := o.read(ctx, planner.Options.Reader, view.Cluster.Namespace(), args)
 	if err != nil {
 		return err
 	}
 	found := []ServicePlan{}
 	for i := range services {
 		switch s := &services[i]; {
-		case planner.Policy.Serves(s) || planner.Policy.Leaves(s):
-			found = append(found, planOf(ctx, planner, service.Kind{Policy: planner.Policy, Config: planner.Config}.Of(s)))
+		case planner.Options.Policy.Serves(s) || planner.Options.Policy.Leaves(s):
+			found = append(found, planOf(ctx, planner, service.Kind{Policy: planner.Options.Policy, Config: planner.Options.Config}.Of(s)))
 		case len(args) > 0:
-			found = append(found, ServicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []PlannedOp{}, NotHandled: planner.Policy.WhyNotServed(s)})
+			found = append(found, ServicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []PlannedOp{}, NotHandled: planner.Options.Policy.WhyNotServed(s)})
 		}
 	}
 	if len(found) == 0 {
@@ -131,10 +131,10 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 		if o.services.namespace != "" {
 			place = "namespace " + o.services.namespace
 		}
-		streams.Note(report.Unhandled(planner.Policy, place, services))
+		streams.Note(report.Unhandled(planner.Options.Policy, place, services))
 	}
 	err = o.print(streams.Out, found)
-	if unclassed := report.Unclassed(planner.Policy, services); len(args) == 0 && len(found) > 0 && unclassed != "" && o.output == string(output.Text) {
+	if unclassed := report.Unclassed(planner.Options.Policy, services); len(args) == 0 && len(found) > 0 && unclassed != "" && o.output == string(output.Text) {
 		fmt.Fprintln(streams.Out, unclassed)
 	}
 	return cmp.Or(view.UnknownProviders, err)

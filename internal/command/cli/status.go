@@ -87,7 +87,7 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string,
 	if err != nil {
 		return o.unlessInterrupted(ctx, err)
 	}
-	lists := &kubeconfig.Once{Reader: view.Planner.Reader}
+	lists := &kubeconfig.Once{Reader: view.Planner.Options.Reader}
 	options := view.Planner.Options
 	options.Reader = lists
 	show := statusDisplay{source: report.NewSource(planner.New(options)), selected: selected, format: output.Format(o.output), streams: streams}
@@ -125,16 +125,16 @@ func (o *statusOptions) selection(ctx context.Context, view connection.View, arg
 		if o.services.namespace == "" {
 			return selected, nil
 		}
-		return selected, namespaceMissing(ctx, planner.Reader, o.services.namespace)
+		return selected, namespaceMissing(ctx, planner.Options.Reader, o.services.namespace)
 	}
 	for _, arg := range args {
-		service, err := readService(ctx, planner.Reader, arg, o.services.namespace, view.Cluster.Namespace())
+		service, err := readService(ctx, planner.Options.Reader, arg, o.services.namespace, view.Cluster.Namespace())
 		if err != nil {
 			return selected, err
 		}
 		key := owner.ServiceKey(service.Namespace, service.Name)
-		if !planner.Policy.Serves(&service) && !planner.Policy.Leaves(&service) {
-			streams.Note(key.String() + ": not handled: " + planner.Policy.WhyNotServed(&service))
+		if !planner.Options.Policy.Serves(&service) && !planner.Options.Policy.Leaves(&service) {
+			streams.Note(key.String() + ": not handled: " + planner.Options.Policy.WhyNotServed(&service))
 		}
 		selected.Names = append(selected.Names, key)
 	}

@@ -31,7 +31,7 @@ type Source struct {
 
 // NewSource returns the source that reads with the planner's clients.
 func NewSource(p *planner.Planner) Source {
-	return Source{Finder: p.Finder(), Capabilities: p.Capabilities, Planner: p}
+	return Source{Finder: p.Finder(), Capabilities: p.Options.Capabilities, Planner: p}
 }
 
 // services returns all Services of the cluster, sorted by namespace and name.

@@ -17,7 +17,7 @@ type Cloud struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
-	planner *planner.Options
+	planner *planner.Options // what the Watcher makes its planner with
 	failure error
 	since   time.Time
 }

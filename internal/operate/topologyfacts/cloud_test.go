@@ -77,7 +77,7 @@ func TestAConnectionThatWasSeenDoesNotEndTheWait(t *testing.T) {
 	w.kube = newKube(w.Options)
 	w.Cloud.Connected(planner.Options{Adopt: claim.AdoptObserve})
 	w.connect()
-	if w.planner == nil || w.planner.Adopt != claim.AdoptObserve || signalled(w.Cloud) {
+	if w.planner == nil || w.planner.Options.Adopt != claim.AdoptObserve || signalled(w.Cloud) {
 		t.Errorf("planner %v, and everything would be read twice", w.planner)
 	}
 }

@@ -116,7 +116,7 @@ func (w *Watcher) plan(ctx context.Context, s *corev1.Service, shared [sha256.Si
 		p.err = errors.New("the load balancers were not read yet")
 		return p
 	}
-	p.ListedPlan, p.err = w.planner.PlanFromLists(ctx, service.Kind{Policy: w.planner.Policy, Config: w.planner.Config}.Of(s), &w.lists)
+	p.ListedPlan, p.err = w.planner.PlanFromLists(ctx, service.Kind{Policy: w.planner.Options.Policy, Config: w.planner.Options.Config}.Of(s), &w.lists)
 	return p
 }
 

@@ -31,7 +31,7 @@ import (
 type Options struct {
 	// Policy says which Services are shown.
 	Policy claim.Policy
-	// Cloud has the planner once OpenStack is connected. Until then Services are shown without their load balancers.
+	// Cloud has what a planner needs once OpenStack is connected. Until then Services are shown without their load balancers.
 	Cloud *Cloud
 	// Login says where the login of the cloud is, for people, and LoginFollowed whether it is read again when it changes.
 	Login         string
@@ -126,7 +126,7 @@ func (w *Watcher) readCluster(ctx context.Context) {
 	w.noteUnlessEnded(ctx, ofKubernetes, err)
 }
 
-// connect takes the planner over when OpenStack is connected.
+// connect makes the planner when OpenStack is connected.
 func (w *Watcher) connect() {
 	// What was signalled until now is seen now. Otherwise the wait would end at once, and everything would be read twice.
 	select {
@@ -169,11 +169,11 @@ func (w *Watcher) read(ctx context.Context, publish func()) error {
 }
 
 func (w *Watcher) readLists(ctx context.Context) error {
-	balancers, err := w.planner.Octavia.Listed(ctx)
+	balancers, err := w.planner.Options.Octavia.Listed(ctx)
 	if err != nil {
 		return err
 	}
-	floating, err := w.planner.Neutron.FloatingIPs(ctx)
+	floating, err := w.planner.Options.Neutron.FloatingIPs(ctx)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 		return nil
 	}
 	source := report.NewSource(w.planner)
-	source.Finder.Reader = w.planner.Secrets                                      // has no cache, and reads namespaces
+	source.Finder.Reader = w.planner.Options.Secrets                                      // has no cache, and reads namespaces
 	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
 	if err != nil {
 		return err

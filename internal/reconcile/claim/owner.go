@@ -98,6 +98,15 @@ func (o Owner) Published() string {
 	return o.Recorded.Address
 }
 
+// LoadBalancerID returns the id of the owner's load balancer, or "". The id on an owner that is not claimed and has no address
+// was written by a user, as a request.
+func (o Owner) LoadBalancerID() string {
+	if o.Claimed || len(o.Recorded.Ingress) > 0 && !o.Copied {
+		return o.Recorded.LoadBalancerID
+	}
+	return ""
+}
+
 // Settings returns the operator's settings for the owner.
 func (o Owner) Settings(c config.LoadBalancer) config.LoadBalancer {
 	c.AtClusterIP = o.AtClusterIP

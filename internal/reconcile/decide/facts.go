@@ -45,7 +45,8 @@ type Facts struct {
 	FailoverRefused string
 	// MissingNodeRules says what the nodes' security group does not allow yet, or is empty.
 	MissingNodeRules string
-	// Group are the owners of the owner's group, sorted by age; empty if it has no group.
+	// Group are the owners of the owner's group, sorted by age, the owner itself included as it was when they were read;
+	// empty if it has no group.
 	Group []GroupMember
 	// RequestedAddresses are the addresses and ids of floating IPs that other Services request.
 	RequestedAddresses []string

@@ -25,8 +25,10 @@ func NamesIDAndGroup(f Facts) bool {
 	if f.Owner.Group == "" || f.Owner.Recorded.LoadBalancerID == "" || f.Owner.Copied {
 		return false
 	}
-	i := slices.IndexFunc(f.Group, func(m GroupMember) bool { return m.Owner.UID == f.Owner.UID })
-	return i < 0 || f.Group[i].LoadBalancerID == ""
+	// The id on the owner may be that of its own load balancer, which the owner or only the memory shows.
+	return f.Owner.LoadBalancerID() == "" && !slices.ContainsFunc(f.Group, func(m GroupMember) bool {
+		return m.Owner.UID == f.Owner.UID && m.LoadBalancerID != ""
+	})
 }
 
 // AwaitsGroup returns a *GroupWait if another owner of the group has to create the load balancer.

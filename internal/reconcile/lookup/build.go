@@ -70,7 +70,10 @@ func (b *Builder) Build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	tries := in.Found == nil && f.TriesCertificates()
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
 	// These come first, because the members of a refused owner follow nodes and Pods too.
-	err = errors.Join(b.memberCIDRs(ctx, f.Owner, &in, o), b.podSubnets(ctx, f.Owner, &in, o))
+	err = b.memberCIDRs(ctx, f.Owner, &in, o)
+	if err == nil {
+		err = b.podSubnets(ctx, f.Owner, &in, o)
+	}
 	if err == nil {
 		err = b.checkGroup(ctx, f, o)
 	}

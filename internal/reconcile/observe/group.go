@@ -45,16 +45,11 @@ func (ob *Observer) WithGroup(ctx context.Context, f decide.Facts) (decide.Facts
 	return f, nil
 }
 
-// knownLoadBalancer returns the id of the Service's load balancer, or "". The id on a Service
-// that is not claimed and has no address was written by a user, as a request. The id of a new
-// load balancer may be only in memory.
-func (ob *Observer) knownLoadBalancer(s claim.Owner) string {
-	id := ""
-	if s.Claimed || len(s.Recorded.Ingress) > 0 && !s.Copied {
-		id = s.Recorded.LoadBalancerID
-	}
+// knownLoadBalancer returns the id of the owner's load balancer, or "". The id of a new load balancer may be only in memory.
+func (ob *Observer) knownLoadBalancer(of claim.Owner) string {
+	id := of.LoadBalancerID()
 	if id == "" && ob.Remembered != nil {
-		id = ob.Remembered.LoadBalancerOf(s.Key)
+		id = ob.Remembered.LoadBalancerOf(of.Key)
 	}
 	return id
 }

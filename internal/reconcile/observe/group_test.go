@@ -4,7 +4,10 @@
 package observe
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -15,11 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -265,5 +270,92 @@ func TestServiceThatStartedToCreateTheLoadBalancerOfAGroupFinishesIt(t *testing.
 	ob.Owners.Reader = onlyServices{services: []corev1.Service{a, b}}
 	if err := awaits(t, ob, &a, nil); err != nil {
 		t.Errorf("the Service that had started is refused, but the other one waits for it: %v", err)
+	}
+}
+
+// created is the memory of a controller that has created load balancer lb-1 for the Service with this name.
+type created struct{ name string }
+
+func (c created) LoadBalancerOf(key owner.Key) string {
+	if key.Name == c.name {
+		return "lb-1"
+	}
+	return ""
+}
+
+func (created) Users(string) []owner.Key                 { return nil }
+func (created) MayAppear(owner.Key) bool                 { return false }
+func (created) CreateRejected(owner.Key, time.Time) bool { return false }
+
+func TestAnIDOnAServiceOfAGroupIsARequestUntilTheServiceHasThatLoadBalancer(t *testing.T) {
+	copied := func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-of-another " + ourClass }
+	for name, c := range map[string]struct {
+		web        corev1.Service
+		remembered Remembered
+		request    bool
+	}{
+		"written by a user":             {web: ofGroup("web", 2, requests("lb-1")), request: true},
+		"no id":                         {web: ofGroup("web", 2)},
+		"no group":                      {web: ofGroup("web", 2, requests("lb-1"), without(annotation.LoadBalancerGroup))},
+		"written by this controller":    {web: ofGroup("web", 2, has("lb-1"))},
+		"copied from another Service":   {web: ofGroup("web", 2, requests("lb-1"), copied)},
+		"created, the claim not shown":  {web: ofGroup("web", 2, requests("lb-1")), remembered: created{"web"}},
+		"created for another one of it": {web: ofGroup("web", 2, requests("lb-1")), remembered: created{"pay"}, request: true},
+		"written by a user, then served": {web: ofGroup("web", 2, requests("lb-1"), func(s *corev1.Service) {
+			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ob := cluster("", ofGroup("pay", 1), c.web)
+			ob.Remembered = c.remembered
+			f, err := ob.WithGroup(t.Context(), decide.Facts{Owner: of(&c.web)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := decide.NamesIDAndGroup(f); got != c.request {
+				t.Errorf("the id is a request: %t", got)
+			}
+		})
+	}
+}
+
+// countingServices is onlyServices that counts how often Services are listed.
+type countingServices struct {
+	onlyServices
+	lists *int
+}
+
+func (c countingServices) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	*c.lists++
+	return c.onlyServices.List(ctx, list, options...)
+}
+
+// Each list of the owners makes an owner of every Service of the cluster.
+func TestTheOwnersOfAGroupAreListedOnlyIfWhatTheOwnerHasDependsOnThem(t *testing.T) {
+	web, pay := ofGroup("web", 2, claimedNow), ofGroup("pay", 1, has("lb-1"))
+	alone := ofGroup("alone", 2, claimedNow, without(annotation.LoadBalancerGroup))
+	joined := []string{"kube_service_kubernetes_default_web"}
+	for name, c := range map[string]struct {
+		service corev1.Service
+		cloud   memory.Cloud
+		lists   int
+	}{
+		"its load balancer is known":         {web, memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", Tags: joined}, Sharer: true}}, 0},
+		"it has not joined the one it knows": {web, memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}, Sharer: true}}, 1},
+		"it knows of none":                   {web, memory.Cloud{Known: true}, 1},
+		"it has no group":                    {alone, memory.Cloud{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ob := reading(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"loadbalancers": []}`) })
+			lists := 0
+			ob.Owners.Reader = countingServices{onlyServices{services: []corev1.Service{web, pay, alone}}, &lists}
+			_, err := ob.Observe(t.Context(), decide.Facts{Owner: of(&c.service), Record: memory.Record{Cloud: c.cloud}, Now: time.Unix(10, 0)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lists != c.lists {
+				t.Errorf("listed %d times, want %d", lists, c.lists)
+			}
+		})
 	}
 }

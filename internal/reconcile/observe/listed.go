@@ -41,9 +41,8 @@ func noteOn(of claim.Owner) survey.Note {
 	return survey.ParseNote(of.Recorded.Note)
 }
 
-// observeListed is Observe from the lists of the survey, and from what these lack. It returns false
-// if everything has to be read.
-func (ob *Observer) observeListed(ctx context.Context, f decide.Facts) (decide.Facts, bool, error) {
+// observeSurveyed is ObservePlain with the lists of the survey.
+func (ob *Observer) observeSurveyed(ctx context.Context, f decide.Facts) (decide.Facts, bool, error) {
 	if ob.Survey == nil {
 		return f, false, nil
 	}
@@ -51,15 +50,16 @@ func (ob *Observer) observeListed(ctx context.Context, f decide.Facts) (decide.F
 	if lists == nil {
 		return f, false, nil
 	}
-	f, done, err := ob.ObserveListed(ctx, f, lists)
+	f, done, err := ob.ObservePlain(ctx, f, lists)
 	if done {
 		f.FromMemory = true // other clients may have changed it since it was listed
 	}
 	return f, done, err
 }
 
-// ObserveListed is observeListed for lists of the project.
-func (ob *Observer) ObserveListed(ctx context.Context, f decide.Facts, lists *survey.Snapshot) (decide.Facts, bool, error) {
+// ObservePlain takes what the Service has from lists of the project, and reads what they lack. It returns false if this is not
+// the plain case, so that everything has to be read.
+func (ob *Observer) ObservePlain(ctx context.Context, f decide.Facts, lists *survey.Snapshot) (decide.Facts, bool, error) {
 	if !firstPass(f) || f.Owner.Group != "" {
 		return f, false, nil
 	}

@@ -92,6 +92,15 @@ func (ob *Observer) ReadAgain(ctx context.Context, all []lb.FloatingIP, addresse
 	return now, nil
 }
 
+// ReadPredecessor returns the predecessor with its children and its status tree, and as it was if it cannot be read.
+func (ob *Observer) ReadPredecessor(ctx context.Context, old lb.LoadBalancer) (*lb.LoadBalancer, error) {
+	read, err := ob.Octavia.Observe(ctx, old)
+	if err != nil {
+		return &old, err
+	}
+	return &read, nil
+}
+
 // Reread reads what an operation needs to be read again right before it.
 func (ob *Observer) Reread(ctx context.Context, needs []decide.Reread) ([]decide.Reread, error) {
 	have := make([]decide.Reread, len(needs))

@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe reads what an owner has in the cloud. It writes nothing.
+// Package observe reads what an owner has in the cloud, and what other owners have or request of it: those of its group, and
+// those that request the same floating IP. It writes nothing.
 package observe
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// Observer reads what owners have in the cloud.
+// Observer reads what owners have in the cloud. All fields are set before its first use.
 type Observer struct {
 	// Owners reads the owners of load balancers.
 	Owners  claim.Owners
@@ -30,7 +31,7 @@ type Observer struct {
 	// Config holds the operator's settings for load balancers.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
-	// Policy names the cluster.
+	// Policy knows the uid of the cluster and the subnet of its ClusterIPs.
 	Policy claim.Policy
 	// Remembered is the memory of a controller, and Survey what it reads at its start; nil in a
 	// command.
@@ -64,10 +65,6 @@ type Members interface {
 // Observe reads what the Service has in the cloud, unless that is known. After a create
 // without an answer it reads again when Octavia must have finished it.
 func (ob *Observer) Observe(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-	f, err := ob.WithGroup(ctx, f)
-	if err != nil {
-		return f, err
-	}
 	c := &f.Record.Cloud
 	if since := c.Unanswered; !since.IsZero() && f.Now.Sub(since) >= f.Timing.AnswerLimit {
 		c.Distrust()
@@ -76,13 +73,20 @@ func (ob *Observer) Observe(ctx context.Context, f decide.Facts) (decide.Facts, 
 	if c.Observed.LoadBalancer == nil && f.Owner.Group != "" {
 		c.Distrust() // another Service of the group may have created the load balancer since
 	}
+	if !c.Known || sharesWithoutJoining(f) {
+		var err error
+		f, err = ob.WithGroup(ctx, f)
+		if err != nil {
+			return f, err
+		}
+	}
 	if requestsOther(f) {
 		c.Distrust()
 	}
 	if c.Known {
 		return f, nil
 	}
-	if next, done, err := ob.observeListed(ctx, f); done || err != nil {
+	if next, done, err := ob.observeSurveyed(ctx, f); done || err != nil {
 		return next, err
 	}
 	s := ob.searchFor(f)
@@ -111,8 +115,8 @@ type Lists interface {
 	floatingReader
 }
 
-// ObserveIn finds what the Service has in lists. What was found before an error is in the facts, too.
-func (ob *Observer) ObserveIn(ctx context.Context, f decide.Facts, lists Lists) (decide.Facts, error) {
+// ObserveInLists finds what the Service has in lists. What was found before an error is in the facts, too.
+func (ob *Observer) ObserveInLists(ctx context.Context, f decide.Facts, lists Lists) (decide.Facts, error) {
 	f, err := ob.WithGroup(ctx, f)
 	if err != nil {
 		return f, err

@@ -39,13 +39,20 @@ func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, er
 	return nil, nil
 }
 
+// sharesWithoutJoining reports whether the load balancer that is remembered is another owner's, and the Service has nothing
+// on it yet.
+func sharesWithoutJoining(f decide.Facts) bool {
+	o := f.Record.Cloud.Observed
+	return o.Sharer && o.LoadBalancer != nil && !f.Identity().Joined(*o.LoadBalancer)
+}
+
 // requestsOther reports whether the Service neither joined the load balancer that is remembered, nor still requests it:
 // the Service was refused there, and since then its annotations were changed, or the owner left the group.
 func requestsOther(f decide.Facts) bool {
-	o := f.Record.Cloud.Observed
-	if !o.Sharer || o.LoadBalancer == nil || f.Identity().Joined(*o.LoadBalancer) {
+	if !sharesWithoutJoining(f) {
 		return false
 	}
+	o := f.Record.Cloud.Observed
 	if f.Owner.Group == "" {
 		return f.Owner.Recorded.LoadBalancerID != o.LoadBalancer.ID
 	}

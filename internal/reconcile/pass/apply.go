@@ -239,7 +239,7 @@ func (r *Reconciler) write(ctx context.Context, s subject, f decide.Facts, d dec
 		return d, err
 	}
 	if opened, closesFor := d.ClosesFor(f, op); closesFor {
-		if err := r.Planner.Octavia.CheckListener(ctx, opened); err != nil {
+		if err := r.Planner.Options.Octavia.CheckListener(ctx, opened); err != nil {
 			d.Record = decide.Applied(f, d, opened, diff.Created{}, err)
 			return d, err
 		}
@@ -258,9 +258,9 @@ func (r *Reconciler) write(ctx context.Context, s subject, f decide.Facts, d dec
 	if err := r.withdraw(ctx, s, f, d, diff.Releases(op)); err != nil {
 		return d, err
 	}
-	carryOut := r.Planner.Neutron.Apply
+	carryOut := r.Planner.Options.Neutron.Apply
 	if op.Octavia() {
-		carryOut = r.Planner.Octavia.Apply
+		carryOut = r.Planner.Options.Octavia.Apply
 	}
 	began := r.Now()
 	made, err := carryOut(ctx, op)

@@ -58,7 +58,7 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 	if err != nil {
 		return lb.Certificate{}, err
 	}
-	stored, err := r.Planner.Barbican.Store(ctx, name, bundle)
+	stored, err := r.Planner.Options.Barbican.Store(ctx, name, bundle)
 	if err != nil {
 		return lb.Certificate{}, lookup.CertificateError(secret, err)
 	}
@@ -74,7 +74,7 @@ func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d dec
 		return nil
 	}
 	l, wanted := d.Record.Cloud.Observed.LoadBalancer, d.Goal.Wanted.LoadBalancer
-	idle := slices.DeleteFunc(r.Planner.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
+	idle := slices.DeleteFunc(r.Planner.Options.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
 		_, refused := d.Record.Certificates.By[one.Ref]
 		triedAgain := refused && one.Name == d.Goal.Input.Certificate.Name
 		return triedAgain || one.RefIn(*l) != "" || wanted != nil && one.RefIn(*wanted) != ""
@@ -82,7 +82,7 @@ func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d dec
 	if len(idle) == 0 {
 		return nil
 	}
-	tree, err := r.Planner.Octavia.Observe(ctx, *l)
+	tree, err := r.Planner.Options.Octavia.Observe(ctx, *l)
 	for _, one := range idle {
 		if err == nil && one.RefIn(tree) == "" {
 			err = r.dropCertificate(ctx, one)
@@ -92,7 +92,7 @@ func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d dec
 }
 
 func (r *Reconciler) dropCertificate(ctx context.Context, one lb.Certificate) error {
-	if err := r.Planner.Barbican.Delete(context.WithoutCancel(ctx), one); err != nil {
+	if err := r.Planner.Options.Barbican.Delete(context.WithoutCancel(ctx), one); err != nil {
 		return err
 	}
 	ctrl.LoggerFrom(ctx).Info("deleted a certificate from Barbican", "name", one.Name, "ref", one.Ref)
@@ -104,14 +104,14 @@ func (r *Reconciler) dropCertificate(ctx context.Context, one lb.Certificate) er
 // uses is kept, see dropCertificates.
 func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) error {
 	_, asked := annotation.Canonical(f.Owner.Spec.Annotations)[annotation.TLSSecret]
-	if !r.Planner.Barbican.MayHaveStored() || !asked && len(r.Planner.Barbican.CertificatesOf(markOf(f))) == 0 {
+	if !r.Planner.Options.Barbican.MayHaveStored() || !asked && len(r.Planner.Options.Barbican.CertificatesOf(markOf(f))) == 0 {
 		return nil
 	}
 	left, err := r.storedFor(ctx, f)
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	listeners, err := r.Planner.Octavia.TLSListeners(ctx)
+	listeners, err := r.Planner.Options.Octavia.TLSListeners(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) er
 // storedFor returns the Service's certificates in Barbican. A credential that may not list them
 // has stored none.
 func (r *Reconciler) storedFor(ctx context.Context, f decide.Facts) ([]lb.Certificate, error) {
-	_, err := r.Planner.Barbican.Certificates(ctx, r.Planner.Policy.ClusterUID)
-	known := r.Planner.Barbican.CertificatesOf(markOf(f))
+	_, err := r.Planner.Options.Barbican.Certificates(ctx, r.Planner.Options.Policy.ClusterUID)
+	known := r.Planner.Options.Barbican.CertificatesOf(markOf(f))
 	if openstack.Classify(err) == openstack.Invalid && len(known) == 0 {
 		return nil, nil
 	}

@@ -28,7 +28,7 @@ func TestAServiceThatLostItsMarkIsClaimedForTheRestOfThePass(t *testing.T) {
 	})
 	r := withOctavia(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("unexpected call: %s", r.URL) })
 	cluster := fake.NewClientBuilder().WithObjects(lost).WithStatusSubresource(lost).Build()
-	r.Planner = &planner.Planner{Reader: cluster, Policy: services.Policy, Kinds: r.Planner.Kinds}
+	r.Planner = planner.New(planner.Options{Reader: cluster, Policy: services.Policy, Kinds: r.Planner.Options.Kinds})
 	r.Client, r.Memory = cluster, memory.NewStore()
 	s, f, err := r.begin(t.Context(), owner.ServiceKey("default", "web"))
 	if err != nil {

@@ -69,7 +69,7 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 	// the caches of all sources are synced.
 	informers := m.GetCache()
 	owners := []source.TypedSource[owner.Key]{}
-	for _, kind := range r.Planner.Kinds {
+	for _, kind := range r.Planner.Options.Kinds {
 		owners = append(owners,
 			source.TypedKind(informers, kind.New(), handler.TypedEnqueueRequestsFromMapFunc(r.asked(kind)), r.ownerMatters(kind)),
 			source.TypedKind(informers, kind.New(), r.sharingEvents(kind)))
@@ -92,7 +92,7 @@ func (r *Reconciler) addIndexes(ctx context.Context, m manager.Manager) error {
 		byLoadBalancer: func(o claim.Owner) string { return o.Recorded.LoadBalancerID },
 		byGroup:        func(o claim.Owner) string { return o.Group },
 	}
-	for _, kind := range r.Planner.Kinds {
+	for _, kind := range r.Planner.Options.Kinds {
 		for name, value := range indexes {
 			err := m.GetFieldIndexer().IndexField(ctx, kind.New(), name, func(object client.Object) []string {
 				if text := value(kind.Owner(object)); text != "" {

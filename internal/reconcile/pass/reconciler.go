@@ -190,7 +190,7 @@ func (r *Reconciler) begin(ctx context.Context, key owner.Key) (subject, decide.
 // the conditions show it, or else the tags in the cloud. Conditions do not say to which class they belong.
 func (r *Reconciler) lost(ctx context.Context, f decide.Facts) (bool, error) {
 	switch {
-	case !f.Owner.LostMark || r.Planner.Adopt == claim.AdoptObserve:
+	case !f.Owner.LostMark || r.Planner.Options.Adopt == claim.AdoptObserve:
 		return false, nil
 	case f.Record.Cloud.Holds(), f.Owner.Recorded.Served:
 		return true, nil
@@ -200,7 +200,7 @@ func (r *Reconciler) lost(ctx context.Context, f decide.Facts) (bool, error) {
 
 // gather reads the owner's cloud objects, unless memory has them.
 func (r *Reconciler) gather(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-	observes := r.Planner.Adopt == claim.AdoptObserve
+	observes := r.Planner.Options.Adopt == claim.AdoptObserve
 	if observes && !f.Owner.Claimed && f.Now.Sub(f.Record.Cloud.Written) >= timing.ObserveInterval {
 		f.Record.Cloud.Distrust()
 	}

@@ -87,7 +87,7 @@ func (r *Reconciler) operationOn(l *lb.LoadBalancer, o lb.Observed, began diff.O
 	if began == nil || deletes && deletion.ID != l.ID || !deletes && decide.LockedBy(began, o) != l {
 		return polling.Operation{}
 	}
-	return polling.Operation{Provider: cmp.Or(l.Provider, r.Planner.Capabilities.Provider), Name: diff.Kind(began)}
+	return polling.Operation{Provider: cmp.Or(l.Provider, r.Planner.Options.Capabilities.Provider), Name: diff.Kind(began)}
 }
 
 // reportDrift counts drift that is not repaired, once, and writes an event about repairs.
@@ -172,8 +172,8 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 	if want := d.Goal.Wanted.FloatingIP; want != nil {
 		p.Requested = want.Address
 	}
-	if r.Planner.Config.IngressHostname {
-		p.HostnameSuffix = r.Planner.Config.IngressHostnameSuffix
+	if r.Planner.Options.Config.IngressHostname {
+		p.HostnameSuffix = r.Planner.Options.Config.IngressHostnameSuffix
 	}
 	if l := d.Goal.Wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
 		p.Families = d.Goal.Input.Families()

@@ -28,11 +28,11 @@ func (p *Planner) Plan(ctx context.Context, of claim.Owner) (diff.Plan, lb.Obser
 // balancer has changed since a controller last confirmed it: see survey.Choose.
 func (p *Planner) PlanListed(ctx context.Context, of claim.Owner, lists *survey.Lists) (diff.Plan, lb.Observed, error) {
 	return p.plan(ctx, of, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-		f, done, err := p.Observer.ObserveListed(ctx, f, lists.Snapshot)
+		f, done, err := p.Observer.ObservePlain(ctx, f, lists.Snapshot)
 		if done || err != nil {
 			return f, err
 		}
-		return p.Observer.ObserveIn(ctx, f, lists)
+		return p.Observer.ObserveInLists(ctx, f, lists)
 	})
 }
 
@@ -79,7 +79,7 @@ func withRefusals(d decide.Decision) diff.Plan {
 // Finder returns a finder of orphans.
 func (p *Planner) Finder() *orphan.Finder {
 	return &orphan.Finder{
-		Policy: p.Policy, Config: p.Config, Kinds: p.Kinds, Reader: p.Reader, Octavia: p.Octavia, Neutron: p.Neutron, Barbican: p.Barbican,
-		KeepSecurityGroups: p.Adopt == claim.AdoptObserve,
+		Policy: p.Options.Policy, Config: p.Options.Config, Kinds: p.Options.Kinds, Reader: p.Options.Reader, Octavia: p.Options.Octavia, Neutron: p.Options.Neutron, Barbican: p.Options.Barbican,
+		KeepSecurityGroups: p.Options.Adopt == claim.AdoptObserve,
 	}
 }

@@ -40,5 +40,5 @@ func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
 
 // of returns the Service as an owner, with the policy and the settings of the Planner.
 func (p *Planner) of(s *corev1.Service) claim.Owner {
-	return service.Kind{Policy: p.Policy, Config: p.Config}.Of(s)
+	return service.Kind{Policy: p.Options.Policy, Config: p.Options.Config}.Of(s)
 }

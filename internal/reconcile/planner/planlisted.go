@@ -34,7 +34,7 @@ func (p *Planner) PlanFromLists(ctx context.Context, of claim.Owner, lists obser
 		return p.Provide(ctx, f, d)
 	}
 	f, d, err := p.preview(ctx, of, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-		f, err := p.Observer.ObserveIn(ctx, f, lists)
+		f, err := p.Observer.ObserveInLists(ctx, f, lists)
 		f.Record.Certificate = usedCertificate(of, f.Record.Cloud.Observed)
 		return f, err
 	}, provide)

@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planner decides about owners. It asks package observe for what an owner has in the cloud, package lookup for what
-// it requests, and package decide for what has to be done. It writes nothing. The controller and `kube-octavia plan` share
-// it.
+// Package planner decides about owners. Package observe reads what an owner has in the cloud, package lookup builds what it
+// requests, and package decide says what has to be done and what else has to be known first. The planner calls them in turn
+// until the decision is complete. It writes nothing. The controller and `kube-octavia plan` share it.
 package planner
 
 import (
@@ -59,7 +59,8 @@ type Options struct {
 
 // Planner decides about owners.
 type Planner struct {
-	Options
+	// Options are those of New. Changing them here has no effect on the Observer and the Builder.
+	Options Options
 	// Observer reads what owners have in the cloud, and Builder builds what they request.
 	Observer *observe.Observer
 	Builder  *lookup.Builder
@@ -79,28 +80,28 @@ func New(o Options) *Planner {
 }
 
 // Owners reads the owners of load balancers.
-func (p *Planner) Owners() claim.Owners { return claim.Owners{Reader: p.Reader, Kinds: p.Kinds} }
+func (p *Planner) Owners() claim.Owners { return p.Observer.Owners }
 
 // OnlyObserves reports whether nothing may be written for the Service because it was not adopted. An adopted load
 // balancer has two tags of the Service. A user who assigns a load balancer to a Service sets only one of them. A load
 // balancer that the Service shares has neither.
 func (p *Planner) OnlyObserves(of claim.Owner, observed lb.Observed) bool {
 	adopted := of.Claimed
-	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Capabilities.Has(lb.FeatureTags) {
-		adopted = slices.Contains(l.Tags, of.Identity.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.Policy.ClusterUID))
+	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Options.Capabilities.Has(lb.FeatureTags) {
+		adopted = slices.Contains(l.Tags, of.Identity.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.Options.Policy.ClusterUID))
 	}
-	return p.Adopt == claim.AdoptObserve && !adopted
+	return p.Options.Adopt == claim.AdoptObserve && !adopted
 }
 
 // Facts returns what is known about an owner before anything is read.
 func (p *Planner) Facts(of claim.Owner, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
 	record.OwnerUID = of.Identity.ServiceUID
 	f := decide.Facts{
-		Now: now, Timing: t, Config: of.Settings(p.Config), Capabilities: p.Capabilities,
+		Now: now, Timing: t, Config: of.Settings(p.Options.Config), Capabilities: p.Options.Capabilities,
 		Owner: of, Record: record, FromMemory: record.Cloud.Known,
 	}
-	if p.Login != nil && of.Spec.RequestsCertificate() {
-		f.Login = p.Login()
+	if p.Options.Login != nil && of.Spec.RequestsCertificate() {
+		f.Login = p.Options.Login()
 	}
 	return f
 }
@@ -158,11 +159,7 @@ func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision
 		}
 		return next, err
 	case decide.NeedPredecessor:
-		old, err := p.Octavia.Observe(ctx, *o.Predecessor)
-		if err != nil {
-			return f, err
-		}
-		o.Predecessor = &old
+		o.Predecessor, err = p.Observer.ReadPredecessor(ctx, *o.Predecessor)
 	}
 	return f, err
 }
@@ -174,15 +171,11 @@ func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts
 		return f
 	}
 	if f.Stop != nil {
-		in, err := p.Builder.FollowInput(ctx, f.Owner, f.Record.Cloud.Observed)
-		in.Refused = f.Record.Refused.LeftOut(f.Now)
-		f.Desired = decide.Desired{Built: decide.Built{Input: in, Err: err}}
-		return f
+		return p.membersOnly(ctx, f, nil)
 	}
-	f, err := p.Observer.WithGroup(ctx, f) // another owner of it may have created the load balancer since
+	f, err := p.Observer.WithGroup(ctx, f) // another owner of the group may have created the load balancer since
 	if err != nil {
-		f.Desired = decide.Desired{Built: decide.Built{Err: err}}
-		return f
+		return p.membersOnly(ctx, f, err)
 	}
 	var retired bool
 	f.Record, retired = decide.RetirePredecessor(f)
@@ -191,6 +184,19 @@ func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts
 	return f
 }
 
+// membersOnly reads only what the members depend on: they follow Nodes and Pods whatever else happens. The error is why the
+// rest is not built, or nil.
+func (p *Planner) membersOnly(ctx context.Context, f decide.Facts, why error) decide.Facts {
+	in, err := p.Builder.FollowInput(ctx, f.Owner, f.Record.Cloud.Observed)
+	if why != nil {
+		err = why
+	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
+	f.Desired = decide.Desired{Built: decide.Built{Input: in, Err: err}}
+	return f
+}
+
+// desired builds the desired state from what was observed, and that of the predecessor.
 func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 	o := f.Record.Cloud.Observed
 	f.Desired = decide.Desired{Built: p.Builder.Build(ctx, f, o)}

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -23,6 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -50,12 +53,12 @@ func TestLoadBalancerThatDisappearedIsCreatedAgainSerially(t *testing.T) {
 		Octavia: octavia.New(octaviaAPI, "", lb.Capabilities{}),
 	})
 	p.Builder.CreateSerially()
-	service := served(without(annotation.LoadBalancerID), func(s *corev1.Service) {
+	web := served(without(annotation.LoadBalancerID), func(s *corev1.Service) {
 		s.Spec.Ports = []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}}
 	})
 	gone := &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, Listeners: []lb.Listener{{ID: "l-1", Protocol: lb.ListenerTCP, Port: 80}}}
 	record := memory.Record{Cloud: memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: gone}}}
-	f := p.BuildDesired(t.Context(), p.Facts(p.of(service), record, time.Unix(0, 0), timing.Default()))
+	f := p.BuildDesired(t.Context(), p.Facts(p.of(web), record, time.Unix(0, 0), timing.Default()))
 	f, err := p.Provide(t.Context(), f, decide.Decision{Need: decide.NeedStatusTree})
 	if err != nil {
 		t.Fatal(err)
@@ -109,5 +112,35 @@ func TestOnlyAdoptedServicesAreWrittenWithAdoptObserve(t *testing.T) {
 		if p.OnlyObserves(p.of(c.service), lb.Observed{LoadBalancer: c.balancer, Sharer: c.shared}) != c.observes {
 			t.Errorf("%s: only observed: %v", name, !c.observes)
 		}
+	}
+}
+
+// nodesOnly is a Kubernetes API whose Nodes can be listed and whose Services cannot.
+type nodesOnly struct {
+	client.Reader
+	failure error
+}
+
+func (c nodesOnly) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	switch list := list.(type) {
+	case *corev1.NodeList:
+		list.Items = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}}
+	case *corev1.ServiceList:
+		return c.failure
+	}
+	return nil
+}
+
+func TestMembersOfAGroupFollowNodesAlthoughTheOtherOwnersCannotBeListed(t *testing.T) {
+	broken := errors.New("the cache is broken")
+	policy := claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true}
+	p := New(Options{Policy: policy, Reader: nodesOnly{failure: broken}, Kinds: []claim.Kind{service.Kind{Policy: policy}}})
+	web := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerGroup] = "g" })
+	f := p.BuildDesired(t.Context(), p.Facts(p.of(web), memory.Record{}, time.Unix(0, 0), timing.Default()))
+	if !errors.Is(f.Desired.Err, broken) {
+		t.Errorf("it was built although %v: %v", broken, f.Desired.Err)
+	}
+	if len(f.Desired.Input.Nodes) != 1 {
+		t.Error("the members depend on no nodes")
 	}
 }
