@@ -204,8 +204,10 @@ func TestPoliciesOfAReleaseAreAboutItsClass(t *testing.T) {
 		t.Fatalf("an invalid annotation of a Service of the release's class: %v", err)
 	}
 	for name, class := range map[string]*string{"no class": nil, "another class": ptr.To("kube-octavia.io/octavia")} {
-		if err := create(t.Context(), class); err != nil {
-			t.Errorf("a Service of %s is refused: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := create(t.Context(), class); err != nil {
+				t.Errorf("a Service of %s is refused: %v", name, err)
+			}
+		})
 	}
 }

@@ -178,14 +178,16 @@ func TestTheJobDrainsWhatTheDeploymentServes(t *testing.T) {
 func TestTheManifestsAdoptAsTheChartDoes(t *testing.T) {
 	want := "--adopt=" + loaded(t).Values["adopt"].(string)
 	for _, file := range []string{"deployment.yaml", filepath.Join("ui", "deployment.yaml")} {
-		text, err := os.ReadFile(filepath.Join(root, "deploy", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		args := object[appsv1.Deployment](t, "\n"+string(text), "Deployment").Spec.Template.Spec.Containers[0].Args
-		if !slices.Contains(args, want) {
-			t.Errorf("deploy/%s has no %s: %v", file, want, args)
-		}
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root, "deploy", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := object[appsv1.Deployment](t, "\n"+string(text), "Deployment").Spec.Template.Spec.Containers[0].Args
+			if !slices.Contains(args, want) {
+				t.Errorf("deploy/%s has no %s: %v", file, want, args)
+			}
+		})
 	}
 }
 
@@ -205,16 +207,18 @@ func TestTheNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
 		"no Services":    {minimal + "controllers: [node]", nil, []string{closed}},
 		"tag":            {minimal + "adopt: tag", []string{"It serves Services", closed}, []string{"<pending>", "adopt=tag"}},
 	} {
-		notes := rendered(t, helm, c.values)["NOTES.txt"]
-		for _, words := range c.want {
-			if !strings.Contains(notes, words) {
-				t.Errorf("%s: the notes have no %q:\n%s", name, words, notes)
+		t.Run(name, func(t *testing.T) {
+			notes := rendered(t, helm, c.values)["NOTES.txt"]
+			for _, words := range c.want {
+				if !strings.Contains(notes, words) {
+					t.Errorf("the notes have no %q:\n%s", words, notes)
+				}
 			}
-		}
-		for _, words := range c.unwanted {
-			if strings.Contains(notes, words) {
-				t.Errorf("%s: the notes have %q:\n%s", name, words, notes)
+			for _, words := range c.unwanted {
+				if strings.Contains(notes, words) {
+					t.Errorf("the notes have %q:\n%s", words, notes)
+				}
 			}
-		}
+		})
 	}
 }

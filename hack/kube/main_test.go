@@ -128,9 +128,11 @@ func TestAModuleThatCannotBeBuiltElsewhereIsAnError(t *testing.T) {
 		"a Kubernetes with another major":        {"v2.0.0", `{"Go": "1.20"}`},
 		"a replacement that only a checkout has": {"v1.28.15", `{"Go": "1.20", "Replace": [{"Old": {"Path": "k8s.io/api"}, "New": {"Path": "../api"}}]}`},
 	} {
-		if got, err := module(test.kubernetes, []byte(test.goMod)); err == nil {
-			t.Errorf("%s: got %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := module(test.kubernetes, []byte(test.goMod)); err == nil {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 }
 

@@ -83,25 +83,27 @@ func TestImageRunsTheProgramOfEachPlatformAsNonroot(t *testing.T) {
 		t.Errorf("%d images", len(all))
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
-		image := all["linux/"+arch]
-		if image == nil {
-			t.Fatalf("no image for linux/%s: %v", arch, all)
-		}
-		config, err := image.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := v1.Config{User: "65532:65532", WorkingDir: "/", Entrypoint: []string{"/kube-octavia"}, Labels: labels}
-		if diff := cmp.Diff(want, config.Config); diff != "" {
-			t.Errorf("config for %s (-want +got):\n%s", arch, diff)
-		}
-		if config.OS != "linux" || config.Architecture != arch || config.Created.Unix() != 1700000000 {
-			t.Errorf("config for %s: %s/%s of %v", arch, config.OS, config.Architecture, config.Created)
-		}
-		_, contents, _ := untar(t, mutate.Extract(image))
-		if got := string(contents["kube-octavia"]); got != "program for "+arch {
-			t.Errorf("/kube-octavia of %s is %q", arch, got)
-		}
+		t.Run(arch, func(t *testing.T) {
+			image := all["linux/"+arch]
+			if image == nil {
+				t.Fatalf("no image for linux/%s: %v", arch, all)
+			}
+			config, err := image.ConfigFile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := v1.Config{User: "65532:65532", WorkingDir: "/", Entrypoint: []string{"/kube-octavia"}, Labels: labels}
+			if diff := cmp.Diff(want, config.Config); diff != "" {
+				t.Errorf("config for %s (-want +got):\n%s", arch, diff)
+			}
+			if config.OS != "linux" || config.Architecture != arch || config.Created.Unix() != 1700000000 {
+				t.Errorf("config for %s: %s/%s of %v", arch, config.OS, config.Architecture, config.Created)
+			}
+			_, contents, _ := untar(t, mutate.Extract(image))
+			if got := string(contents["kube-octavia"]); got != "program for "+arch {
+				t.Errorf("/kube-octavia of %s is %q", arch, got)
+			}
+		})
 	}
 }
 

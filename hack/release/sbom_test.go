@@ -123,17 +123,21 @@ func TestLicencesAreRecognizedByTheirText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
+		name string
+
 		texts []string
 		want  string
 	}{
-		{[]string{string(apache)}, "Apache-2.0"},
-		{[]string{string(apache), string(apache)}, "Apache-2.0"},
-		{[]string{"All rights reserved. Do not use."}, noAssertion},
-		{nil, noAssertion},
+		{"the Apache licence", []string{string(apache)}, "Apache-2.0"},
+		{"the same licence twice", []string{string(apache), string(apache)}, "Apache-2.0"},
+		{"an unknown text", []string{"All rights reserved. Do not use."}, noAssertion},
+		{"no text", nil, noAssertion},
 	} {
-		if got := licenceExpression(c.texts); got != c.want {
-			t.Errorf("%.40q: %s, want %s", c.texts, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := licenceExpression(c.texts); got != c.want {
+				t.Errorf("%.40q: %s, want %s", c.texts, got, c.want)
+			}
+		})
 	}
 }
 

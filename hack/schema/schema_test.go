@@ -93,9 +93,11 @@ func TestASchemaRefusesOtherDocuments(t *testing.T) {
 		"a Service unnamed":  {head + `"items": [{"namespace": "a", "ops": []}]}`, false},
 		"ops that are a map": {head + `"items": [{"namespace": "a", "name": "b", "ops": {}}]}`, false},
 	} {
-		if err := invalid(t, "plan", test.document); (err == nil) != test.fits {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := invalid(t, "plan", test.document); (err == nil) != test.fits {
+				t.Error(err)
+			}
+		})
 	}
 }
 
