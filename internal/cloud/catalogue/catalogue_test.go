@@ -5,6 +5,7 @@ package catalogue
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,9 +44,11 @@ func TestTheRootOfAServiceIsFoundBehindOddEndings(t *testing.T) {
 		{calls.ServiceKeyManager, "https://h/key-manager/v1", hex, "https://h/key-manager/"},
 		{calls.ServiceKeyManager, "https://h:9311/v1/" + hex, hex, "https://h:9311/"},
 	} {
-		if got := rootOf(test.service, test.endpoint, test.projectID); got != test.want {
-			t.Errorf("%s %s: %s, want %s", test.service, test.endpoint, got, test.want)
-		}
+		t.Run(test.service+" "+strings.TrimSpace(test.endpoint), func(t *testing.T) {
+			if got := rootOf(test.service, test.endpoint, test.projectID); got != test.want {
+				t.Errorf("%s %s: %s, want %s", test.service, test.endpoint, got, test.want)
+			}
+		})
 	}
 }
 

@@ -84,14 +84,18 @@ func TestALookupOutlivesItsFirstCaller(t *testing.T) {
 func TestAFailedLookupIsNotCached(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for _, route := range []string{"/v2.0/networks", "/v2.0/subnets"} {
-		for name, fault := range broken() {
-			fault.Route = route
-			added := c.Faults().Add(fault)
-			if id, err := c.ExternalNetwork(t.Context()); openstack.Classify(err) != openstack.Transient || id != "" {
-				t.Errorf("%s of %s: network %q, class %q: %v", name, route, id, openstack.Classify(err), err)
+		t.Run(route, func(t *testing.T) {
+			for name, fault := range broken() {
+				t.Run(name, func(t *testing.T) {
+					fault.Route = route
+					added := c.Faults().Add(fault)
+					if id, err := c.ExternalNetwork(t.Context()); openstack.Classify(err) != openstack.Transient || id != "" {
+						t.Errorf("network %q, class %q: %v", id, openstack.Classify(err), err)
+					}
+					c.Faults().Remove(added)
+				})
 			}
-			c.Faults().Remove(added)
-		}
+		})
 	}
 	for range 2 {
 		if id, err := c.ExternalNetwork(t.Context()); err != nil || id != c.IDs().PublicNetwork {

@@ -276,13 +276,21 @@ func TestAMonitorThatWasNotPredictedIsADifference(t *testing.T) {
 
 func TestAPoolThatWasNotPredictedBehindAListenerIsADifferenceUnlessItIsKnownAsDetached(t *testing.T) {
 	predicted := small()
-	for id, want := range map[string]bool{"p2": true, "p9": false} {
-		tree := shown(predicted)
-		listener := tree["listeners"].([]any)[0].(node)
-		listener["pools"] = append(listener["pools"].([]any), status(id, "of a policy", lb.Active))
-		if _, _, err := octavia.Confirm(predicted, nil, treeOf(t, tree)); (err == nil) != want {
-			t.Errorf("pool %s: %v", id, err)
-		}
+	for name, test := range map[string]struct {
+		id   string
+		want bool
+	}{
+		"pool that is known as detached": {"p2", true},
+		"unknown pool":                   {"p9", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := shown(predicted)
+			listener := tree["listeners"].([]any)[0].(node)
+			listener["pools"] = append(listener["pools"].([]any), status(test.id, "of a policy", lb.Active))
+			if _, _, err := octavia.Confirm(predicted, nil, treeOf(t, tree)); (err == nil) != test.want {
+				t.Errorf("pool %s: %v", test.id, err)
+			}
+		})
 	}
 }
 

@@ -239,10 +239,12 @@ func TestACallThatNeverLeftIsNotUnanswered(t *testing.T) {
 	c.Server.Close()
 	errs["no server there"] = post(context.Background(), s)
 	for name, err := range errs {
-		var e *Error
-		if !errors.As(Wrap("create", err), &e) || e.Class != Transient || e.Unanswered {
-			t.Errorf("%s: %+v", name, Wrap("create", err))
-		}
+		t.Run(name, func(t *testing.T) {
+			var e *Error
+			if !errors.As(Wrap("create", err), &e) || e.Class != Transient || e.Unanswered {
+				t.Errorf("%+v", Wrap("create", err))
+			}
+		})
 	}
 	if !errors.Is(errs["cancelled before"], context.Canceled) {
 		t.Errorf("a cancelled call does not say so: %v", errs["cancelled before"])
@@ -283,8 +285,10 @@ func TestARefusalOfACertificateIsToldFromOthers(t *testing.T) {
 		"no answer":                              {&Error{Class: Transient, Message: message}, false},
 		"no error":                               {nil, false},
 	} {
-		if got := CannotReadCertificate(c.err); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := CannotReadCertificate(c.err); got != c.want {
+				t.Errorf("%t", got)
+			}
+		})
 	}
 }

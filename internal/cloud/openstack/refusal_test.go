@@ -114,9 +114,11 @@ func TestARefusalByAPolicySaysWhatMayBeDone(t *testing.T) {
 		"secrets":                           {http.MethodPost, "http://c/v1/secrets", `{"title": "Forbidden", "description": "Secret creation attempt not allowed"}`, "usually creator or member:"},
 		"what no program of this kind does": {http.MethodPost, "http://c/v3/roles", `{"error": {"message": "You are not authorized"}}`, ""},
 	} {
-		e := describe(gophercloud.ErrUnexpectedResponseCode{Actual: http.StatusForbidden, Method: test.method, URL: test.url, Body: []byte(test.body)})
-		if !strings.Contains(e.Advice, test.want) || test.want == "" && e.Advice != "" {
-			t.Errorf("%s: %q, want %q", name, e.Advice, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			e := describe(gophercloud.ErrUnexpectedResponseCode{Actual: http.StatusForbidden, Method: test.method, URL: test.url, Body: []byte(test.body)})
+			if !strings.Contains(e.Advice, test.want) || test.want == "" && e.Advice != "" {
+				t.Errorf("%q, want %q", e.Advice, test.want)
+			}
+		})
 	}
 }

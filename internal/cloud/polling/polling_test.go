@@ -108,9 +108,11 @@ func TestAnEstimateThatIsNotRenewedIsTrustedLess(t *testing.T) {
 		age  time.Duration
 		want time.Duration
 	}{{-second, 38 * second}, {0, 38 * second}, {time.Hour, 18 * second}, {2 * time.Hour, 8 * second}, {1000 * time.Hour, least}} {
-		if got := e.Aged(noon.Add(c.age)).first(0); got != c.want {
-			t.Errorf("after %v it can be done in %v, want %v", c.age, got, c.want)
-		}
+		t.Run(c.age.String(), func(t *testing.T) {
+			if got := e.Aged(noon.Add(c.age)).first(0); got != c.want {
+				t.Errorf("after %v it can be done in %v, want %v", c.age, got, c.want)
+			}
+		})
 	}
 	if (Estimate{}).Aged(noon).Known() {
 		t.Error("an unknown duration is known")
