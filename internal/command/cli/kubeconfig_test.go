@@ -184,13 +184,15 @@ func TestAClusterThatCannotBeUsedIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path, server := test.kubeconfig(t)
 			for _, args := range [][]string{{"plan"}, {"status"}, {"migrate"}, {"controller", "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0"}} {
-				got := runCommand(t, append(args, "--cloud-config="+conf, "--kubeconfig="+path)...)
-				for _, want := range test.want {
-					want = strings.NewReplacer("PATH", path, "SERVER", server).Replace(want)
-					if got.Status != exitError || got.Out != "" || !strings.Contains(got.Err, want) || strings.Contains(got.Err, secret) {
-						t.Errorf("%v: %+v, want %q", args, got, want)
+				t.Run(args[0], func(t *testing.T) {
+					got := runCommand(t, append(args, "--cloud-config="+conf, "--kubeconfig="+path)...)
+					for _, want := range test.want {
+						want = strings.NewReplacer("PATH", path, "SERVER", server).Replace(want)
+						if got.Status != exitError || got.Out != "" || !strings.Contains(got.Err, want) || strings.Contains(got.Err, secret) {
+							t.Errorf("%v: %+v, want %q", args, got, want)
+						}
 					}
-				}
+				})
 			}
 		})
 	}

@@ -4,6 +4,7 @@
 package credentialcommand
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,15 +16,19 @@ func TestWhenACredentialExpiresIsReadAsPeopleWriteIt(t *testing.T) {
 		"": "", "never": "", "90d": "2026-04-02T03:04:05Z", "12h": "2026-01-02T15:04:05Z", "2030-01-31": "2030-01-31T00:00:00Z",
 		"2030-01-31T10:00:00+01:00": "2030-01-31T09:00:00Z",
 	} {
-		got, err := parseExpiry(text, now)
-		if err != nil || want == "" && !got.IsZero() || want != "" && got.Format(time.RFC3339) != want {
-			t.Errorf("%q is %v, %v", text, got, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			got, err := parseExpiry(text, now)
+			if err != nil || want == "" && !got.IsZero() || want != "" && got.Format(time.RFC3339) != want {
+				t.Errorf("%q is %v, %v", text, got, err)
+			}
+		})
 	}
 	for _, text := range []string{"soon", "d", "-1d", "0h", "2020-01-01", "90"} {
-		if got, err := parseExpiry(text, now); err == nil || !strings.Contains(err.Error(), "--expires") {
-			t.Errorf("%q is taken for %v, %v", text, got, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if got, err := parseExpiry(text, now); err == nil || !strings.Contains(err.Error(), "--expires") {
+				t.Errorf("%q is taken for %v, %v", text, got, err)
+			}
+		})
 	}
 }
 
