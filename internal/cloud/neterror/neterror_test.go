@@ -48,7 +48,7 @@ func TestEachErrorHasItsCause(t *testing.T) {
 				wrapped = fmt.Errorf("call: %w", &url.Error{Op: "Get", URL: "https://cloud", Err: test.err})
 			}
 			if got := CauseOf(wrapped); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -287,7 +287,7 @@ func TestARefusalOfACertificateIsToldFromOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := CannotReadCertificate(c.err); got != c.want {
-				t.Errorf("%t", got)
+				t.Errorf("got %t", got)
 			}
 		})
 	}

@@ -218,7 +218,7 @@ func TestARejectedLoginNamesValuesThatWerePerhapsNotMeant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := WithDoubts(test.err, doubts); got.Error() != test.want || Classify(got) != Classify(test.err) {
-				t.Errorf("%v, want %s", got, test.want)
+				t.Errorf("got %v, want %s", got, test.want)
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func TestAFaultIsUnderstoodWhateverItsTypeIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := parseFault(http.StatusConflict, []byte(test.body)); got != test.want {
-				t.Errorf("%+v, want %+v", got, test.want)
+				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})
 	}

@@ -346,7 +346,7 @@ func TestAKindThatIsNoNamespaceIsSaidToBeNoService(t *testing.T) {
 		t.Run(arg, func(t *testing.T) {
 			_, err := readService(t.Context(), reader, arg, "", "")
 			if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
-				t.Errorf("%s, want %q", got, want)
+				t.Errorf("got %s, want %q", got, want)
 			}
 		})
 	}
@@ -371,6 +371,6 @@ func TestAPortOfThePageThatIsInUseIsAnsweredWithAdvice(t *testing.T) {
 	defer taken.Close()
 	got := runCommand(t, "ui", "--cloud-config="+file(t, "cloud.conf", goodConf), "--address="+taken.Addr().String())
 	if got.Status != exitError || !strings.Contains(got.Err, "address already in use; --address=127.0.0.1:0 takes a free port") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }

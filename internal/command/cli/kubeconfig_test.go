@@ -203,11 +203,11 @@ func TestTheKubeconfigOfTheEnvironmentIsNamed(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	t.Setenv("KUBECONFIG", none)
 	if got := runCommand(t, "plan", "--cloud-config="+conf); !strings.Contains(got.Err, "find the cluster: kubeconfig "+none+" ($KUBECONFIG) does not exist") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	t.Setenv("KUBECONFIG", kubeconfigFor(t, "https://127.0.0.1:1", ""))
 	if got := runCommand(t, "plan", "--cloud-config="+conf); !strings.Contains(got.Err, `($KUBECONFIG), context "c")`) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 

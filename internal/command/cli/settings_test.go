@@ -114,7 +114,7 @@ func TestADrainDeletesOnlyBySettingsThatAFlagNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := runCommand(t, append([]string{"cleanup", "--drain", "--kubeconfig=" + clusterWith(t, test.leases...)}, test.flags...)...)
 			if got.Status != 1 || !strings.Contains(got.Err, test.want) || test.want == goesOn && strings.Contains(got.Err, refused) {
-				t.Errorf("%+v", got)
+				t.Errorf("got %+v", got)
 			}
 		})
 	}

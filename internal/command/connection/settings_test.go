@@ -197,7 +197,7 @@ func TestAdviceNamesThePlaceOfTheLogin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Options{found: test.found}
 			if got := o.place(refused); got.Error() != test.want || openstack.Classify(got) != openstack.Unauthorized {
-				t.Errorf("%v, want %s", got, test.want)
+				t.Errorf("got %v, want %s", got, test.want)
 			}
 		})
 	}

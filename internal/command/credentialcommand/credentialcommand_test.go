@@ -163,13 +163,13 @@ func TestAFileOfFlagOutputIsStillWrittenAndSaysWhatTakesItsPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.yaml")
 	got := runCommand(t, "credential", "create", "-o", path)
 	if want := "Warning: --output " + path + ": a file is now set with --output-file"; got.Status != 0 || got.Out != "" || !strings.Contains(got.Err, want) {
-		t.Errorf("%+v, want %q", got, want)
+		t.Errorf("got %+v, want %q", got, want)
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "kind: Secret") {
 		t.Errorf("%v, the file has %d bytes", err, len(text))
 	}
 	if got := runCommand(t, "credential", "create", "-o", "-"); got.Status != 0 || !strings.Contains(got.Out, "kind: Secret") || !strings.Contains(got.Err, "Warning: --output -: ") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -205,14 +205,14 @@ func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
 	cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials",
 		Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Times: 1})
 	if got := runCommand(t, "credential", "create", "--output-file", path); got.Status != 1 || !strings.Contains(got.Err, "500") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
 		t.Errorf("the file holds %q, %v", text, err)
 	}
 	files("secret.yaml")
 	if got := runCommand(t, "credential", "create", "--output-file", path); got.Status != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "kind: Secret") {
 		t.Errorf("the file holds %q, %v", text, err)
@@ -227,7 +227,7 @@ func TestACredentialThatMayHaveBeenMadeIsToldOfByItsName(t *testing.T) {
 			cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials", Kind: kind, Times: 1})
 			got := runCommand(t, "credential", "create", "--name=mine-"+string(kind))
 			if got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, "may exist anyway") || !strings.Contains(got.Err, "the name mine-"+string(kind)) {
-				t.Errorf("%+v", got)
+				t.Errorf("got %+v", got)
 			}
 		})
 	}
@@ -281,7 +281,7 @@ func TestACredentialIsDeletedByItsID(t *testing.T) {
 	}
 	id := conf.Global.ApplicationCredentialID
 	if got := runCommand(t, "credential", "delete", id); got.Status != 0 || !strings.Contains(got.Err, id) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if n := cloud.Keystone().Counts()["application_credentials"]; n != 0 {
 		t.Errorf("there are %d application credentials", n)
@@ -315,7 +315,7 @@ func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
 	for name, want := range map[string]string{"certs": `--without "certs": must be any of certificates, security-groups, nodes, routes`, "floating-IPs": "are always needed"} {
 		t.Run(name, func(t *testing.T) {
 			if got := runCommand(t, "credential", "create", "--without="+name); got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, want) {
-				t.Errorf("%+v, want %q", got, want)
+				t.Errorf("got %+v, want %q", got, want)
 			}
 		})
 	}
@@ -355,7 +355,7 @@ func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := runCommand(t, append([]string{"credential", "create"}, strings.Fields(test.flags)...)...); got.Status != 1 || !strings.Contains(got.Err, test.want) {
-				t.Errorf("%+v", got)
+				t.Errorf("got %+v", got)
 			}
 		})
 	}

@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -51,17 +52,19 @@ func TestALongNameIsCutAt255BytesAndItsChildrenAgain(t *testing.T) {
 
 func TestANameIsNeverCutInTheMiddleOfACharacter(t *testing.T) {
 	for width, char := range map[int]string{1: "c", 2: "é", 3: "界", 4: "🐙"} {
-		for lead := range width {
-			o := web
-			o.ClusterName = strings.Repeat("x", lead) + strings.Repeat(char, 255/width)
-			name := o.LoadBalancerName()
-			if !utf8.ValidString(name) {
-				t.Errorf("with characters of %d bytes after %d: %q is not valid UTF-8", width, lead, name)
+		t.Run(fmt.Sprintf("characters of %d bytes", width), func(t *testing.T) {
+			for lead := range width {
+				o := web
+				o.ClusterName = strings.Repeat("x", lead) + strings.Repeat(char, 255/width)
+				name := o.LoadBalancerName()
+				if !utf8.ValidString(name) {
+					t.Errorf("with characters of %d bytes after %d: %q is not valid UTF-8", width, lead, name)
+				}
+				if len(name) > 255 || len(name) <= 255-width {
+					t.Errorf("with characters of %d bytes after %d: %d bytes, want as many whole characters as fit into 255", width, lead, len(name))
+				}
 			}
-			if len(name) > 255 || len(name) <= 255-width {
-				t.Errorf("with characters of %d bytes after %d: %d bytes, want as many whole characters as fit into 255", width, lead, len(name))
-			}
-		}
+		})
 	}
 }
 
@@ -263,20 +266,22 @@ func TestALoadBalancerSharedByOCCMIsUsedUnlessItNamesAnotherCluster(t *testing.T
 		want   bool
 	}{
 		"another Service's of the cluster":    {func(*LoadBalancer) {}, true},
-		"a person's":                          {func(l *LoadBalancer) { l.Name, l.Description, l.Tags = "shop", "", []string{web.LoadBalancerName()} }, true},
+		"created by hand":                     {func(l *LoadBalancer) { l.Name, l.Description, l.Tags = "shop", "", []string{web.LoadBalancerName()} }, true},
 		"the Service's own, shared":           {func(l *LoadBalancer) { l.Name, l.Description = web.LoadBalancerName(), web.Description() }, true},
 		"the Service's own name, and alone":   {func(l *LoadBalancer) { l.Name, l.Tags = web.LoadBalancerName(), []string{web.LoadBalancerName()} }, false},
-		"the name of old, and alone":          {func(l *LoadBalancer) { l.Name, l.Tags = web.LegacyName(), []string{web.LoadBalancerName()} }, false},
+		"the former name, and alone":          {func(l *LoadBalancer) { l.Name, l.Tags = web.LegacyName(), []string{web.LoadBalancerName()} }, false},
 		"without the Service's name":          {func(l *LoadBalancer) { l.Tags = []string{api} }, false},
 		"with the uid of another cluster":     {func(l *LoadBalancer) { l.Tags = append(l.Tags, ClusterTag("other")) }, false},
 		"with our cluster's uid":              {func(l *LoadBalancer) { l.Tags = append(l.Tags, ClusterTag(clusterUID)) }, true},
 		"of another cluster, as it describes": {func(l *LoadBalancer) { l.Description += "2" }, false},
 	} {
-		l := theirs
-		l.Tags = slices.Clone(l.Tags)
-		if c.change(&l); web.MayUse(l) != c.want {
-			t.Errorf("%s: %v", name, !c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := theirs
+			l.Tags = slices.Clone(l.Tags)
+			if c.change(&l); web.MayUse(l) != c.want {
+				t.Errorf("got %v", !c.want)
+			}
+		})
 	}
 }
 
@@ -288,9 +293,11 @@ func TestTheServiceThatUsesAPortIsFoundByItsNameTag(t *testing.T) {
 		"kube_service_kubernetes_a_shop_api": "",
 		"by-hand":                            "",
 	} {
-		if got := web.ServiceNamed([]string{"x", tags}); got != want {
-			t.Errorf("%s is that of %q, want %q", tags, got, want)
-		}
+		t.Run(tags, func(t *testing.T) {
+			if got := web.ServiceNamed([]string{"x", tags}); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -305,20 +312,25 @@ func TestLegacyNameIsTheUIDWithoutDashes(t *testing.T) {
 }
 
 func TestDescribedServiceIsTheOneThatTheDescriptionWasMadeFor(t *testing.T) {
-	for text, want := range map[string]ServiceOfCluster{
-		web.Description(): {web.Namespace, web.Name, web.ClusterName},
-		"Kubernetes external service shop/web from cluster a from cluster b": {"shop", "web", "a from cluster b"},
-		"Kubernetes external service shop/web from cluster ":                 {"shop", "web", ""},
-		"Kubernetes external service a6d8f5f1c":                              {},
-		"Kubernetes external service shop from cluster a":                    {},
-		"Kubernetes external service shop/web/x from cluster a":              {},
-		"the shop's": {},
-		"":           {},
+	for name, test := range map[string]struct {
+		text string
+		want ServiceOfCluster
+	}{
+		"description of this controller":                        {web.Description(), ServiceOfCluster{web.Namespace, web.Name, web.ClusterName}},
+		"cluster name with the words in it":                     {"Kubernetes external service shop/web from cluster a from cluster b", ServiceOfCluster{"shop", "web", "a from cluster b"}},
+		"no cluster name":                                       {"Kubernetes external service shop/web from cluster ", ServiceOfCluster{"shop", "web", ""}},
+		"description of Kubernetes before it named the Service": {"Kubernetes external service a6d8f5f1c", ServiceOfCluster{}},
+		"no namespace":                                          {"Kubernetes external service shop from cluster a", ServiceOfCluster{}},
+		"more than a namespace and a name":                      {"Kubernetes external service shop/web/x from cluster a", ServiceOfCluster{}},
+		"description by hand":                                   {"the shop's", ServiceOfCluster{}},
+		"empty":                                                 {"", ServiceOfCluster{}},
 	} {
-		got, ok := DescribedService(text)
-		if got != want || ok != (want != ServiceOfCluster{}) {
-			t.Errorf("DescribedService(%q) = %+v, %v", text, got, ok)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, ok := DescribedService(test.text)
+			if got != test.want || ok != (test.want != ServiceOfCluster{}) {
+				t.Errorf("DescribedService(%q) = %+v, %v", test.text, got, ok)
+			}
+		})
 	}
 }
 
@@ -391,11 +403,13 @@ func TestAnOlderNameOfTheLoadBalancerDoesNotCountAsASharer(t *testing.T) {
 		"another's name beside our uid":    {append(web.Tags(), api), false},
 		"another Service's uid":            {[]string{"kube-octavia.service=other"}, true},
 		"another cluster's, with our name": {[]string{ClusterTag("other"), web.LoadBalancerName()}, true},
-		"a person's":                       {[]string{"by-hand"}, false},
+		"a tag set by hand":                {[]string{"by-hand"}, false},
 	} {
-		if got := web.MarkedByAnother(l, c.tags); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := web.MarkedByAnother(l, c.tags); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 	if tag := web.SharedBy(l); tag != "" {
 		t.Errorf("it passes for shared by %s", tag)
@@ -431,12 +445,14 @@ func TestTheNameOfASharerIsFoundWithoutItsPorts(t *testing.T) {
 		"its name":                 {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: one.Tags()}}}, TraceOfName},
 		"its name in a listener":   {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: two.SharerTags()}}}, TraceUnsure},
 		"another cluster's":        {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: abroad.Tags()}}}, NoTrace},
-		"nothing":                  {LoadBalancer{Tags: one.Tags()}, NoTrace},
-		"its own, of another":      {LoadBalancer{Name: two.LoadBalancerName(), Tags: abroad.Tags()}, NoTrace},
+		"no trace":                 {LoadBalancer{Tags: one.Tags()}, NoTrace},
+		"its own name, with tags of another cluster": {LoadBalancer{Name: two.LoadBalancerName(), Tags: abroad.Tags()}, NoTrace},
 	} {
-		if got := two.TraceOn(c.balancer); got != c.want {
-			t.Errorf("%s: %q, not %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := two.TraceOn(c.balancer); got != c.want {
+				t.Errorf("got %q, not %q", got, c.want)
+			}
+		})
 	}
 	sharers := Cluster{Name: "prod", UID: "c"}.Sharers(LoadBalancer{Name: "by hand", Tags: two.SharerTags()})
 	if len(sharers) != 1 || sharers[0].Name != "two" {
@@ -464,12 +480,14 @@ func TestAFloatingIPIsInheritedWithTheLoadBalancerOfItsService(t *testing.T) {
 		"its Service was created again":  {again, balancer(again.Tags()...), FloatingIP{Description: one.FloatingIPDescription(), PortID: "p"}, true},
 		"its Service is there":           {two, balancer(append(one.Tags(), two.SharerTags()...)...), FloatingIP{Description: one.FloatingIPDescription(), PortID: "p"}, false},
 		"it was kept":                    {two, left, FloatingIP{Description: one.KeptFloatingIPDescription(), PortID: "p"}, false},
-		"a person's":                     {two, left, FloatingIP{Description: "by hand", PortID: "p"}, false},
+		"created by hand":                {two, left, FloatingIP{Description: "by hand", PortID: "p"}, false},
 		"another cluster's":              {two, left, FloatingIP{Description: abroad.FloatingIPDescription(), PortID: "p"}, false},
 		"it is attached to another port": {two, left, FloatingIP{Description: one.FloatingIPDescription(), PortID: "q"}, false},
 	} {
-		if got := c.owner.Inherits(c.balancer, c.floating); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := c.owner.Inherits(c.balancer, c.floating); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
 	}
 }

@@ -116,11 +116,13 @@ func TestANewNodeNeedsAnAddressThatIsNoHostName(t *testing.T) {
 		}, false},
 		"none": {func(s *Server) { s.AccessIPv4 = "" }, true},
 	} {
-		cloud := &slowCloud{server: nodeOne}
-		test.change(&cloud.server)
-		if _, err := cloud.instances().InstanceMetadata(t.Context(), node); (err != nil) != test.fails {
-			t.Errorf("a server with %s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			cloud := &slowCloud{server: nodeOne}
+			test.change(&cloud.server)
+			if _, err := cloud.instances().InstanceMetadata(t.Context(), node); (err != nil) != test.fails {
+				t.Errorf("a server with %s: %v", name, err)
+			}
+		})
 	}
 }
 
