@@ -83,15 +83,17 @@ func TestWhatMayNotBeReadIsToldAndTheRestIsDeleted(t *testing.T) {
 		},
 		"routes to Pods": func(_ *cloudsim.Cloud, c *Cleaner) { c.Routes.RouterID = "11111111-2222-4333-8444-555555555555" },
 	} {
-		cloud, c := leftBehind(t)
-		prepare(cloud, c)
-		plan, err := c.Run(t.Context())
-		if err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: error %v", what, err)
-		}
-		if len(plan.Objects) > 0 {
-			t.Errorf("%s: left: %+v", what, plan.Objects)
-		}
+		t.Run(what, func(t *testing.T) {
+			cloud, c := leftBehind(t)
+			prepare(cloud, c)
+			plan, err := c.Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), what) {
+				t.Errorf("error %v", err)
+			}
+			if len(plan.Objects) > 0 {
+				t.Errorf("left: %+v", plan.Objects)
+			}
+		})
 	}
 }
 

@@ -416,16 +416,18 @@ func TestOnlyWhatIsNoUIDIsAnErrorAndAUIDOfNothingIsDoubted(t *testing.T) {
 		"a uid of nothing, with a name":    {lb.Cluster{UID: other, Name: "none"}, project, "", "the uid is wrong"},
 		"a uid of nothing, nothing at all": {lb.Cluster{UID: other}, Inventory{}, "", ""},
 	} {
-		plan, got := NewPlan(Options{Cluster: test.cluster}, test.all), ""
-		if err := plan.CheckFound(); err != nil {
-			got = err.Error()
-		}
-		if test.fails == "" && got != "" || !strings.Contains(got, test.fails) {
-			t.Errorf("%s: it fails with %q, want %q", name, got, test.fails)
-		}
-		doubt := plan.Doubt()
-		if test.doubt == "" && doubt != "" || test.doubt != "-" && !strings.Contains(doubt, test.doubt) {
-			t.Errorf("%s: the doubt is %q, want %q", name, doubt, test.doubt)
-		}
+		t.Run(name, func(t *testing.T) {
+			plan, got := NewPlan(Options{Cluster: test.cluster}, test.all), ""
+			if err := plan.CheckFound(); err != nil {
+				got = err.Error()
+			}
+			if test.fails == "" && got != "" || !strings.Contains(got, test.fails) {
+				t.Errorf("it fails with %q, want %q", got, test.fails)
+			}
+			doubt := plan.Doubt()
+			if test.doubt == "" && doubt != "" || test.doubt != "-" && !strings.Contains(doubt, test.doubt) {
+				t.Errorf("the doubt is %q, want %q", doubt, test.doubt)
+			}
+		})
 	}
 }

@@ -189,13 +189,15 @@ func TestASharedLoadBalancerIsCountedOnceWhoeverIsThere(t *testing.T) {
 		"with its owner":              {[]holding{sharer, theOwner, sharer}, []int{0, 1, 0}},
 		"its owner is not among them": {[]holding{without, sharer, sharer}, []int{0, 1, 0}},
 	} {
-		countShared(c.found)
-		var got []int
-		for _, f := range c.found {
-			got = append(got, f.status().Objects.LoadBalancers)
-		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			countShared(c.found)
+			var got []int
+			for _, f := range c.found {
+				got = append(got, f.status().Objects.LoadBalancers)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }

@@ -110,9 +110,11 @@ func TestTheAdviceFitsTheProblem(t *testing.T) {
 		"too many calls":             {ofOpenStack, &openstack.Error{Class: openstack.Throttled}, "--refresh-interval"},
 		"502":                        {ofOpenStack, &openstack.Error{Class: openstack.Transient, Status: 502}, "It is tried again"},
 	} {
-		if got := file.action(c.of, c.err); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := file.action(c.of, c.err); !strings.Contains(got, c.want) {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 	if text := found.action(ofOpenStack, &openstack.Error{Class: openstack.Unauthorized}); text != "Replace the credentials in $OS_CLOUD (dev), and start this command again." {
 		t.Errorf("without a file: %s", text)
