@@ -180,14 +180,22 @@ func TestWhatTheMembersOfARefusedServiceAreIsAwaited(t *testing.T) {
 }
 
 func TestTheGroupOfTheClusterStaysWhilePacketsToPodsMayEnterThroughAnyNode(t *testing.T) {
-	for podPorts, want := range map[bool]string{true: "a b", false: ""} {
-		s, shop := newRefusedStage(t)
-		s.Config.SecurityGroupPodPorts = podPorts
-		s.remember(shop, uidOf("shop"), "10.0.0.97", "10.244.0.7")
-		s.pass()
-		if on := s.on(securitygroup.OfNodes); on != want {
-			t.Errorf("with the ports of Pods %v, the cluster's group is on nodes %q", podPorts, on)
-		}
+	for name, test := range map[string]struct {
+		podPorts bool
+		want     string
+	}{
+		"packets to Pods are admitted":     {true, "a b"},
+		"packets to Pods are not admitted": {false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, shop := newRefusedStage(t)
+			s.Config.SecurityGroupPodPorts = test.podPorts
+			s.remember(shop, uidOf("shop"), "10.0.0.97", "10.244.0.7")
+			s.pass()
+			if on := s.on(securitygroup.OfNodes); on != test.want {
+				t.Errorf("with the ports of Pods %v, the cluster's group is on nodes %q", test.podPorts, on)
+			}
+		})
 	}
 }
 

@@ -84,10 +84,12 @@ func TestAProblemNamesTheKeyThatTheUserTyped(t *testing.T) {
 		OwnPrefix + "health-monitor-delay": keyDelay, Prefix + "metrics-port": MetricsPort, OwnPrefix + "class": ClassKey, keyDelay: keyDelay,
 		OwnPrefix + "default-tls-container-ref": TLSContainer,
 	} {
-		_, problems := Parse(map[string]string{typed: "many"}, defaults)
-		if len(problems) != 1 || problems[0].Key != typed || problems[0].Canonical != canonical || problems[0].Value != "many" {
-			t.Errorf("%s: problems %+v", typed, problems)
-		}
+		t.Run(typed, func(t *testing.T) {
+			_, problems := Parse(map[string]string{typed: "many"}, defaults)
+			if len(problems) != 1 || problems[0].Key != typed || problems[0].Canonical != canonical || problems[0].Value != "many" {
+				t.Errorf("problems %+v", problems)
+			}
+		})
 	}
 	_, problems := Parse(map[string]string{OwnPrefix + "health-monitor-delay": "2"}, defaults)
 	if len(problems) != 1 || problems[0].Key != OwnPrefix+"health-monitor-delay" || problems[0].Value != "2" {
@@ -96,15 +98,17 @@ func TestAProblemNamesTheKeyThatTheUserTyped(t *testing.T) {
 }
 
 func TestTwoValuesLoseNothing(t *testing.T) {
-	for _, annotations := range []map[string]string{
-		{KeepFloatingIP: "true", OwnPrefix + "keep-floatingip": "false"},
-		{KeepFloatingIP: "false", OwnPrefix + "keep-floatingip": "true"},
-		{OwnPrefix + "keep-floatingip": "1"},
-		{OwnPrefix + "keep-floatingip": "true"},
+	for name, annotations := range map[string]map[string]string{
+		"true under the shared prefix": {KeepFloatingIP: "true", OwnPrefix + "keep-floatingip": "false"},
+		"true under the own prefix":    {KeepFloatingIP: "false", OwnPrefix + "keep-floatingip": "true"},
+		"invalid value":                {OwnPrefix + "keep-floatingip": "1"},
+		"true alone":                   {OwnPrefix + "keep-floatingip": "true"},
 	} {
-		if !KeepsFloatingIP(annotations, defaults) {
-			t.Errorf("%v loses the floating IP", annotations)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !KeepsFloatingIP(annotations, defaults) {
+				t.Errorf("%v loses the floating IP", annotations)
+			}
+		})
 	}
 	if KeepsFloatingIP(map[string]string{OwnPrefix + "keep-floatingip": "false"}, defaults) {
 		t.Error("false keeps the floating IP")

@@ -184,10 +184,12 @@ func TestWhatPeopleTypeForAKeyLeadsToIt(t *testing.T) {
 		"service.beta.kubernetes.io/load-balancer-source-range":    SourceRanges,
 		"service.beta.kubernetes.io/Load-Balancer-Source-Ranges":   SourceRanges,
 	} {
-		found := FindUnknown(map[string]string{typed: "x"})
-		if len(found) != 1 || found[0].Nearest != want {
-			t.Errorf("%s: found %v, want nearest %q", typed, found, want)
-		}
+		t.Run(typed, func(t *testing.T) {
+			found := FindUnknown(map[string]string{typed: "x"})
+			if len(found) != 1 || found[0].Nearest != want {
+				t.Errorf("found %v, want nearest %q", found, want)
+			}
+		})
 	}
 }
 
@@ -203,9 +205,11 @@ func TestKeysOfOthersAreNotOurs(t *testing.T) {
 		"cinder.csi.openstack.org/availability-zone", "io.cilium/lb-ipam-ips", "service.cilium.io/global", "class", "hostname", "protocols", "description", "field.cattle.io/publicEndpoints",
 		"example.com/keep-floatingip", "example.com/tls-secret",
 	} {
-		if found := FindUnknown(map[string]string{key: "x"}); len(found) > 0 {
-			t.Errorf("%s is taken for ours: %v", key, found)
-		}
+		t.Run(key, func(t *testing.T) {
+			if found := FindUnknown(map[string]string{key: "x"}); len(found) > 0 {
+				t.Errorf("it is taken for ours: %v", found)
+			}
+		})
 	}
 }
 
@@ -234,14 +238,18 @@ func TestAMisspeltKeyOfTheFloatingIPKeepsIt(t *testing.T) {
 		OwnPrefix + "retain-floating-ip", OwnPrefix + "preserve-floating-ip", OwnPrefix + "floating-ip-keep", Prefix + "floating-ip-stays",
 		Prefix + "floatingip", "loadbalancer.openstack.com/keep-floatingip", "keep-floatingip", "keep-floating-ip",
 	} {
-		if !KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
-			t.Errorf("%s: the floating IP is lost", key)
-		}
+		t.Run(key, func(t *testing.T) {
+			if !KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
+				t.Error("the floating IP is lost")
+			}
+		})
 	}
 	for _, key := range []string{OwnPrefix + "tls-secert", Prefix + "floating-network", "floating-ip", "example.com/keep-floatingip"} {
-		if KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
-			t.Errorf("%s: keeps the floating IP", key)
-		}
+		t.Run(key, func(t *testing.T) {
+			if KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
+				t.Error("keeps the floating IP")
+			}
+		})
 	}
 }
 
@@ -281,9 +289,11 @@ func TestAMisspeltClassSelectsNoOtherNodes(t *testing.T) {
 		"a class that is not there":  {OwnPrefix + "class": "silver"},
 		"a selector that is no such": {OwnPrefix + "node-selector": "a in (b)"},
 	} {
-		if selector, err := Selector(annotations, operator); err == nil {
-			t.Errorf("%s: selects %v, want an error", name, selector)
-		}
+		t.Run(name, func(t *testing.T) {
+			if selector, err := Selector(annotations, operator); err == nil {
+				t.Errorf("selects %v, want an error", selector)
+			}
+		})
 	}
 	if s, err := Selector(map[string]string{OwnPrefix + "class": "gold"}, operator); err != nil || s["gold"] != "yes" {
 		t.Errorf("the class under the other prefix selects %v, %v", s, err)

@@ -135,16 +135,18 @@ func TestFilesOfThePreviousControllerAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			for ends, text := range map[string][]byte{"unix": text, "windows": bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r"), nil), []byte("\n"), []byte("\r\n"))} {
-				c, err := readAccepted(name, text)
-				if err != nil {
-					t.Fatalf("line ends of %s: %v", ends, err)
-				}
-				var notices strings.Builder
-				for _, n := range c.Notices {
-					notices.WriteString(n.String() + "\n")
-				}
-				golden(t, strings.TrimSuffix(path, ".conf")+".notices", notices.String())
-				golden(t, strings.TrimSuffix(path, ".conf")+".read", settingsOf(t, c))
+				t.Run("line ends of "+ends, func(t *testing.T) {
+					c, err := readAccepted(name, text)
+					if err != nil {
+						t.Fatalf("line ends of %s: %v", ends, err)
+					}
+					var notices strings.Builder
+					for _, n := range c.Notices {
+						notices.WriteString(n.String() + "\n")
+					}
+					golden(t, strings.TrimSuffix(path, ".conf")+".notices", notices.String())
+					golden(t, strings.TrimSuffix(path, ".conf")+".read", settingsOf(t, c))
+				})
 			}
 		})
 	}
@@ -238,9 +240,11 @@ func TestValuesOfThePreviousControllersFilesMeanTheSame(t *testing.T) {
 		"an empty password and a credential": {ByApplicationCredential, read("kops.conf").Global.Authentication()},
 		"a comment without a blank":          {Secret("abc"), read("unquoted.conf").Global.Password},
 	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: want %v, got %v", what, pair[0], pair[1])
-		}
+		t.Run(what, func(t *testing.T) {
+			if pair[0] != pair[1] {
+				t.Errorf("want %v, got %v", pair[0], pair[1])
+			}
+		})
 	}
 }
 
@@ -283,42 +287,51 @@ func TestTheLastAssignmentOfAKeyCounts(t *testing.T) {
 
 func TestOnlyTheWordTrueSwitchesVerificationOff(t *testing.T) {
 	for text, doubtful := range map[string]bool{"yes": true, "True": true, "1": true, "'true'": true, "False": false, "no": false, "0": false, "true": false} {
-		c := mustParse(t, credentials+"tls-insecure = "+text+"\n")
-		if c.Global.TLSInsecure != (text == "true") {
-			t.Errorf("%s: %v", text, c.Global.TLSInsecure)
-		}
-		if noticed := len(c.Notices) > 0; noticed != doubtful {
-			t.Errorf("%s: notices %v", text, c.Notices)
-		}
+		t.Run(text, func(t *testing.T) {
+			c := mustParse(t, credentials+"tls-insecure = "+text+"\n")
+			if c.Global.TLSInsecure != (text == "true") {
+				t.Errorf("%v", c.Global.TLSInsecure)
+			}
+			if noticed := len(c.Notices) > 0; noticed != doubtful {
+				t.Errorf("notices %v", c.Notices)
+			}
+		})
 	}
 }
 
 func TestAZeroOfAMonitorThatIsNotMadeIsAsGoodAsNone(t *testing.T) {
-	for _, text := range []string{
-		"monitor-delay = 0\nmonitor-timeout = 0s\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0x0\ncreate-monitor = false\n",
-		"monitor-delay = 0\nmonitor-timeout = 0\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0\n[LoadBalancerClass \"gold\"]\ncreate-monitor = true\n",
+	for name, text := range map[string]string{
+		"no health monitor":           "monitor-delay = 0\nmonitor-timeout = 0s\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0x0\ncreate-monitor = false\n",
+		"a health monitor of a class": "monitor-delay = 0\nmonitor-timeout = 0\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0\n[LoadBalancerClass \"gold\"]\ncreate-monitor = true\n",
 	} {
-		c := mustParse(t, credentials+"[LoadBalancer]\n"+text)
-		l := c.LoadBalancer
-		if l.MonitorDelay != 5*time.Second || l.MonitorTimeout != 3*time.Second || l.MonitorMaxRetries != 1 || l.MonitorMaxRetriesDown != 3 {
-			t.Errorf("%s: %+v", text, l)
-		}
-		if diff := cmp.Diff([]string{"[LoadBalancer] monitor-delay 6", "[LoadBalancer] monitor-timeout 7", "[LoadBalancer] monitor-max-retries 8", "[LoadBalancer] monitor-max-retries-down 9"}, summaries(c.Notices)); diff != "" {
-			t.Error(diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := mustParse(t, credentials+"[LoadBalancer]\n"+text)
+			l := c.LoadBalancer
+			if l.MonitorDelay != 5*time.Second || l.MonitorTimeout != 3*time.Second || l.MonitorMaxRetries != 1 || l.MonitorMaxRetriesDown != 3 {
+				t.Errorf("%s: %+v", text, l)
+			}
+			if diff := cmp.Diff([]string{"[LoadBalancer] monitor-delay 6", "[LoadBalancer] monitor-timeout 7", "[LoadBalancer] monitor-max-retries 8", "[LoadBalancer] monitor-max-retries-down 9"}, summaries(c.Notices)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
 func TestADefaultForAZeroFitsTheOtherTimeOfAMonitor(t *testing.T) {
-	for text, want := range map[string][2]time.Duration{
-		"monitor-delay = 1s\nmonitor-timeout = 0\n":                     {time.Second, time.Second},
-		"monitor-delay = 0\nmonitor-timeout = 9s\n":                     {9 * time.Second, 9 * time.Second},
-		"monitor-delay = 0\nmonitor-delay = 7s\nmonitor-timeout = 6s\n": {7 * time.Second, 6 * time.Second},
+	for name, test := range map[string]struct {
+		text string
+		want [2]time.Duration
+	}{
+		"no timeout":         {"monitor-delay = 1s\nmonitor-timeout = 0\n", [2]time.Duration{time.Second, time.Second}},
+		"no delay":           {"monitor-delay = 0\nmonitor-timeout = 9s\n", [2]time.Duration{9 * time.Second, 9 * time.Second}},
+		"last of two delays": {"monitor-delay = 0\nmonitor-delay = 7s\nmonitor-timeout = 6s\n", [2]time.Duration{7 * time.Second, 6 * time.Second}},
 	} {
-		l := mustParse(t, credentials+"[LoadBalancer]\n"+text).LoadBalancer
-		if got := [2]time.Duration{l.MonitorDelay, l.MonitorTimeout}; got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := mustParse(t, credentials+"[LoadBalancer]\n"+test.text).LoadBalancer
+			if got := [2]time.Duration{l.MonitorDelay, l.MonitorTimeout}; got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
 	}
 }
 

@@ -75,11 +75,19 @@ func TestALoginTellsThatItTakesTheFirstOfSeveralRegions(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("OS_CLIENT_CONFIG_FILE", clouds)
-	for region, want := range map[string]int{"": 1, "east": 0} {
-		got, err := LoadLogin("many", region, func(string) string { return "" })
-		if err != nil || len(got.Notices) != want {
-			t.Errorf("region %q: %v, %v, want %d notices", region, got.Notices, err, want)
-		}
+	for name, test := range map[string]struct {
+		region string
+		want   int
+	}{
+		"no region is chosen": {"", 1},
+		"a region is chosen":  {"east", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := LoadLogin("many", test.region, func(string) string { return "" })
+			if err != nil || len(got.Notices) != test.want {
+				t.Errorf("region %q: %v, %v, want %d notices", test.region, got.Notices, err, test.want)
+			}
+		})
 	}
 }
 
