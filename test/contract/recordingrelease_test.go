@@ -52,22 +52,24 @@ func TestAReleaseAnswersAsTheOneBeforeUnlessItsOwnAnswerIsRecorded(t *testing.T)
 		{newest, map[string][]exchange{"changed back": answered(200)},
 			map[string]int{"same": 200, "changed": 404, "changed back": 200, "new": 202}},
 	} {
-		of, err := loadRecordings(dir, "TestThings", c.release)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.kept, of.kept); diff != "" {
-			t.Errorf("%s keeps (-want +have):\n%s", c.release, diff)
-		}
-		answers := map[string]int{}
-		for _, name := range []string{"same", "changed", "changed back", "new"} {
-			if exchanges, known := of.of(name); known {
-				answers[name] = exchanges[0].Status
+		t.Run(string(c.release), func(t *testing.T) {
+			of, err := loadRecordings(dir, "TestThings", c.release)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if diff := cmp.Diff(c.answers, answers); diff != "" {
-			t.Errorf("%s answers (-want +have):\n%s", c.release, diff)
-		}
+			if diff := cmp.Diff(c.kept, of.kept); diff != "" {
+				t.Errorf("recordings (-want +have):\n%s", diff)
+			}
+			answers := map[string]int{}
+			for _, name := range []string{"same", "changed", "changed back", "new"} {
+				if exchanges, known := of.of(name); known {
+					answers[name] = exchanges[0].Status
+				}
+			}
+			if diff := cmp.Diff(c.answers, answers); diff != "" {
+				t.Errorf("answers (-want +have):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -194,30 +194,35 @@ func TestNodesCanBeDrainedWhileNoReplicaIsReady(t *testing.T) {
 	if _, err := budgets.UpdateStatus(t.Context(), budget, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, ready := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse} {
-		pods := client.CoreV1().Pods(deploy.Namespace)
-		pod, err := pods.Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "drained-", Labels: d.Spec.Template.Labels}, Spec: *d.Spec.Template.Spec.DeepCopy(),
-		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := pods.Delete(context.Background(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil && !apierrors.IsNotFound(err) {
-				t.Error(err)
+	for name, ready := range map[string]corev1.ConditionStatus{
+		"Pod is ready":     corev1.ConditionTrue,
+		"Pod is not ready": corev1.ConditionFalse,
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := client.CoreV1().Pods(deploy.Namespace)
+			pod, err := pods.Create(t.Context(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "drained-", Labels: d.Spec.Template.Labels}, Spec: *d.Spec.Template.Spec.DeepCopy(),
+			}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := pods.Delete(context.Background(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil && !apierrors.IsNotFound(err) {
+					t.Error(err)
+				}
+			})
+			pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}
+			if _, err := pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
+			switch err := pods.EvictV1(t.Context(), eviction); {
+			case ready == corev1.ConditionTrue && !apierrors.IsTooManyRequests(err):
+				t.Errorf("the last ready Pod is evicted: %v", err)
+			case ready == corev1.ConditionFalse && err != nil:
+				t.Errorf("a Pod that is not ready cannot be evicted: %v", err)
 			}
 		})
-		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}
-		if _, err := pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
-		switch err := pods.EvictV1(t.Context(), eviction); {
-		case ready == corev1.ConditionTrue && !apierrors.IsTooManyRequests(err):
-			t.Errorf("the last ready Pod is evicted: %v", err)
-		case ready == corev1.ConditionFalse && err != nil:
-			t.Errorf("a Pod that is not ready cannot be evicted: %v", err)
-		}
 	}
 }
 
@@ -292,30 +297,32 @@ func page(t *testing.T, path string) string {
 func TestInstallationAndDrainAreAsTheDocsTell(t *testing.T) {
 	installed(t)
 	for _, path := range []string{docs, "../../docs/magnum-and-cluster-api.md"} {
-		_, rest, found := strings.Cut(page(t, path), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
-		if !found {
-			t.Fatalf("%s has no kustomization", path)
-		}
-		block, _, _ := strings.Cut(rest, "\n\n")
-		dir := t.TempDir()
-		if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
-			t.Fatal(err)
-		}
-		mine := filepath.Join(dir, "mine")
-		if err := os.Mkdir(mine, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
-		if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
-		out := kubectl(t, "kustomize", mine)
-		for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%s: there is no %q in\n%s", path, want, out)
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			_, rest, found := strings.Cut(page(t, path), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
+			if !found {
+				t.Fatalf("%s has no kustomization", path)
 			}
-		}
+			block, _, _ := strings.Cut(rest, "\n\n")
+			dir := t.TempDir()
+			if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
+				t.Fatal(err)
+			}
+			mine := filepath.Join(dir, "mine")
+			if err := os.Mkdir(mine, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
+			if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
+			out := kubectl(t, "kustomize", mine)
+			for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("%s: there is no %q in\n%s", path, want, out)
+				}
+			}
+		})
 	}
 }
 

@@ -124,14 +124,16 @@ func TestFaultsOfTheProxyHitRealServices(t *testing.T) {
 		kind wire.FaultKind
 		made int
 	}{{wire.FaultResetBefore, 0}, {wire.FaultResetAfter, 1}, {wire.FaultHalfBody, 1}} {
-		before := count()
-		proxy.Faults().Add(wire.Fault{Service: network, Method: http.MethodPost, Kind: c.kind, Times: 1})
-		if answer, err := client.Do(t.Context(), network, http.MethodPost, "/v2.0/ports", port); err == nil {
-			t.Errorf("%s: answered %d: %s", c.kind, answer.Status, answer.Body)
-		}
-		if made := count() - before; made != c.made {
-			t.Errorf("%s: %d ports were made, not %d", c.kind, made, c.made)
-		}
+		t.Run(string(c.kind), func(t *testing.T) {
+			before := count()
+			proxy.Faults().Add(wire.Fault{Service: network, Method: http.MethodPost, Kind: c.kind, Times: 1})
+			if answer, err := client.Do(t.Context(), network, http.MethodPost, "/v2.0/ports", port); err == nil {
+				t.Errorf("answered %d: %s", answer.Status, answer.Body)
+			}
+			if made := count() - before; made != c.made {
+				t.Errorf("%d ports were made, not %d", made, c.made)
+			}
+		})
 	}
 	proxy.Faults().Add(wire.Fault{Service: network, Kind: wire.FaultStatus, Status: 503, Times: 1})
 	if answer := get(t, client, network, "/v2.0/ports"); answer.Status != 503 {
@@ -239,12 +241,14 @@ func TestLoadTellsWhatToDoWhereNothingIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"", "{}", `{"auth_url": 1}`} {
-		if err := os.WriteFile(filepath.Join(dir, "out", "ids.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "ids.json") {
-			t.Errorf("%q: %v", text, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, "out", "ids.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "ids.json") {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -105,11 +105,13 @@ func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
 			*s = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}
 		},
 	} {
-		s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
-		change(&s.Spec)
-		if _, err := u.CoreV1().Services(u.namespace).Create(t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
+			change(&s.Spec)
+			if _, err := u.CoreV1().Services(u.namespace).Create(t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
 	s.Spec.LoadBalancerClass = ptr.To("kube-octavia.io/octavia")

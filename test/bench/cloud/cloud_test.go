@@ -5,6 +5,7 @@ package cloud
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -28,9 +29,11 @@ func TestCallsAreCountedByWhatTheyDo(t *testing.T) {
 func TestNodesHaveDifferentAddressesOfTheSubnet(t *testing.T) {
 	c := &Cloud{subnet: netip.MustParsePrefix("10.0.0.0/16")}
 	for number, want := range map[int]string{0: "10.0.0.11", 244: "10.0.0.255", 245: "10.0.1.0"} {
-		if got := c.NodeAddress(number).String(); got != want {
-			t.Errorf("node %d has %s, want %s", number, got, want)
-		}
+		t.Run(fmt.Sprintf("node %d", number), func(t *testing.T) {
+			if got := c.NodeAddress(number).String(); got != want {
+				t.Errorf("node %d has %s, want %s", number, got, want)
+			}
+		})
 	}
 }
 

@@ -58,11 +58,13 @@ func TestWhatTheUserMayNotDoIsRefusedAndReviewed(t *testing.T) {
 		t.Error(err)
 	}
 	for verb, allowed := range map[string]bool{"list": false, "get": true} {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "services"}}}
-		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
-		if err != nil || answer.Status.Allowed != allowed {
-			t.Errorf("%s: %v, %v", verb, answer, err)
-		}
+		t.Run(verb, func(t *testing.T) {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "services"}}}
+			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+			if err != nil || answer.Status.Allowed != allowed {
+				t.Errorf("%v, %v", answer, err)
+			}
+		})
 	}
 }
