@@ -529,14 +529,16 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 		"classy":           {"left-alone", "other.example/lb"},
 		"copied":           {"not-owned", unknown},
 	} {
-		row := m.of(name)
-		text := strings.Join(row.Reasons, " ")
-		for _, op := range row.Ops {
-			text += " " + op.Text
-		}
-		if row.Outcome != want.outcome || !strings.Contains(text, want.says) {
-			t.Errorf("%s: %+v; want %s that says %q", name, row, want.outcome, want.says)
-		}
+		t.Run(name, func(t *testing.T) {
+			row := m.of(name)
+			text := strings.Join(row.Reasons, " ")
+			for _, op := range row.Ops {
+				text += " " + op.Text
+			}
+			if row.Outcome != want.outcome || !strings.Contains(text, want.says) {
+				t.Errorf("%+v; want %s that says %q", row, want.outcome, want.says)
+			}
+		})
 	}
 	makes, waits := m.of("makes"), m.of("waits")
 	if len(makes.Ops) == 0 {

@@ -310,11 +310,14 @@ func TestTheControllerNeedsToKnowTheRouterAndThePods(t *testing.T) {
 		"--controllers=nodes":                                      `"nodes" is not one of service, node, node-lifecycle, route`,
 		"--controllers=node --cluster-cidr=10.0.0.0/8,10.1.0.0/16": "one CIDR of each IP family",
 	} {
-		args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
-			"--metrics-bind-address=0", "--health-probe-bind-address=0"}, strings.Fields(flags)...)
-		var out, errs strings.Builder
-		if status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{}); status == 0 || !strings.Contains(errs.String(), want) {
-			t.Errorf("%s: status %d, %s", flags, status, errs.String())
-		}
+		t.Run(flags, func(t *testing.T) {
+			s.reportTo(t)
+			args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
+				"--metrics-bind-address=0", "--health-probe-bind-address=0"}, strings.Fields(flags)...)
+			var out, errs strings.Builder
+			if status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{}); status == 0 || !strings.Contains(errs.String(), want) {
+				t.Errorf("status %d, %s", status, errs.String())
+			}
+		})
 	}
 }
