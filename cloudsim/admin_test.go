@@ -64,10 +64,18 @@ func TestAdminSteersFaults(t *testing.T) {
 	if got, err := serverNames(t.Context(), compute); err != nil || got != "node-1" {
 		t.Errorf("got %q %v", got, err)
 	}
-	for _, bad := range []string{`{"kind":"nonsense"}`, `{"kind":"status"}`, `{"kind":"latency","delay":"-1s"}`, `{"kind":"hang","typo":1}`, `no JSON`} {
-		if status, answer := admin(t, c, "POST", "/faults", bad); status != 400 || answer["error"] == nil {
-			t.Errorf("%s: got %d %v", bad, status, answer)
-		}
+	for name, bad := range map[string]string{
+		"unknown kind":                  `{"kind":"nonsense"}`,
+		"status fault without a status": `{"kind":"status"}`,
+		"negative delay":                `{"kind":"latency","delay":"-1s"}`,
+		"unknown key":                   `{"kind":"hang","typo":1}`,
+		"not JSON":                      `no JSON`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, answer := admin(t, c, "POST", "/faults", bad); status != 400 || answer["error"] == nil {
+				t.Errorf("%s: got %d %v", bad, status, answer)
+			}
+		})
 	}
 	admin(t, c, "POST", "/faults", `{"kind":"hang","service":"compute"}`)
 	if status, _ := admin(t, c, "DELETE", "/faults", ""); status != 204 || len(c.Faults().List()) != 0 {

@@ -128,10 +128,17 @@ func TestRefusalsAreInKeystonesShape(t *testing.T) {
 	if diff := cmp.Diff(want, body); diff != "" || status != 401 || header.Get("WWW-Authenticate") == "" {
 		t.Errorf("got %d %v (-want +got):\n%s", status, header, diff)
 	}
-	for _, bad := range []string{"", "{}", "no JSON", `{"auth":7}`} {
-		if status, _, body := h.do(t, "", "POST", "/v3/auth/tokens", bad); status != 400 || body["error"] == nil {
-			t.Errorf("%q: got %d %v", bad, status, body)
-		}
+	for name, bad := range map[string]string{
+		"empty":                       "",
+		"no credentials":              "{}",
+		"not JSON":                    "no JSON",
+		"number instead of an object": `{"auth":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, _, body := h.do(t, "", "POST", "/v3/auth/tokens", bad); status != 400 || body["error"] == nil {
+				t.Errorf("%q: got %d %v", bad, status, body)
+			}
+		})
 	}
 }
 
@@ -483,14 +490,16 @@ func TestRefusalsShowWhatWasSentSince2025(t *testing.T) {
 		t.Run(r.String(), func(t *testing.T) {
 			h := newHouse(t)
 			h.release = r
-			for body, want := range map[string]string{
-				`{"trust": {"remaining_uses": 1, "impersonation": true}}`: want,
-				`{}`: "'trust' is a required property",
+			for name, test := range map[string]struct{ body, want string }{
+				"no trustee": {`{"trust": {"remaining_uses": 1, "impersonation": true}}`, want},
+				"no trust":   {`{}`, "'trust' is a required property"},
 			} {
-				status, _, answer := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", body)
-				if message := answer["error"].(map[string]any)["message"]; status != http.StatusBadRequest || message != want {
-					t.Errorf("%s: got %d %v", body, status, message)
-				}
+				t.Run(name, func(t *testing.T) {
+					status, _, answer := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", test.body)
+					if message := answer["error"].(map[string]any)["message"]; status != http.StatusBadRequest || message != test.want {
+						t.Errorf("got %d %v", status, message)
+					}
+				})
 			}
 		})
 	}

@@ -158,12 +158,15 @@ func TestAllPathsLeadToTheSameService(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create("")
 	for _, base := range bases {
-		a := c.send(httptest.NewRequest("GET", base+"/loadbalancers/"+lb, nil), alice)
-		if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
-			t.Errorf("%s gives %s", base, got)
-		}
-		if got := c.send(httptest.NewRequest("GET", base, nil), alice).must(http.StatusOK).text; got != `"v2"` {
-			t.Errorf("%s answers %s", base, got)
-		}
+		t.Run(base, func(t *testing.T) {
+			c.reportTo(t)
+			a := c.send(httptest.NewRequest("GET", base+"/loadbalancers/"+lb, nil), alice)
+			if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
+				t.Errorf("the load balancer is %s", got)
+			}
+			if got := c.send(httptest.NewRequest("GET", base, nil), alice).must(http.StatusOK).text; got != `"v2"` {
+				t.Errorf("the path itself answers %s", got)
+			}
+		})
 	}
 }

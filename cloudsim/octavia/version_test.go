@@ -48,9 +48,11 @@ func TestVersionsAreListedFromTheOldestToTheNewest(t *testing.T) {
 
 func TestVersionsThatCannotBeSimulatedAreRefused(t *testing.T) {
 	for _, v := range []string{"2", "2.31", "3.0", "2.x", "2.-1", "1.9"} {
-		if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
-			t.Errorf("version %q is taken", v)
-		}
+		t.Run(v, func(t *testing.T) {
+			if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
+				t.Errorf("version %q is taken", v)
+			}
+		})
 	}
 }
 

@@ -86,12 +86,14 @@ func same(a, b string) bool {
 // configuration, which does not exist.
 func TestTheProgramTakesTheArguments(t *testing.T) {
 	for name, r := range cases {
-		texts := rendered(t, r, caseFile(t, name, "values.yaml"))
-		d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
-		takesArguments(t, name, d.Spec.Template.Spec.Containers[0].Args)
-		if text, has := texts["drain/job.yaml"]; has {
-			takesArguments(t, name+", the Job", object[batchv1.Job](t, text, "Job").Spec.Template.Spec.Containers[0].Args)
-		}
+		t.Run(name, func(t *testing.T) {
+			texts := rendered(t, r, caseFile(t, name, "values.yaml"))
+			d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
+			takesArguments(t, name, d.Spec.Template.Spec.Containers[0].Args)
+			if text, has := texts["drain/job.yaml"]; has {
+				takesArguments(t, name+", the Job", object[batchv1.Job](t, text, "Job").Spec.Template.Spec.Containers[0].Args)
+			}
+		})
 	}
 }
 

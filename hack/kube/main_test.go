@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,9 +77,11 @@ func TestARequestedVersionIsARelease(t *testing.T) {
 
 func TestARequestThatIsNoVersionIsAnError(t *testing.T) {
 	for _, requested := range []string{"latest", "1", "2.1", "1.28.x", "1.28 ", "../1.28.1", "1.34"} {
-		if got, err := resolve(requested, testVersions.kubernetes, func() ([]string, error) { return nil, nil }); err == nil {
-			t.Errorf("%q is taken for %s", requested, got)
-		}
+		t.Run(fmt.Sprintf("%q", requested), func(t *testing.T) {
+			if got, err := resolve(requested, testVersions.kubernetes, func() ([]string, error) { return nil, nil }); err == nil {
+				t.Errorf("it is taken for %s", got)
+			}
+		})
 	}
 	unreachable := errors.New("the proxy does not answer")
 	if _, err := resolve("1.34", testVersions.kubernetes, func() ([]string, error) { return nil, unreachable }); !errors.Is(err, unreachable) {

@@ -32,21 +32,25 @@ func TestBadValuesAreRefusedWithWordsThatHelpAndGoodOnesPass(t *testing.T) {
 	seen := map[string][2]bool{}
 	for _, v := range bad {
 		seen[v.Key()] = [2]bool{true, seen[v.Key()][1]}
-		err := u.try(t, map[string]string{v.Key(): v.value})
-		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), v.Key()) || !strings.Contains(err.Error(), v.told) {
-			t.Errorf("%s=%.80q: %v; want an error with the key and %q", v.key, v.value, err, v.told)
-			continue
-		}
-		shown := fmt.Sprintf("annotation %s=%q: ", v.Key(), v.value)
-		if len(v.value) < 100 && !strings.Contains(v.told, "regexp") && !strings.Contains(err.Error(), shown) {
-			t.Errorf("%s=%.80q: %v; want the value shown", v.key, v.value, err)
-		}
+		t.Run(fmt.Sprintf("%s=%.40q", v.key, v.value), func(t *testing.T) {
+			err := u.try(t, map[string]string{v.Key(): v.value})
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), v.Key()) || !strings.Contains(err.Error(), v.told) {
+				t.Errorf("%v; want an error with the key and %q", err, v.told)
+				return
+			}
+			shown := fmt.Sprintf("annotation %s=%q: ", v.Key(), v.value)
+			if len(v.value) < 100 && !strings.Contains(v.told, "regexp") && !strings.Contains(err.Error(), shown) {
+				t.Errorf("%v; want the value shown", err)
+			}
+		})
 	}
 	for _, v := range good {
 		seen[v.Key()] = [2]bool{seen[v.Key()][0], true}
-		if err := u.try(t, map[string]string{v.Key(): v.value}); err != nil {
-			t.Errorf("%s=%.80q: %v", v.key, v.value, err)
-		}
+		t.Run(fmt.Sprintf("%s=%.40q", v.key, v.value), func(t *testing.T) {
+			if err := u.try(t, map[string]string{v.Key(): v.value}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	if text := u.warned.take(); text != "" {
 		t.Errorf("warnings: %s", text)

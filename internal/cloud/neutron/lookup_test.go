@@ -177,12 +177,14 @@ func TestTheSubnetsOfVIPsAreTheFirstByNameOfEachFamilyUnlessOneIsGiven(t *testin
 	}
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
-		fault.Route = "/v2.0/subnets"
-		added := c.Faults().Add(fault)
-		if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || ipv4+ipv6 != "" {
-			t.Errorf("%s: subnets %q and %q, class %q: %v", name, ipv4, ipv6, openstack.Classify(err), err)
-		}
-		c.Faults().Remove(added)
+		t.Run(name, func(t *testing.T) {
+			fault.Route = "/v2.0/subnets"
+			added := c.Faults().Add(fault)
+			if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || ipv4+ipv6 != "" {
+				t.Errorf("subnets %q and %q, class %q: %v", ipv4, ipv6, openstack.Classify(err), err)
+			}
+			c.Faults().Remove(added)
+		})
 	}
 	if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); err != nil || ipv4 != c.IDs().PrivateSubnet || ipv6 != c.IDs().PrivateSubnetV6 {
 		t.Errorf("after failures: %q and %q, %v", ipv4, ipv6, err)
@@ -282,12 +284,14 @@ func TestOtherNodesDetermineTheSubnetIfOneIsInAnotherCloud(t *testing.T) {
 func TestTheCIDROfASubnetIsLookedUpOnce(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
-		fault.Route = "/v2.0/subnets"
-		added := c.Faults().Add(fault)
-		if got, err := c.CIDR(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || got.IsValid() {
-			t.Errorf("%s: %v, class %q: %v", name, got, openstack.Classify(err), err)
-		}
-		c.Faults().Remove(added)
+		t.Run(name, func(t *testing.T) {
+			fault.Route = "/v2.0/subnets"
+			added := c.Faults().Add(fault)
+			if got, err := c.CIDR(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || got.IsValid() {
+				t.Errorf("%v, class %q: %v", got, openstack.Classify(err), err)
+			}
+			c.Faults().Remove(added)
+		})
 	}
 	c.Recorder().Reset()
 	for range 3 {

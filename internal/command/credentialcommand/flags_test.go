@@ -37,8 +37,10 @@ func TestNameOfASecretNeedsItsNamespace(t *testing.T) {
 		t.Errorf("%v, %v", name, err)
 	}
 	for _, text := range []string{"b", "/b", "a/", "a/b/c", ""} {
-		if _, err := parseSecretName(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if _, err := parseSecretName(text); err == nil {
+				t.Error("it is accepted")
+			}
+		})
 	}
 }

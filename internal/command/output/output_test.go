@@ -5,6 +5,7 @@ package output
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,8 +67,10 @@ func TestAFormatIsOneOfTheCommand(t *testing.T) {
 		t.Error(err)
 	}
 	for _, text := range []string{"", "wide", "YAML"} {
-		if err := formats.Check(text); err == nil || err.Error() != "must be text, json or yaml" {
-			t.Errorf("%q: %v", text, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if err := formats.Check(text); err == nil || err.Error() != "must be text, json or yaml" {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -161,9 +161,11 @@ func TestANoteIsReadAsItWasWritten(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"d " + then, "d " + then + " m", "d " + then + " m s else", "d " + then + " m s unread more", "d  "} {
-		if n := ParseNote(text); n != (Note{Digest: "d"}) {
-			t.Errorf("%q is %+v", text, n)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if n := ParseNote(text); n != (Note{Digest: "d"}) {
+				t.Errorf("got %+v", n)
+			}
+		})
 	}
 	if text := (Note{Digest: "d", Members: "m", Unread: true}).String(); text != "d" {
 		t.Errorf("a note without updated_at is %q", text)

@@ -33,39 +33,41 @@ func TestEachKeyThatPeopleSetIsUnderstoodUnderAllOurPrefixes(t *testing.T) {
 	gold.FlavorID = "f1"
 	operator.Classes = map[string]config.LoadBalancer{"gold": gold}
 	for _, a := range Table {
-		value := wellFormed[a.Key]
-		if a.Output {
-			if keys := a.Keys(); !slices.Equal(keys, []string{a.Key}) {
-				t.Errorf("%s is written by the controller and is understood as %v", a.Key, keys)
+		t.Run(a.Key, func(t *testing.T) {
+			value := wellFormed[a.Key]
+			if a.Output {
+				if keys := a.Keys(); !slices.Equal(keys, []string{a.Key}) {
+					t.Errorf("it is written by the controller and is understood as %v", keys)
+				}
+				return
 			}
-			continue
-		}
-		want, problems := Parse(map[string]string{a.Key: value}, operator)
-		if without, _ := Parse(nil, operator); len(problems) > 0 || cmp.Equal(want, without) {
-			t.Errorf("%s=%q: problems %v, and it changes something: %v", a.Key, value, problems, !cmp.Equal(want, without))
-			continue
-		}
-		prefix, name := Split(a.Key)
-		if !slices.Contains(Prefixes, prefix) {
-			continue
-		}
-		for _, p := range Prefixes {
-			got, problems := Parse(map[string]string{p + name: value}, operator)
-			if diff := cmp.Diff(want, got); diff != "" || problems != nil {
-				t.Errorf("%s: problems %v, options (-want +got):\n%s", p+name, problems, diff)
+			want, problems := Parse(map[string]string{a.Key: value}, operator)
+			if without, _ := Parse(nil, operator); len(problems) > 0 || cmp.Equal(want, without) {
+				t.Errorf("%s=%q: problems %v, and it changes something: %v", a.Key, value, problems, !cmp.Equal(want, without))
+				return
 			}
-			if !slices.Contains(a.Keys(), p+name) || len(FindUnknown(map[string]string{p + name: value})) > 0 {
-				t.Errorf("%s is unknown", p+name)
+			prefix, name := Split(a.Key)
+			if !slices.Contains(Prefixes, prefix) {
+				return
 			}
-		}
-		both := map[string]string{Prefix + name: value, OwnPrefix + name: " " + value}
-		if got, problems := Parse(both, operator); problems != nil || !cmp.Equal(want, got) {
-			t.Errorf("%s under both prefixes with the same value: %v", name, problems)
-		}
-		both[OwnPrefix+name] = value + "x"
-		if got := conflictsOf(both, operator); len(got) != 1 || got[0].Key != a.Key || !namesAll(got[0].Error(), Prefix+name, OwnPrefix+name, `"`+value+`"`, `"`+value+`x"`) {
-			t.Errorf("%s under both prefixes with two values: %v, want one problem that names both", name, got)
-		}
+			for _, p := range Prefixes {
+				got, problems := Parse(map[string]string{p + name: value}, operator)
+				if diff := cmp.Diff(want, got); diff != "" || problems != nil {
+					t.Errorf("%s: problems %v, options (-want +got):\n%s", p+name, problems, diff)
+				}
+				if !slices.Contains(a.Keys(), p+name) || len(FindUnknown(map[string]string{p + name: value})) > 0 {
+					t.Errorf("%s is unknown", p+name)
+				}
+			}
+			both := map[string]string{Prefix + name: value, OwnPrefix + name: " " + value}
+			if got, problems := Parse(both, operator); problems != nil || !cmp.Equal(want, got) {
+				t.Errorf("%s under both prefixes with the same value: %v", name, problems)
+			}
+			both[OwnPrefix+name] = value + "x"
+			if got := conflictsOf(both, operator); len(got) != 1 || got[0].Key != a.Key || !namesAll(got[0].Error(), Prefix+name, OwnPrefix+name, `"`+value+`"`, `"`+value+`x"`) {
+				t.Errorf("%s under both prefixes with two values: %v, want one problem that names both", name, got)
+			}
+		})
 	}
 }
 

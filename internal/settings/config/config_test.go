@@ -53,45 +53,47 @@ func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
 func TestEveryUsedKeyReachesItsField(t *testing.T) {
 	samples := map[Kind]string{String: "x", Password: "x", Bool: "true", TrueFalse: "true", Int: "7", Duration: "42s"}
 	for _, key := range Keys() {
-		if key.Use != Used {
-			if key.field != nil {
-				t.Errorf("[%s] %s is %s and has a field", key.Section, key.Name, key.Use)
+		t.Run("["+key.Section+"] "+key.Name, func(t *testing.T) {
+			if key.Use != Used {
+				if key.field != nil {
+					t.Errorf("[%s] %s is %s and has a field", key.Section, key.Name, key.Use)
+				}
+				return
 			}
-			continue
-		}
-		if key.Section == vendorSection {
-			continue // see TestWhatAProviderLacksIsReadByItsName
-		}
-		if key.field == nil {
-			t.Errorf("[%s] %s is used and has no field", key.Section, key.Name)
-			continue
-		}
-		text := samples[key.Kind]
-		if key.Kind == ID || key.Name == "pod-network-ids" {
-			text = idA
-		}
-		if slices.Contains([]string{"source-ranges", "metrics-allowed-cidrs", "address-sort-order"}, key.Name) {
-			text = "10.0.0.0/8"
-		}
-		if len(key.allowed) > 0 {
-			text = key.allowed[len(key.allowed)-1]
-		}
-		if strings.HasSuffix(key.Name, "-endpoint-override") {
-			text = "https://a.example.com"
-		}
-		if key.isDefault(text) {
-			text = "false"
-		}
-		var before, after Config
-		if err := key.apply(&before, key.Default); err != nil {
-			t.Errorf("[%s] %s default: %v", key.Section, key.Name, err)
-		}
-		if err := key.apply(&after, text); err != nil {
-			t.Errorf("[%s] %s = %s: %v", key.Section, key.Name, text, err)
-		}
-		if reflect.DeepEqual(before, after) {
-			t.Errorf("[%s] %s = %s changes nothing", key.Section, key.Name, text)
-		}
+			if key.Section == vendorSection {
+				return // see TestWhatAProviderLacksIsReadByItsName
+			}
+			if key.field == nil {
+				t.Errorf("[%s] %s is used and has no field", key.Section, key.Name)
+				return
+			}
+			text := samples[key.Kind]
+			if key.Kind == ID || key.Name == "pod-network-ids" {
+				text = idA
+			}
+			if slices.Contains([]string{"source-ranges", "metrics-allowed-cidrs", "address-sort-order"}, key.Name) {
+				text = "10.0.0.0/8"
+			}
+			if len(key.allowed) > 0 {
+				text = key.allowed[len(key.allowed)-1]
+			}
+			if strings.HasSuffix(key.Name, "-endpoint-override") {
+				text = "https://a.example.com"
+			}
+			if key.isDefault(text) {
+				text = "false"
+			}
+			var before, after Config
+			if err := key.apply(&before, key.Default); err != nil {
+				t.Errorf("[%s] %s default: %v", key.Section, key.Name, err)
+			}
+			if err := key.apply(&after, text); err != nil {
+				t.Errorf("[%s] %s = %s: %v", key.Section, key.Name, text, err)
+			}
+			if reflect.DeepEqual(before, after) {
+				t.Errorf("[%s] %s = %s changes nothing", key.Section, key.Name, text)
+			}
+		})
 	}
 }
 
@@ -353,9 +355,11 @@ func TestDoubtsAboutTheLoginAreThoseOfItsValues(t *testing.T) {
 
 func TestAnEndpointMayNameTheProject(t *testing.T) {
 	for _, placeholder := range []string{"%(project_id)s", "%(tenant_id)s"} {
-		want := "https://network.example.com/v2/" + placeholder
-		if got := mustParse(t, credentials+"network-endpoint-override = "+want+"\n").Global.NetworkEndpoint; got != want {
-			t.Errorf("endpoint %q, want %q", got, want)
-		}
+		t.Run(placeholder, func(t *testing.T) {
+			want := "https://network.example.com/v2/" + placeholder
+			if got := mustParse(t, credentials+"network-endpoint-override = "+want+"\n").Global.NetworkEndpoint; got != want {
+				t.Errorf("endpoint %q, want %q", got, want)
+			}
+		})
 	}
 }
