@@ -41,7 +41,7 @@ func admin(t *testing.T, c *cloudsim.Cloud, method, path, body string) (status i
 	return resp.StatusCode, answer
 }
 
-func TestAdminSteersFaults(t *testing.T) {
+func TestAdminAddsListsAndRemovesFaults(t *testing.T) {
 	c := oneNode(t)
 	compute := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewComputeV2)
 	status, fault := admin(t, c, "POST", "/faults", `{"service":"compute","route":"/v2.1/servers/detail","kind":"status","status":503,"body":"{}","delay":"1s"}`)
@@ -83,7 +83,7 @@ func TestAdminSteersFaults(t *testing.T) {
 	}
 }
 
-func TestAdminShowsAndForgetsCalls(t *testing.T) {
+func TestAdminListsAndClearsCalls(t *testing.T) {
 	c := oneNode(t)
 	wantServers(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), "node-1")
 	_, counts := admin(t, c, "GET", "/counts", "")

@@ -21,7 +21,7 @@ func monitor(kind string) *Monitor {
 	return &Monitor{ID: "hm", Type: kind, Delay: 10 * time.Millisecond, Timeout: 5 * time.Second, MaxRetries: 1, MaxRetriesDown: 1, AdminUp: true}
 }
 
-func TestMonitorTakesAMemberOutAndBackIn(t *testing.T) {
+func TestMonitorRemovesAMemberThatFailsAndAddsItAgain(t *testing.T) {
 	p, s := newPlane(t)
 	a, b := startBackend(t, "a"), startBackend(t, "b")
 	lb := simple("TCP", a.member(), b.member())
@@ -43,7 +43,7 @@ func TestMonitorTakesAMemberOutAndBackIn(t *testing.T) {
 	}
 }
 
-func TestHTTPMonitorLooksAtPathCodeAndMonitorPort(t *testing.T) {
+func TestHTTPMonitorUsesPathExpectedCodesAndMonitorPort(t *testing.T) {
 	p, s := newPlane(t)
 	var code atomic.Int32
 	code.Store(200)
@@ -136,7 +136,7 @@ func TestPingMonitorFindsALoopbackAddressUp(t *testing.T) {
 	s.await(t, "a", "ONLINE")
 }
 
-func TestMonitorOfAProxyPoolSpeaksTheProtocol(t *testing.T) {
+func TestMonitorOfAProxyPoolSendsTheProxyHeader(t *testing.T) {
 	for _, protocol := range []string{"PROXY", "PROXYV2"} {
 		t.Run(protocol, func(t *testing.T) {
 			p, s := newPlane(t)
@@ -244,7 +244,7 @@ func TestOperatingStatusOfMembers(t *testing.T) {
 	}
 }
 
-func TestChangeElsewhereKeepsTheStateOfAMember(t *testing.T) {
+func TestChangeOfOtherMembersKeepsTheStateOfAMember(t *testing.T) {
 	p, s := newPlane(t)
 	b := startBackend(t, "b")
 	b.stop()

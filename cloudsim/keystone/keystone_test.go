@@ -86,7 +86,7 @@ func (h *house) bobToken(t *testing.T) string {
 	return token
 }
 
-func TestPasswordIsTakenByIDAndByNameAndNeverWrong(t *testing.T) {
+func TestPasswordAuthenticatesByIDAndByName(t *testing.T) {
 	h := newHouse(t)
 	byName := func(user, domain, secret string) string {
 		return fmt.Sprintf(`{"methods":["password"],"password":{"user":{"name":%q,"domain":%s,"password":%q}}}`, user, domain, secret)
@@ -121,7 +121,7 @@ func TestPasswordIsTakenByIDAndByNameAndNeverWrong(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreInKeystonesShape(t *testing.T) {
+func TestErrorsHaveTheFormatOfKeystone(t *testing.T) {
 	h := newHouse(t)
 	status, header, body := h.do(t, "", "POST", "/v3/auth/tokens", `{"auth":{"identity":`+password(h.alice, "x")+`}}`)
 	want := map[string]any{"error": map[string]any{"code": 401.0, "message": "The request you have made requires authentication.", "title": "Unauthorized"}}
@@ -142,7 +142,7 @@ func TestRefusalsAreInKeystonesShape(t *testing.T) {
 	}
 }
 
-func TestTokenSaysWhoItIsForAndWhatThereIs(t *testing.T) {
+func TestTokenHasUserProjectRolesAndCatalogue(t *testing.T) {
 	h := newHouse(t)
 	_, _, scoped := h.login(t, password(h.alice, "a-secret"), projectScope(h.web))
 	for key, want := range map[string]any{
@@ -224,7 +224,7 @@ func TestTokenIsValidatedAndRevoked(t *testing.T) {
 	}
 }
 
-func TestTokenIsHadForATokenButLivesNoLonger(t *testing.T) {
+func TestTokenObtainedWithATokenExpiresAtTheSameTime(t *testing.T) {
 	h := newHouse(t)
 	_, unscoped, _ := h.login(t, password(h.alice, "a-secret"), "")
 	h.clock = h.clock.Add(30 * time.Second)
@@ -322,7 +322,7 @@ func TestApplicationCredentialExpires(t *testing.T) {
 	}
 }
 
-func TestApplicationCredentialIsRefused(t *testing.T) {
+func TestInvalidApplicationCredentialIsRefused(t *testing.T) {
 	h := newHouse(t)
 	alice, bob := h.aliceToken(t), h.bobToken(t)
 	path := "/v3/users/" + h.alice + "/application_credentials"
@@ -403,7 +403,7 @@ func TestTrustLetsTheTrusteeActForTheTrustor(t *testing.T) {
 	}
 }
 
-func TestTrustIsUsedUp(t *testing.T) {
+func TestTrustWithLimitedUsesRunsOut(t *testing.T) {
 	h := newHouse(t)
 	_, _, body := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(
 		`{"trust":{"trustor_user_id":%q,"trustee_user_id":%q,"project_id":%q,"impersonation":true,"roles":[{"name":"member"}],"remaining_uses":1}}`, h.alice, h.bob, h.web))
@@ -417,7 +417,7 @@ func TestTrustIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestTrustIsRefused(t *testing.T) {
+func TestInvalidTrustIsRefused(t *testing.T) {
 	h := newHouse(t)
 	token := h.aliceToken(t)
 	for name, tc := range map[string]struct {
@@ -441,7 +441,7 @@ func TestTrustIsRefused(t *testing.T) {
 	}
 }
 
-func TestDirectoryShowsWhatTheCallerMaySee(t *testing.T) {
+func TestProjectsUsersAndRolesAreShownAccordingToTheRightsOfTheCaller(t *testing.T) {
 	h := newHouse(t)
 	alice, bob := h.aliceToken(t), h.bobToken(t)
 	for _, tc := range []struct {
@@ -484,7 +484,7 @@ func TestDirectoryShowsWhatTheCallerMaySee(t *testing.T) {
 	}
 }
 
-func TestRefusalsShowWhatWasSentSince2025(t *testing.T) {
+func TestErrorsRepeatTheRequestSince2025(t *testing.T) {
 	const plain, shown = "'trustee_user_id' is a required property", "Invalid input for field/attribute trust. Value: {'impersonation': True, 'remaining_uses': 1}. "
 	for r, want := range map[release.Release]string{release.Zed: plain, release.Epoxy: shown + plain} {
 		t.Run(r.String(), func(t *testing.T) {

@@ -130,7 +130,7 @@ func TestFieldsReduceTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAwkwardTextsComeBackAsTheyWere(t *testing.T) {
+func TestSpecialCharactersInNamesAreKept(t *testing.T) {
 	c := newCloud(t, Options{})
 	for kind, name := range map[string]string{
 		"quotes and slashes": `quote " backslash \ slash /`,
@@ -154,7 +154,7 @@ func TestAwkwardTextsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestAllPathsLeadToTheSameService(t *testing.T) {
+func TestEveryBasePathServesTheAPI(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create("")
 	for _, base := range bases {

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-func TestVIPsThatCannotBeHadAreRefused(t *testing.T) {
+func TestInvalidVIPsAreRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	taken := c.create(`"vip_address": "10.0.0.50"`)
 	_ = taken
@@ -81,7 +81,7 @@ func TestAMemberInAnUnknownSubnetIsRefusedExceptInAFullCreate(t *testing.T) {
 	c.await(id, "ERROR") // Octavia finds out when it builds
 }
 
-func TestOthersMayNotSeeOrTouchALoadBalancer(t *testing.T) {
+func TestOtherProjectsMayNeitherReadNorChangeALoadBalancer(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	tr := c.web()
 	forbidden := "Policy does not allow this request to be performed."
