@@ -145,8 +145,8 @@ func TestTheNetworkPolicyAllowsTheUsualPortsOfAllServicesThatAreCalled(t *testin
 	}
 }
 
-// TestTheJobDrainsWhatTheDeploymentServes compares the arguments that both have.
-func TestTheJobDrainsWhatTheDeploymentServes(t *testing.T) {
+// TestJobDrainsTheServicesOfTheDeployment compares the arguments that both have.
+func TestJobDrainsTheServicesOfTheDeployment(t *testing.T) {
 	texts := rendered(t, helm, caseFile(t, "everything", "values.yaml"))
 	job := object[batchv1.Job](t, texts["drain/job.yaml"], "Job")
 	d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
@@ -193,8 +193,8 @@ func TestTheManifestsAdoptAsTheChartDoes(t *testing.T) {
 	}
 }
 
-// TestTheNotesSayWhatTheFirstServiceNeeds renders NOTES.txt.
-func TestTheNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
+// TestNotesSayWhatTheFirstServiceNeeds renders NOTES.txt.
+func TestNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
 	const closed = "Security groups of a new project do not let them in"
 	for name, c := range map[string]struct {
 		values         string

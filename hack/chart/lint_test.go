@@ -11,8 +11,8 @@ import (
 	"helm.sh/helm/v3/pkg/lint"
 )
 
-// TestHelmLintHasNothingToSay lints the chart as `helm lint` does, without values and with those of each case.
-func TestHelmLintHasNothingToSay(t *testing.T) {
+// TestHelmLintReportsNoProblem lints the chart as `helm lint` does, without values and with those of each case.
+func TestHelmLintReportsNoProblem(t *testing.T) {
 	version, err := chartutil.ParseKubeVersion(helm.Kubernetes)
 	if err != nil {
 		t.Fatal(err)

@@ -178,8 +178,8 @@ func names(t *testing.T, texts map[string]string) []string {
 	return all
 }
 
-// TestReleasesShareNoObject renders everything that has a name, for releases that differ in name or namespace only.
-func TestReleasesShareNoObject(t *testing.T) {
+// TestReleasesHaveNoObjectInCommon renders everything that has a name, for releases that differ in name or namespace only.
+func TestReleasesHaveNoObjectInCommon(t *testing.T) {
 	values := caseFile(t, "everything", "values.yaml")
 	owner := map[string]release{}
 	for _, r := range []release{

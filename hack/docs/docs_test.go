@@ -209,7 +209,7 @@ func anchors(page string) map[string]bool {
 	return found
 }
 
-func TestABarDoesNotEndACell(t *testing.T) {
+func TestBarInACellIsEscaped(t *testing.T) {
 	tab := newTable("a", "b")
 	tab.row("x|y", code(""))
 	if diff := cmp.Diff("| a | b |\n| --- | --- |\n| x\\|y |  |", tab.String()); diff != "" {

@@ -96,7 +96,7 @@ func unknownKeys(text string) (found []string) {
 	return found
 }
 
-func TestPagesNameAnnotationsByTheKeysThatPeopleHaveToType(t *testing.T) {
+func TestPagesNameAnnotationsByTheirFullKeys(t *testing.T) {
 	keys := 0
 	for _, page := range keyPages(t) {
 		text := read(t, filepath.Join(root, page.path))

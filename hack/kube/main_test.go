@@ -139,7 +139,7 @@ func TestAModuleThatCannotBeBuiltElsewhereIsAnError(t *testing.T) {
 	}
 }
 
-func TestProgramsAreToldTheirVersion(t *testing.T) {
+func TestProgramsAreBuiltWithTheirVersion(t *testing.T) {
 	flags := testVersions.linkerFlags()
 	for _, want := range []string{".gitVersion=v1.36.3 ", ".gitMajor=1 ", ".gitMinor=36 "} {
 		if !strings.Contains(flags+" ", want) {
@@ -223,7 +223,7 @@ func TestFailedBuildShowsWhatTheGoCommandSaid(t *testing.T) {
 	}
 }
 
-func TestProgressCountsWhatIsStillToBeCompiled(t *testing.T) {
+func TestProgressCountsThePackagesStillToBeCompiled(t *testing.T) {
 	p := &progress{what: "fetching modules"}
 	p.line("go: downloading k8s.io/kubernetes v1.36.3")
 	if got, want := p.state(time.Second), "  0 %  fetching modules: 1 so far, 1s"; got != want {

@@ -30,7 +30,7 @@ func TestThePolicyIsUpToDate(t *testing.T) {
 	}
 }
 
-func TestEveryAnnotationThatPeopleSetIsLookedAt(t *testing.T) {
+func TestPolicyChecksEveryAnnotationThatUsersSet(t *testing.T) {
 	text, err := render()
 	if err != nil {
 		t.Fatal(err)

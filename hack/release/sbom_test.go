@@ -84,7 +84,7 @@ func packages(document *spdx.Document) []string {
 	return all
 }
 
-func TestBillOfAProgramListsExactlyItsModules(t *testing.T) {
+func TestSBOMOfAProgramListsExactlyItsModules(t *testing.T) {
 	r, _ := sharedReleases(t)
 	name := "kube-octavia-v1.2.3-linux-" + testPlatform.arch
 	_, contents, _ := untar(t, gunzip(t, r.read(t, name+".tar.gz")))
@@ -99,7 +99,7 @@ func TestBillOfAProgramListsExactlyItsModules(t *testing.T) {
 	}
 }
 
-func TestBillOfTheImageHasAlsoTheRootCertificates(t *testing.T) {
+func TestSBOMOfTheImageListsTheRootCertificates(t *testing.T) {
 	r, _ := sharedReleases(t)
 	image := readBill(t, r, "kube-octavia-v1.2.3-image.spdx.json")
 	program := readBill(t, r, "kube-octavia-v1.2.3-linux-"+testPlatform.arch+".spdx.json")

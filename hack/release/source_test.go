@@ -26,7 +26,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-func TestTimeOfABuildIsThatOfItsCommitUnlessTheEnvironmentSaysAnother(t *testing.T) {
+func TestBuildTimeIsThatOfTheCommitUnlessSourceDateEpochIsSet(t *testing.T) {
 	dir := repository(t)
 	for given, want := range map[string]string{"": "2023-11-14T22:13:20Z", "86400": "1970-01-02T00:00:00Z"} {
 		t.Run("SOURCE_DATE_EPOCH="+given, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestTimeOfABuildIsThatOfItsCommitUnlessTheEnvironmentSaysAnother(t *testing
 	}
 }
 
-func TestReleaseThatNobodyCouldBuildAgainIsRefused(t *testing.T) {
+func TestReleaseThatCannotBeReproducedIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, version string
 		change        func(t *testing.T, dir string)
