@@ -45,7 +45,7 @@ func named(names ...string) topology.Topology {
 	return t
 }
 
-func TestItIsReadOnceForAllViewersAndAgainAfterARest(t *testing.T) {
+func TestTopologyIsReadOnceForAllViewersAndAgainAfterAPause(t *testing.T) {
 	r := reading{make(chan struct{}), make(chan struct{}), make(chan topology.Topology)}
 	h := newHub(t.Context(), r)
 	leaveFirst := h.join()
@@ -114,7 +114,7 @@ func TestChangeHasOnlyTheServicesThatDiffer(t *testing.T) {
 	}
 }
 
-func TestOnlyTheChangesThatAPageLacksAreSentAndTheyOutlastARest(t *testing.T) {
+func TestOnlyMissingChangesAreSentAlsoAfterAPause(t *testing.T) {
 	r := reading{make(chan struct{}), make(chan struct{}), make(chan topology.Topology)}
 	h := newHub(t.Context(), r)
 	read := func(names ...string) *snapshot {

@@ -50,8 +50,8 @@ func TestWrongFlagsAreExplained(t *testing.T) {
 	}
 }
 
-// TestTinyRun measures one Service of the controller of this tree from end to end.
-func TestTinyRun(t *testing.T) {
+// TestSmallRun measures one Service of the controller of this tree from end to end.
+func TestSmallRun(t *testing.T) {
 	if _, err := kube.AssetsDir(); err != nil {
 		t.Fatal(err)
 	}

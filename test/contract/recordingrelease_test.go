@@ -35,7 +35,7 @@ func recorded(t *testing.T, dir string, r release, cases map[string][]exchange) 
 	}
 }
 
-func TestAReleaseAnswersAsTheOneBeforeUnlessItsOwnAnswerIsRecorded(t *testing.T) {
+func TestRecordingsOfAReleaseDefaultToThoseOfTheOneBefore(t *testing.T) {
 	dir := t.TempDir()
 	recorded(t, dir, release2022, map[string][]exchange{"same": answered(200), "changed": answered(500), "changed back": answered(200)})
 	recorded(t, dir, release2025, map[string][]exchange{"same": answered(200), "changed": answered(404), "changed back": answered(201), "new": answered(202)})
@@ -73,7 +73,7 @@ func TestAReleaseAnswersAsTheOneBeforeUnlessItsOwnAnswerIsRecorded(t *testing.T)
 	}
 }
 
-func TestAReleaseThatNoLongerDiffersHasNoRecordings(t *testing.T) {
+func TestReleaseThatNoLongerDiffersHasNoRecordings(t *testing.T) {
 	dir := t.TempDir()
 	recorded(t, dir, release2022, map[string][]exchange{"case": answered(http.StatusOK)})
 	recorded(t, dir, release2025, map[string][]exchange{"case": answered(http.StatusNotFound)})
@@ -83,7 +83,7 @@ func TestAReleaseThatNoLongerDiffersHasNoRecordings(t *testing.T) {
 	}
 }
 
-func TestACaseThatIsNoMoreLeavesTheRecordings(t *testing.T) {
+func TestRecordingsOfRemovedCasesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	recorded(t, dir, release2022, map[string][]exchange{"case": answered(200), "old": answered(200)})
 	recorded(t, dir, release2022, map[string][]exchange{"case": answered(200)})
@@ -105,7 +105,7 @@ func TestReleasesWithoutRecordingsAreRefused(t *testing.T) {
 	}
 }
 
-func TestACaseIsRunWhereItHolds(t *testing.T) {
+func TestCaseRunsOnlyInReleasesWhereItHolds(t *testing.T) {
 	for _, c := range []struct {
 		says  string
 		bound func(func(*try)) func(*try)

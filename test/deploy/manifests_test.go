@@ -90,7 +90,7 @@ func altered(t *testing.T, file, from, to string) string {
 	return dir
 }
 
-func TestASlipInTheManifestsWouldBeNoticed(t *testing.T) {
+func TestMistakesInTheManifestsAreFound(t *testing.T) {
 	installed(t)
 	dir := altered(t, "deployment.yaml", "readOnlyRootFilesystem", "readOnlyRootFilesytem")
 	_, err := deploy.Kubectl(t.Context(), kubetest.Cluster(t), "apply", "-k", dir, "--validate=strict", "--dry-run=server")
@@ -121,7 +121,7 @@ func TestTheSecretIsNeverOverwritten(t *testing.T) {
 	}
 }
 
-func TestTheExampleIsWhatThePodReads(t *testing.T) {
+func TestExampleIsTheFileThatThePodReads(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(manifests, "example", "secret.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestTheExampleIsWhatThePodReads(t *testing.T) {
 	}
 }
 
-func TestBudgetAndServiceAreAboutThePods(t *testing.T) {
+func TestPodDisruptionBudgetAndServiceSelectThePods(t *testing.T) {
 	d := installed(t)
 	pods := labels.Set(d.Spec.Template.Labels)
 	budget, err := kubetest.Client(t).PolicyV1().PodDisruptionBudgets(deploy.Namespace).Get(t.Context(), deploy.Name, metav1.GetOptions{})
@@ -226,10 +226,10 @@ func TestNodesCanBeDrainedWhileNoReplicaIsReady(t *testing.T) {
 	}
 }
 
-// TestPodIsOneOfTheRestrictedLevel makes the Pod of the Deployment as its
+// TestPodMeetsTheRestrictedPodSecurityStandard makes the Pod of the Deployment as its
 // controllers would, where kube-apiserver enforces the Pod Security Standards, and
 // shows that it would refuse one that is less restricted.
-func TestPodIsOneOfTheRestrictedLevel(t *testing.T) {
+func TestPodMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 	template := installed(t).Spec.Template
 	for name, weaken := range map[string]func(pod *corev1.PodSpec, container *corev1.SecurityContext){
 		"":                       func(*corev1.PodSpec, *corev1.SecurityContext) {},
@@ -258,9 +258,9 @@ func TestPodIsOneOfTheRestrictedLevel(t *testing.T) {
 	}
 }
 
-// TestPodGetsNoMoreThanItNeeds is about what the Pod Security Standards leave
+// TestPodHasNoUnneededRights is about what the Pod Security Standards leave
 // open.
-func TestPodGetsNoMoreThanItNeeds(t *testing.T) {
+func TestPodHasNoUnneededRights(t *testing.T) {
 	pod := installed(t).Spec.Template.Spec
 	c := pod.Containers[0]
 	if !ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false) {
@@ -292,9 +292,9 @@ func page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestInstallationAndDrainAreAsTheDocsTell takes the kustomizations of the docs and lets
+// TestInstallationAndDrainWorkAsDocumented takes the kustomizations of the docs and lets
 // kube-apiserver see what comes of them.
-func TestInstallationAndDrainAreAsTheDocsTell(t *testing.T) {
+func TestInstallationAndDrainWorkAsDocumented(t *testing.T) {
 	installed(t)
 	for _, path := range []string{docs, "../../docs/magnum-and-cluster-api.md"} {
 		t.Run(filepath.Base(path), func(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *stage) plans(status int) []planned {
 	return list.Items
 }
 
-func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
+func TestPlanShowsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{off: true, conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
@@ -103,7 +103,7 @@ func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
 	}
 }
 
-func TestPlanSaysWhatItCannotFindOut(t *testing.T) {
+func TestPlanReportsWhatItCannotRead(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true})
 	s.service("web", tcp(8080))

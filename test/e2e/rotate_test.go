@@ -23,7 +23,7 @@ func unanswered(carriedOut bool) func(http.ResponseWriter, *http.Request, http.H
 // TestRotationDeletesNoCredentialThatTheSecretMayHold lets the write to the Secret
 // fail, with and without being carried out.
 func TestRotationDeletesNoCredentialThatTheSecretMayHold(t *testing.T) {
-	simulatorOnly(t, "the cloud's part is the same in TestCredentialIsMadeAndRotatedInItsSecret")
+	simulatorOnly(t, "the cloud's part is the same in TestCredentialIsCreatedAndRotatedInItsSecret")
 	s := newStage(t, settings{off: true, nodes: []string{}})
 	person, session := s.person()
 	secret, inUse := s.credentialSecret(person)

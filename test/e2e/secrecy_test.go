@@ -126,7 +126,7 @@ func forms(secrets []string) []string {
 	return slices.DeleteFunc(slices.Compact(all), func(form string) bool { return form == "" })
 }
 
-func TestSecretsAreFoundWhereverTheyShow(t *testing.T) {
+func TestSecretsAreFoundInAnyOutput(t *testing.T) {
 	const password, token = "correct/horse+battery", "gAAAAABmVx0kKz0m3eQv7-0123456789abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJ"
 	for name, c := range map[string]struct{ content, want string }{
 		"no secret":                   {"level=info msg=done password=[redacted]\n", ""},

@@ -129,8 +129,8 @@ func TestThePageIsServedWithoutFlagsAndStaysUp(t *testing.T) {
 	controller.terminate()
 }
 
-// TestCommandsSayWhatTheyLackWithoutFlags is about users and installations of other kinds.
-func TestCommandsSayWhatTheyLackWithoutFlags(t *testing.T) {
+// TestCommandsWithoutFlagsReportWhatIsMissing is about users and installations of other kinds.
+func TestCommandsWithoutFlagsReportWhatIsMissing(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	withoutLogin(t)
 	s := newStage(t, settings{off: true})

@@ -43,7 +43,7 @@ func requireParts(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-func TestStatusShowsMembersCostAndDriftInEachForm(t *testing.T) {
+func TestStatusShowsMembersObjectsAndDriftInEachForm(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	services := s.settled([]edit{tcp(8080, 8081)}, []edit{tcp(8082), annotated(internalKey, "true")})
@@ -261,7 +261,7 @@ func (s *stage) waitFor(w *watching, text string) {
 	})
 }
 
-func TestAWatchGoesOnAfterAFailedRead(t *testing.T) {
+func TestAWatchContinuesAfterAFailedRead(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator fails")
 	s := newStage(t, settings{off: true})
 	web := s.service("web", tcp(8080))

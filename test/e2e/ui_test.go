@@ -160,7 +160,7 @@ func (p *topologyPage) waitUntilState(v *service, is topology.State, word string
 	return s
 }
 
-func TestTopologyShowsWhatServicesHaveHowItIsAndDrift(t *testing.T) {
+func TestTopologyShowsObjectsStatusAndDriftOfServices(t *testing.T) {
 	simulatorOnly(t, "it damages the cloud")
 	s := newStage(t, settings{podless: true, conf: []string{"create-monitor=true", "monitor-delay=1s", "monitor-timeout=1s"}})
 	web := s.service("web", tcp(8080), func(v *corev1.Service) { v.Annotations = map[string]string{driftKey: "report"} })
@@ -276,7 +276,7 @@ func shows(c change, v *service) bool {
 	return slices.ContainsFunc(c.Services, func(s topology.Service) bool { return s.Key == v.namespace+"/"+v.name })
 }
 
-func TestTopologyIsReadOnlyWhileAViewerLooksAndOnceForAllViewers(t *testing.T) {
+func TestTopologyIsReadOnceForAllViewersAndNotWithoutThem(t *testing.T) {
 	simulatorOnly(t, "it counts the calls of one program")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -330,7 +330,7 @@ func (s *stage) countedCalls() map[string]int {
 	return counts
 }
 
-func TestTopologyNeedsATokenOfAUserWhoMayLook(t *testing.T) {
+func TestTopologyRequiresTheTokenOfAnAuthorizedUser(t *testing.T) {
 	simulatorOnly(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -455,7 +455,7 @@ func TestTopologyAnswersOnlyToNamesOfThisMachineAndRestrictsTheBrowser(t *testin
 	}
 }
 
-func TestTopologyTellsWhatTheCloudDoesNotAnswer(t *testing.T) {
+func TestTopologyReportsWhatTheCloudDoesNotAnswer(t *testing.T) {
 	simulatorOnly(t, "it makes faults")
 	s := newStage(t, settings{off: true})
 	p := s.serves(s.adminKubeconfig())

@@ -68,7 +68,7 @@ func get(t *testing.T, c *Client, service, path string) Response {
 	return answer
 }
 
-func TestWhoComesThroughTheProxyFindsAllServicesBehindIt(t *testing.T) {
+func TestCatalogueOfTheProxyNamesOnlyTheProxy(t *testing.T) {
 	cloud, proxy, client := upstream(t)
 	for service, address := range client.Endpoints() {
 		if _, fronted := proxy.origins[service]; fronted && address == cloud.Endpoint(service) {
@@ -141,7 +141,7 @@ func TestFaultsOfTheProxyHitRealServices(t *testing.T) {
 	}
 }
 
-func TestListOfServersThroughTheProxyLacksWhatAFaultNames(t *testing.T) {
+func TestListOfServersThroughTheProxyLacksTheServersOfAFault(t *testing.T) {
 	cloud, proxy, client := upstream(t)
 	var ids []string
 	for _, name := range []string{"node-1", "node-2", "node-3"} {
@@ -165,7 +165,7 @@ func TestListOfServersThroughTheProxyLacksWhatAFaultNames(t *testing.T) {
 	}
 }
 
-func TestTokensThatTheProxyExpiredAreRefusedAndNewOnesTaken(t *testing.T) {
+func TestTokensThatTheProxyExpiredAreRefusedAndNewOnesAccepted(t *testing.T) {
 	_, proxy, client := upstream(t)
 	get(t, client, network, "/v2.0/ports")
 	proxy.ExpireTokens()
@@ -182,7 +182,7 @@ func TestTokensThatTheProxyExpiredAreRefusedAndNewOnesTaken(t *testing.T) {
 	}
 }
 
-func TestProxyOfACloudThatIsGoneSaysSo(t *testing.T) {
+func TestProxyReportsThatItsCloudDoesNotAnswer(t *testing.T) {
 	cloud, _, client := upstream(t)
 	if err := cloud.Close(); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestProxyEndsWhileARequestIsHeld(t *testing.T) {
 	<-ended
 }
 
-func TestARealAddressIsNotTakenForTheBeginningOfAnother(t *testing.T) {
+func TestRealAddressIsNotReplacedInsideOfALongerOne(t *testing.T) {
 	r := newRewriter(map[string]string{"http://127.0.0.1:500": "http://p:1", "http://127.0.0.1:5000": "http://p:2"})
 	got := string(r.text([]byte(`http://127.0.0.1:500/v3 "http://127.0.0.1:5000" http://127.0.0.1:50001 http://127.0.0.1:500`)))
 	if want := `http://p:1/v3 "http://p:2" http://127.0.0.1:50001 http://p:1`; got != want {
@@ -232,7 +232,7 @@ func TestRewrittenAnswerHasItsLength(t *testing.T) {
 	}
 }
 
-func TestLoadTellsWhatToDoWhereNothingIs(t *testing.T) {
+func TestLoadWithoutACloudSaysHowToStartOne(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "make openstack-up") {
 		t.Errorf("nothing there: %v", err)
@@ -252,7 +252,7 @@ func TestLoadTellsWhatToDoWhereNothingIs(t *testing.T) {
 	}
 }
 
-func TestLoadReadsWhatTheCloudHas(t *testing.T) {
+func TestLoadReadsTheStateOfTheCloud(t *testing.T) {
 	dir := t.TempDir()
 	text := `{"auth_url": "http://127.0.0.1:5000/v3", "region": "RegionOne", "project_id": "p", "user": "k8s", "password": "secret",
 		"subnet_id": "s", "public_network_id": "n", "nodes": {"node-1": {"id": "1", "status": "ACTIVE", "addresses": ["10.0.0.11"]}}}`

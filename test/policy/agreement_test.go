@@ -67,7 +67,7 @@ func under(key string) string {
 	return key
 }
 
-func TestKubeAPIServerRefusesJustWhatTheControllerWould(t *testing.T) {
+func TestKubeAPIServerAndControllerRefuseTheSameValues(t *testing.T) {
 	u := newUser(t)
 	values := map[string]bool{
 		"-0": true, "+": true, "0x10": true, "1_000": true, "٣": true, "0000000000000000000000005": true, "2147483647.0": true,
@@ -93,7 +93,7 @@ func TestKubeAPIServerRefusesJustWhatTheControllerWould(t *testing.T) {
 	t.Logf("%d values of %d kinds", len(values), len(kinds()))
 }
 
-func TestKubeAPIServerRefusesJustWhatTheControllerWouldOfAnyText(t *testing.T) {
+func TestKubeAPIServerAndControllerRefuseTheSameRandomTexts(t *testing.T) {
 	u := newUser(t)
 	pieces := rapid.SampledFrom([]string{
 		"true", "false", "10.0.0.0", "/8", "/33", "::1", "/64", "fe80::1%eth0", ",", ",", "=", "=", "/", ".", "-", "+", "_", "!", "&", "~", "*", "?", "(", ")", "[a", "]", `\`,

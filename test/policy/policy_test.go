@@ -27,7 +27,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-func TestBadValuesAreRefusedWithWordsThatHelpAndGoodOnesPass(t *testing.T) {
+func TestInvalidValuesAreRefusedWithAHelpfulMessageAndValidOnesPass(t *testing.T) {
 	u := newUser(t)
 	seen := map[string][2]bool{}
 	for _, v := range bad {
@@ -63,7 +63,7 @@ func TestBadValuesAreRefusedWithWordsThatHelpAndGoodOnesPass(t *testing.T) {
 	t.Logf("%d bad values refused, %d good ones passed", len(bad), len(good))
 }
 
-func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+func TestAllProblemsOfAServiceAreReportedTogether(t *testing.T) {
 	u := newUser(t)
 	err := u.try(t, map[string]string{
 		annotation.KeepFloatingIP: "maybe", annotation.SubnetID: "private", annotation.Prefix + "hostname": "192.0.2.1",
@@ -81,7 +81,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestKubectlShowsWhatIsWrong(t *testing.T) {
+func TestKubectlShowsTheMessageOfThePolicy(t *testing.T) {
 	u := newUser(t)
 	file := filepath.Join(t.TempDir(), "web.yaml")
 	text := `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {loadbalancer.openstack.org/keep-floatingip: "yes"}},
@@ -96,7 +96,7 @@ func TestKubectlShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
+func TestServicesOfOtherClassesAndTypesPass(t *testing.T) {
 	u := newUser(t)
 	for name, change := range map[string]func(*corev1.ServiceSpec){
 		"another class": func(s *corev1.ServiceSpec) { s.LoadBalancerClass = ptr.To("example.com/other") },
@@ -124,8 +124,8 @@ func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
 	}
 }
 
-// TestServicesWithoutAClassPassWhereTheyAreAnotherControllers is for --handle-default-class=false.
-func TestServicesWithoutAClassPassWhereTheyAreAnotherControllers(t *testing.T) {
+// TestServicesWithoutAClassPassIfAnotherControllerHandlesThem is for --handle-default-class=false.
+func TestServicesWithoutAClassPassIfAnotherControllerHandlesThem(t *testing.T) {
 	u := newUser(t, `- target: {kind: ValidatingAdmissionPolicy}
   patch: |
     - op: replace
@@ -136,9 +136,9 @@ func TestServicesWithoutAClassPassWhereTheyAreAnotherControllers(t *testing.T) {
 	}
 }
 
-// TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges makes Services with bad annotations
+// TestInvalidAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges makes Services with bad annotations
 // before the policy is there.
-func TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges(t *testing.T) {
+func TestInvalidAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges(t *testing.T) {
 	const finalizer = "service.kubernetes.io/load-balancer-cleanup"
 	early := service("early", map[string]string{
 		annotation.KeepFloatingIP: "maybe", annotation.SubnetID: "private",
@@ -195,7 +195,7 @@ func TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges(t *testing.T) {
 	}
 }
 
-func TestAServiceWithBadAnnotationsCanGo(t *testing.T) {
+func TestServiceWithInvalidAnnotationsCanBeDeleted(t *testing.T) {
 	namespace := kubetest.Namespace(t)
 	services := kubetest.Client(t).CoreV1().Services(namespace)
 	s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
@@ -215,7 +215,7 @@ func TestAServiceWithBadAnnotationsCanGo(t *testing.T) {
 	}
 }
 
-func TestTheOperatorMayBeWarnedOnlyOrHaveItInTheAuditLogOnly(t *testing.T) {
+func TestPolicyCanWarnOrAuditInsteadOfRefusing(t *testing.T) {
 	const told = `annotation loadbalancer.openstack.org/keep-floatingip="maybe": must be true or false`
 	for _, actions := range []string{"[Warn]", "[Audit]", "[Warn, Audit]", "[Deny, Audit]"} {
 		t.Run(actions, func(t *testing.T) {
@@ -260,7 +260,7 @@ func audited(t *testing.T, namespace string) map[string]string {
 	return noted
 }
 
-func TestKubernetesFindsNoFaultWithTheTypesInThePolicy(t *testing.T) {
+func TestKubernetesReportsNoTypeErrorInThePolicy(t *testing.T) {
 	newUser(t)
 	var got *admissionv1.ValidatingAdmissionPolicy
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -273,9 +273,9 @@ func TestKubernetesFindsNoFaultWithTheTypesInThePolicy(t *testing.T) {
 	}
 }
 
-// TestNothingIsTooMuchForTheBudgetOfKubeAPIServer fills the 256 KiB that annotations may have with
+// TestPolicyStaysWithinTheCostLimitOfKubeAPIServer fills the 256 KiB that annotations may have with
 // what may be the most work: one annotation of each kind alone, and all together.
-func TestNothingIsTooMuchForTheBudgetOfKubeAPIServer(t *testing.T) {
+func TestPolicyStaysWithinTheCostLimitOfKubeAPIServer(t *testing.T) {
 	u := newUser(t)
 	const room = 240 << 10
 	keys, kinds := []string{}, map[string]string{}

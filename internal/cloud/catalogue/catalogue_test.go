@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
-func TestTheRootOfAServiceIsFoundBehindOddEndings(t *testing.T) {
+func TestRootOfAServiceIsFoundInUnusualEndpoints(t *testing.T) {
 	const hex, uuid = "ea0a0dd4ee5d4c3d8e5d9e1d8e5f1a2b", "ea0a0dd4-ee5d-4c3d-8e5d-9e1d8e5f1a2b"
 	for _, test := range []struct{ service, endpoint, projectID, want string }{
 		{calls.ServiceLoadBalancer, "https://h:9876", hex, "https://h:9876/"},

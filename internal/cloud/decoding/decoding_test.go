@@ -47,7 +47,7 @@ var same = cmp.Options{cmp.AllowUnexported(document{}), cmpopts.EquateComparable
 
 func pointer[T any](value T) *T { return &value }
 
-func TestTextsNumbersAndTruthValuesStandForEachOther(t *testing.T) {
+func TestTextsNumbersAndBooleansAreConverted(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want document
@@ -77,7 +77,7 @@ func TestTextsNumbersAndTruthValuesStandForEachOther(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeUnderstoodIsAnErrorThatNamesItAndNotTheZeroValue(t *testing.T) {
+func TestUnexpectedTypesAreErrorsThatNameTheKey(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"text for an integer":                   {`{"port": "eighty"}`, "unexpected string as port"},
 		"fraction for an integer":               {`{"port": 80.5}`, "unexpected number 80.5 as port"},
@@ -125,7 +125,7 @@ func decode(t *rapid.T, object map[string]any) (got document, _ error) {
 	return got, decoding.Unmarshal(text, &got)
 }
 
-func TestUnknownKeysChangeNothingAndNullIsAsNoKey(t *testing.T) {
+func TestUnknownKeysAreIgnoredAndNullIsLikeAMissingKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object, without := maps.Clone(plain), maps.Clone(plain)
 		for i, key := range rapid.SliceOfN(rapid.SampledFrom(slices.Sorted(maps.Keys(plain))), 0, 4).Draw(t, "nulls") {

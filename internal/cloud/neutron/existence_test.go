@@ -22,7 +22,7 @@ import (
 // absentID is the id of an object that does not exist.
 const absentID = "5d9e3b5a-0000-4000-8000-000000000001"
 
-func TestTagsOfAFloatingIPThatIsGoneAreGoneInEachRelease(t *testing.T) {
+func TestTagsOfADeletedFloatingIPAreGoneInEachRelease(t *testing.T) {
 	for r, calls := range map[release.Release]int{release.Zed: 1, release.Epoxy: 2, release.Newest: 2} {
 		t.Run(r.String(), func(t *testing.T) {
 			cloud := newCloudOf(t, cloudsim.Options{Release: r})

@@ -225,7 +225,7 @@ func TestAListOfFloatingIPsIsNeverGone(t *testing.T) {
 	}
 }
 
-func TestAllPortsAreLookedForInOneCall(t *testing.T) {
+func TestAllPortsAreReadWithOneCall(t *testing.T) {
 	s := newCloud(t, simulator.Options{})
 	a, b := s.port(), s.port()
 	s.Recorder().Reset()
@@ -239,7 +239,7 @@ func TestAllPortsAreLookedForInOneCall(t *testing.T) {
 	}
 }
 
-func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
+func TestPortsOfManyLoadBalancersAreReadByTheHundred(t *testing.T) {
 	var ids, asked []string
 	for i := range 250 {
 		ids = append(ids, fmt.Sprintf("aaaaaaaa-aaaa-aaaa-aaaa-%012d", i))
@@ -263,7 +263,7 @@ func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
 	}
 }
 
-func TestAVIPPortOfAPersonIsToldFromOnesOfOctavia(t *testing.T) {
+func TestVIPPortOfAUserIsDistinguishedFromThoseOfOctavia(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, `{"ports": [{"id": "p1", "name": "mine", "device_owner": ""}, {"id": "p2", "name": "", "device_owner": "Octavia"}]}`)
 	})

@@ -277,7 +277,7 @@ func TestANewLoadBalancerReturnsItsVIPsAndProject(t *testing.T) {
 	}
 }
 
-func TestAListenerIsCreatedWithoutItsPoolWhereOctaviaStumblesOverASharedPort(t *testing.T) {
+func TestListenerIsCreatedWithoutItsPoolWhereOctaviaFailsOnASharedPort(t *testing.T) {
 	var bodies []string
 	client := against(t, amphora, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -356,7 +356,7 @@ func TestAListenerForAPortInUseIsCheckedByAskingForIt(t *testing.T) {
 	}
 }
 
-func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
+func TestDeletingAMissingObjectIsNoError(t *testing.T) {
 	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, 404, `{"faultstring": "not found."}`) })
 	for _, op := range []diff.Op{
 		diff.DeleteLoadBalancer{ID: "x"}, diff.DeleteListener{ID: "x"}, diff.DeletePool{ID: "x"}, diff.DeleteMonitor{ID: "x"},

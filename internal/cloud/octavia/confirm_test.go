@@ -193,7 +193,7 @@ func TestADifferentTreeIsNotConfirmedAndTheErrorSaysWhy(t *testing.T) {
 	}
 }
 
-func TestWhatOurOwnWritesHaveRemovedIsNoDifferenceAndIsNamedWhileItIsThere(t *testing.T) {
+func TestObjectsRemovedByOurWritesAreNoDifferenceAndAreNamedWhileTheyExist(t *testing.T) {
 	for name, remove := range map[string]func(l *lb.LoadBalancer){
 		"nothing":    func(*lb.LoadBalancer) {},
 		"a listener": func(l *lb.LoadBalancer) { l.Listeners = l.Listeners[:1] },
@@ -224,7 +224,7 @@ func TestWhatOurOwnWritesHaveRemovedIsNoDifferenceAndIsNamedWhileItIsThere(t *te
 	}
 }
 
-func TestWhatOctaviaIsStillDeletingIsNoDifferenceUnlessItWasPredicted(t *testing.T) {
+func TestObjectsThatOctaviaIsDeletingAreNoDifferenceUnlessPredicted(t *testing.T) {
 	for name, remove := range map[string]func(l *lb.LoadBalancer){
 		"a listener": func(l *lb.LoadBalancer) { l.Listeners = l.Listeners[:1] },
 		"a monitor":  func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Monitor = nil },

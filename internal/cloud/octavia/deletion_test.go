@@ -61,7 +61,7 @@ func TestAbsenceFromAListProvesNothingWhileThePortExists(t *testing.T) {
 	})
 }
 
-func TestWithAPortOfAPersonADeletedLoadBalancerIsReadByItself(t *testing.T) {
+func TestDeletedLoadBalancerWithAPortOfAUserIsReadByItself(t *testing.T) {
 	watch(t, func(s *fakeCloud) {
 		s.persons = []string{"mine"}
 		for _, id := range []string{"a", "b", "c"} {

@@ -254,7 +254,7 @@ func TestAResponseWithoutItsObjectIsAnError(t *testing.T) {
 	}
 }
 
-func TestAReadThatFailsHalfWayReturnsNothing(t *testing.T) {
+func TestReadThatFailsHalfwayReturnsNothing(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	head := s.create(t, wanted(s.IDs().PrivateSubnet))
 	for _, route := range []string{"listeners", "pools", "pools/{id}/members", "healthmonitors"} {
@@ -270,7 +270,7 @@ func TestAReadThatFailsHalfWayReturnsNothing(t *testing.T) {
 	}
 }
 
-func TestPartsThatOctaviaLeftPendingAreSeen(t *testing.T) {
+func TestObjectsThatOctaviaLeftPendingAreRead(t *testing.T) {
 	s := simulate(t, cloudsim.Options{Release: release.Zed, Octavia: simulator.Options{StuckChildren: true}})
 	l := wanted(s.IDs().PrivateSubnet)
 	head := s.create(t, l)

@@ -27,7 +27,7 @@ func listenerOn(l lb.LoadBalancer, port int) lb.Listener {
 	return l.Listeners[slices.IndexFunc(l.Listeners, func(l lb.Listener) bool { return l.Port == port })]
 }
 
-func TestWhatOctaviaRefusesHasItsClass(t *testing.T) {
+func TestRefusalsOfOctaviaHaveTheirErrorClass(t *testing.T) {
 	quota := simulator.Quota{LoadBalancers: 1, Listeners: -1, Pools: 3, Members: -1, HealthMonitors: -1}
 	s := simulate(t, cloudsim.Options{Octavia: simulator.Options{DefaultQuota: &quota}})
 	l, err := s.Observe(t.Context(), s.create(t, wanted(s.IDs().PrivateSubnet)))
@@ -128,7 +128,7 @@ func TestACreateWithoutAnAnswerMayHaveBeenCarriedOut(t *testing.T) {
 	}
 }
 
-func TestAVIPComesFromTheNetworkOrHasTheRequestedAddress(t *testing.T) {
+func TestVIPIsAllocatedFromTheNetworkOrHasTheRequestedAddress(t *testing.T) {
 	s := simulate(t, cloudsim.Options{PrivateCIDR: "10.0.0.0/16", PublicCIDR: "198.51.100.0/24"})
 	for name, test := range map[string]struct {
 		address string

@@ -102,7 +102,7 @@ func TestOperationsOfAKnownTimeTakeFewCalls(t *testing.T) {
 	}
 }
 
-func TestASlowCloudIsAskedNoMoreOftenThanItCanAnswer(t *testing.T) {
+func TestSlowCloudIsNotPolledMoreOftenThanItCanAnswer(t *testing.T) {
 	watch(t, func(s *fakeCloud) {
 		s.takes = 200 * time.Millisecond
 		s.set(lb.PendingCreate, "a")

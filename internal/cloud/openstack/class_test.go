@@ -155,7 +155,7 @@ func TestAnErrorReadsAsASentence(t *testing.T) {
 	}
 }
 
-func TestWrapNamesEachStepOnce(t *testing.T) {
+func TestWrapNamesEachOperationOnce(t *testing.T) {
 	if Wrap("x", nil) != nil || Classify(nil) != "" {
 		t.Error("nothing has become an error")
 	}
@@ -229,7 +229,7 @@ func TestUnansweredCallsAreTransientAndSayWhetherTheyMayHaveArrived(t *testing.T
 	}
 }
 
-func TestACallThatNeverLeftIsNotUnanswered(t *testing.T) {
+func TestCallThatWasNeverSentIsNotUnanswered(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -258,7 +258,7 @@ func TestMessagesAreLimitedToOneLine(t *testing.T) {
 	}
 }
 
-func TestAUserWithAllApplicationCredentialsIsNotToldToLogInOtherwise(t *testing.T) {
+func TestErrorOfTheLimitOfApplicationCredentialsDoesNotAskForAnotherLogin(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
 	c.setHandler(func(w http.ResponseWriter, _ *http.Request) {
@@ -270,7 +270,7 @@ func TestAUserWithAllApplicationCredentialsIsNotToldToLogInOtherwise(t *testing.
 	}
 }
 
-func TestARefusalOfACertificateIsToldFromOthers(t *testing.T) {
+func TestRefusalOfACertificateIsDistinguishedFromOthers(t *testing.T) {
 	const message = "Could not retrieve certificate: ['http://barbican.test/v1/secrets/1']"
 	for name, c := range map[string]struct {
 		err  error

@@ -188,7 +188,7 @@ func TestNoRegionIsAnErrorOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestEndpointsOfTheConfigurationComeBeforeThoseOfTheCatalogue(t *testing.T) {
+func TestEndpointsOfTheConfigurationOverrideThoseOfTheCatalogue(t *testing.T) {
 	c := newCloud(t)
 	c.catalog = nil
 	s := c.connect(func(o *Options) {
@@ -206,7 +206,7 @@ func TestEndpointsOfTheConfigurationComeBeforeThoseOfTheCatalogue(t *testing.T) 
 	}
 }
 
-func TestARejectedLoginNamesValuesThatWerePerhapsNotMeant(t *testing.T) {
+func TestRejectedLoginNamesDoubtfulValues(t *testing.T) {
 	doubts := []config.Notice{{File: "cloud.conf", Line: 4, Section: "Global", Key: "password", Kind: config.Doubtful, Text: "It ends at the #.", Do: "Use double quotes."}}
 	rejected := &Error{Op: "authenticate", Class: Unauthorized, Status: 401, Message: "no. Check the credentials in [Global].", RequestID: "req-7"}
 	for name, test := range map[string]struct {

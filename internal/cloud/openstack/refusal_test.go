@@ -31,7 +31,7 @@ func simulatedGlobal(t *testing.T) (*cloudsim.Cloud, config.Global) {
 	return cloud, conf.Global
 }
 
-func TestAWrongProjectIsToldFromAWrongPassword(t *testing.T) {
+func TestWrongProjectIsDistinguishedFromAWrongPassword(t *testing.T) {
 	cloud, right := simulatedGlobal(t)
 	for name, test := range map[string]struct {
 		wrong  func(*config.Global)
@@ -91,7 +91,7 @@ func TestTheControllerLogsInOnlyOnceIfItIsRefused(t *testing.T) {
 	}
 }
 
-func TestAUserWithoutAnyRoleIsToldSo(t *testing.T) {
+func TestUserWithoutAnyRoleIsReported(t *testing.T) {
 	cloud, g := simulatedGlobal(t)
 	cloud.Keystone().AddUser("new", "p")
 	g.Username, g.UserID, g.Password = "new", "", "p"

@@ -26,7 +26,7 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-func TestHelpIsAResult(t *testing.T) {
+func TestHelpIsPrintedToStandardOutput(t *testing.T) {
 	for name, args := range map[string][]string{
 		"no arguments":        nil,
 		"--help":              {"--help"},
@@ -43,7 +43,7 @@ func TestHelpIsAResult(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
+func TestMistakesOfUsersAreReportedInOneHelpfulLine(t *testing.T) {
 	conf := file(t, "cloud.conf", goodConf)
 	none := filepath.Join(t.TempDir(), "none")
 	for name, test := range map[string]struct {
@@ -119,7 +119,7 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 	}
 }
 
-func TestAPluginOfKubectlIsNamedLikeOne(t *testing.T) {
+func TestPluginOfKubectlNamesItselfInMessages(t *testing.T) {
 	for program, want := range map[string]string{
 		"/usr/local/bin/kube-octavia": "kube-octavia", "": "kube-octavia", "./kubectl-octavia-old": "kube-octavia",
 		"/home/op/.krew/bin/kubectl-octavia": "kubectl octavia", "kubectl-octavia": "kubectl octavia", "kubectl-octavia.exe": "kubectl octavia",
@@ -194,7 +194,7 @@ func TestAKindThatIsANamespaceWithThisServiceIsRefused(t *testing.T) {
 	}
 }
 
-func TestFlagsWithWrongValuesAreRefusedWithTheRightForm(t *testing.T) {
+func TestFlagsWithInvalidValuesAreRefusedWithTheValidForm(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--concurrency=0":                        "--concurrency 0: must be 1 or more",
 		"--sweep-interval=10ms":                  "--sweep-interval 10ms: must be 1s or more",
@@ -257,7 +257,7 @@ func TestControllersAreReadByDoctorAsByTheController(t *testing.T) {
 // longName is the longest name of a cluster: after it one byte is left in the name of a load balancer.
 var longName = strings.Repeat("ä", 120)
 
-func TestFlagsWithRightValuesAreNotRefused(t *testing.T) {
+func TestFlagsWithValidValuesAreAccepted(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for name, args := range map[string][]string{
 		"odd cluster name":                    {"--cluster-name=Prod EU, 1/2_\n*"},
@@ -278,7 +278,7 @@ func TestFlagsWithRightValuesAreNotRefused(t *testing.T) {
 	}
 }
 
-func TestAllFlagsThatAreWrongAreNamedAtOnce(t *testing.T) {
+func TestAllInvalidFlagsAreReportedTogether(t *testing.T) {
 	got := runCommand(t, "controller", "--concurrency=-2", "--sweep-interval=0", "--cluster-name=", "--log-format=xml", "--metrics-bind-address=x", "--leader-elect-retry-period=1h")
 	for _, want := range []string{"--cloud-config", "--concurrency -2", "--sweep-interval 0s", "--cluster-name", "--log-format", "--metrics-bind-address", "--leader-elect-renew-deadline"} {
 		if !strings.Contains(got.Err, want) {
@@ -293,7 +293,7 @@ func TestAllFlagsThatAreWrongAreNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestABadCloudConfIsRefusedLineByLineAndShowsNoSecret(t *testing.T) {
+func TestInvalidCloudConfIsRefusedLineByLineAndShowsNoSecret(t *testing.T) {
 	path := file(t, "cloud.conf", goodConf+"[LoadBalancer]\nlb-provder = ovn\ncreate-monitor = perhaps\n")
 	for _, command := range []string{"controller", "plan"} {
 		t.Run(command, func(t *testing.T) {
@@ -327,7 +327,7 @@ func TestSettingsWithoutEffectAreLogged(t *testing.T) {
 	}
 }
 
-func TestAKindThatIsNoNamespaceIsSaidToBeNoService(t *testing.T) {
+func TestKindThatIsNoNamespaceIsReported(t *testing.T) {
 	service := func(namespace string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
 	}
@@ -363,7 +363,7 @@ func TestPlanReadsEachServiceThatIsNamed(t *testing.T) {
 	}
 }
 
-func TestAPortOfThePageThatIsInUseIsAnsweredWithAdvice(t *testing.T) {
+func TestPortOfThePageThatIsInUseIsReportedWithAdvice(t *testing.T) {
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-func TestShellsCompleteTheServicesOfTypeLoadBalancerAsThePersonBegan(t *testing.T) {
+func TestShellsCompleteServicesOfTypeLoadBalancerInTheFormThatTheUserBegan(t *testing.T) {
 	service := func(namespace, name string, serviceType corev1.ServiceType) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.ServiceSpec{Type: serviceType}}
 	}

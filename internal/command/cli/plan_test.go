@@ -38,7 +38,7 @@ var plansOf = map[string]ServicePlan{
 		Ops: []PlannedOp{{Kind: diff.Kind(closePort), Text: closePort.String(), Op: closePort}}},
 }
 
-func TestAPlanReadsAsAList(t *testing.T) {
+func TestPlanIsPrintedAsAList(t *testing.T) {
 	for name, want := range map[string]string{
 		"new":     "ns/new: no load balancer\n  1. create floating IP 203.0.113.7\n",
 		"changed": "ns/changed: load balancer lb-1, ACTIVE\n  refused (PortInUse): taken\n  1. close port TCP/80 (listener l-1)\n  2. again\n",
@@ -134,7 +134,7 @@ func TestAPlanInJSONHoldsEachOpInFull(t *testing.T) {
 	}
 }
 
-func TestNoPlanAtAllIsAnEmptyList(t *testing.T) {
+func TestPlanWithoutServicesIsAnEmptyList(t *testing.T) {
 	var out bytes.Buffer
 	want := "{\n  \"apiVersion\": \"cli.kube-octavia.io/v1\",\n  \"kind\": \"PlanList\",\n  \"items\": []\n}\n"
 	if err := (&planOptions{output: "json"}).print(&out, []ServicePlan{}); err != nil || out.String() != want {

@@ -30,7 +30,7 @@ func logged(t *testing.T, l Logging) string {
 	return errs.String()
 }
 
-func TestVerbosityChoosesWhatIsLogged(t *testing.T) {
+func TestVerbositySelectsLogMessages(t *testing.T) {
 	for verbosity, want := range map[int][]string{
 		0: {"level 0", "failed"},
 		1: {"level 0", "level 1", "failed"},

@@ -11,7 +11,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-func TestThatNothingChangesIsLoggedOnlyAtAHigherLevel(t *testing.T) {
+func TestUnchangedRoutesAreLoggedOnlyAtAHigherLevel(t *testing.T) {
 	for name, test := range map[string]struct {
 		message   string
 		isRoutine bool

@@ -166,7 +166,7 @@ func TestOnlyErrorsOfCallsNameTheAPI(t *testing.T) {
 	}
 }
 
-func TestWhatIsDeletedIsNeverDecidedBySettingsThatNoFlagNames(t *testing.T) {
+func TestDeletionsRequireSettingsThatAFlagNames(t *testing.T) {
 	for name, test := range map[string]struct {
 		options Options
 		want    string

@@ -82,7 +82,7 @@ func TestCreateWritesTheSecretThatTheManifestsMount(t *testing.T) {
 	}
 }
 
-func TestCreateTakesTheCertificatesAlong(t *testing.T) {
+func TestCreateStoresTheCACertificates(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	t.Setenv("OS_CACERT", file(t, "ca.pem", anotherAuthority(t)))
 	got := runCommand(t, "credential", "create")
@@ -98,7 +98,7 @@ func TestCreateTakesTheCertificatesAlong(t *testing.T) {
 	}
 }
 
-func TestACredentialThatCannotBeWrittenIsNotMade(t *testing.T) {
+func TestCredentialThatCannotBeWrittenIsNotCreated(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	for name, args := range map[string][]string{
 		"directory that does not exist":    {"--output-file=" + filepath.Join(t.TempDir(), "no", "such", "directory")},
@@ -121,7 +121,7 @@ func TestACredentialThatCannotBeWrittenIsNotMade(t *testing.T) {
 	}
 }
 
-func TestALoginThatIsRejectedIsLookedForWhereItIs(t *testing.T) {
+func TestAdviceForARejectedLoginNamesItsSource(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	conf := file(t, "cloud.conf", strings.ReplaceAll(cloud.CloudConf(), cloud.Credentials().Password, "wrong"))
 	t.Setenv("OS_PASSWORD", "wrong")
@@ -158,7 +158,7 @@ func TestAFileWithACredentialIsForItsOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestAFileOfFlagOutputIsStillWrittenAndSaysWhatTakesItsPlace(t *testing.T) {
+func TestFlagOutputStillWritesAFileAndWarnsOfItsReplacement(t *testing.T) {
 	cloudWithLogin(t)
 	path := filepath.Join(t.TempDir(), "secret.yaml")
 	got := runCommand(t, "credential", "create", "-o", path)
@@ -188,7 +188,7 @@ func TestTheManifestIsTheSameInJSON(t *testing.T) {
 	}
 }
 
-func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
+func TestFileIsUnchangedIfNoCredentialIsCreated(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	path := file(t, "secret.yaml", "old")
 	files := func(want ...string) {
@@ -220,7 +220,7 @@ func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
 	files("secret.yaml")
 }
 
-func TestACredentialThatMayHaveBeenMadeIsToldOfByItsName(t *testing.T) {
+func TestCredentialThatMayHaveBeenCreatedIsReportedByName(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	for _, kind := range []wire.FaultKind{wire.FaultResetAfter, wire.FaultHalfBody} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -321,7 +321,7 @@ func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
+func TestCallsForNodesAndRoutesAreAllowedOnlyIfRequested(t *testing.T) {
 	cloudWithLogin(t)
 	for name, test := range map[string]struct {
 		flags string
@@ -362,7 +362,7 @@ func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
 }
 
 // Keystone enforces access rules on itself since 2025.1, and answers 401. Before, it answers 403.
-func TestAnApplicationCredentialIsToldThatAPersonHasToLogIn(t *testing.T) {
+func TestErrorWithAnApplicationCredentialAsksForALoginOfAUser(t *testing.T) {
 	for _, r := range release.All {
 		t.Run(r.String(), func(t *testing.T) {
 			cloudOf(t, r)

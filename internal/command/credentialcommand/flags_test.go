@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestWhenACredentialExpiresIsReadAsPeopleWriteIt(t *testing.T) {
+func TestExpiryIsReadAsADurationOrADate(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for text, want := range map[string]string{
 		"": "", "never": "", "90d": "2026-04-02T03:04:05Z", "12h": "2026-01-02T15:04:05Z", "2030-01-31": "2030-01-31T00:00:00Z",

@@ -48,7 +48,7 @@ func TestSettingsSurviveTheirConfigMap(t *testing.T) {
 	}
 }
 
-func TestAConfigMapThatIsNoneOfAControllerIsRefused(t *testing.T) {
+func TestConfigMapThatIsNotOfAControllerIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*corev1.ConfigMap)
 		want string
@@ -68,7 +68,7 @@ func TestAConfigMapThatIsNoneOfAControllerIsRefused(t *testing.T) {
 	}
 }
 
-func TestOfSeveralControllersTheOneThatWorksIsChosen(t *testing.T) {
+func TestWorkingControllerIsChosenOfSeveral(t *testing.T) {
 	a, b, c := settingsIn("a", "x"), settingsIn("b", "x"), settingsIn("c", "x")
 	const stopped = "No controller renews Lease a/x: it is stopped or was removed, or it runs without leader election."
 	for name, test := range map[string]struct {
@@ -232,7 +232,7 @@ func TestThePublisherKeepsTheProjectUntilItIsKnownAgain(t *testing.T) {
 	}
 }
 
-func TestThePublisherOverwritesNoConfigMapOfOthers(t *testing.T) {
+func TestPublisherOverwritesNoConfigMapOfOtherOwners(t *testing.T) {
 	others := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "east-settings"}, Data: map[string]string{"mine": "x"}}
 	c := fake.NewClientBuilder().WithObjects(others).Build()
 	err := NewPublisher(c, c, settingsIn("system", "east"), logr.Discard()).write(t.Context())

@@ -110,7 +110,7 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 	}
 }
 
-func TestTheOperatorDeclaresWhatAProviderLacksAndWhichOneItBehavesLike(t *testing.T) {
+func TestCloudConfDeclaresFeaturesThatAProviderLacksAndTheProviderItIsLike(t *testing.T) {
 	vendors := map[string]Vendor{"f5": {Lacks: []Feature{FeatureTimeouts}}, "fast": {Like: ProviderOVN}, "ovn": {Lacks: []Feature{FeatureSCTP}}}
 	can := func(provider string) Capabilities {
 		return Capabilities{APIVersion: Version{2, 29}, Provider: provider, Vendors: vendors}
@@ -156,8 +156,8 @@ func TestEveryFeatureHasANameOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestRequirementsSayWhatHasSays asks for each feature in the version that its requirement names, and in the one before.
-func TestRequirementsSayWhatHasSays(t *testing.T) {
+// TestRequirementsAgreeWithHas asks for each feature in the version that its requirement names, and in the one before.
+func TestRequirementsAgreeWithHas(t *testing.T) {
 	list := Requirements()
 	if len(list) != len(features) {
 		t.Errorf("%d requirements of %d features", len(list), len(features))

@@ -91,7 +91,7 @@ func TestClientsUseTheFloatingIPOnTheVIPPortElseTheVIP(t *testing.T) {
 	}
 }
 
-func TestTheModelGoesThroughJSONUnchanged(t *testing.T) {
+func TestModelIsUnchangedByEncodingToJSON(t *testing.T) {
 	want := Observed{
 		LoadBalancer: &LoadBalancer{
 			ID: "lb-1", Name: "n", Description: "d", Tags: []string{"t"}, Provider: "amphora",
@@ -131,7 +131,7 @@ func TestOnlyPendingStatusesArePending(t *testing.T) {
 	}
 }
 
-func TestJSONNamesOfWantedStay(t *testing.T) {
+func TestJSONNamesOfWantedDoNotChange(t *testing.T) {
 	// Digests of it are stored on Services: with another name all of them would change.
 	got, err := json.Marshal(Wanted{Serial: true, KeepMonitors: true, KeepAddress: true, MoveMembers: true, KeepFloatingIP: true})
 	if err != nil {

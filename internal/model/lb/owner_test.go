@@ -135,7 +135,7 @@ func TestAnOverlongClusterNameIsCutFromTheDescriptionAndTheUIDsStay(t *testing.T
 	}
 }
 
-func TestOnlyFloatingIPsMadeForTheServiceAreItsOwn(t *testing.T) {
+func TestOnlyFloatingIPsCreatedForTheServiceAreItsOwn(t *testing.T) {
 	of := func(change func(*Owner)) string {
 		o := web
 		change(&o)
@@ -169,7 +169,7 @@ func TestOnlyFloatingIPsMadeForTheServiceAreItsOwn(t *testing.T) {
 	}
 }
 
-func TestClaims(t *testing.T) {
+func TestClaimsOfALoadBalancer(t *testing.T) {
 	legacy := LoadBalancer{ID: "lb-1", Name: web.LoadBalancerName(), Description: web.Description(), Tags: []string{web.LoadBalancerName()}}
 	with := func(change func(*LoadBalancer)) LoadBalancer {
 		l := legacy
@@ -311,7 +311,7 @@ func TestLegacyNameIsTheUIDWithoutDashes(t *testing.T) {
 	}
 }
 
-func TestDescribedServiceIsTheOneThatTheDescriptionWasMadeFor(t *testing.T) {
+func TestDescriptionNamesTheServiceThatItWasCreatedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
 		want ServiceOfCluster

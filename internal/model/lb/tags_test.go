@@ -58,7 +58,7 @@ func TestATagThatExistedBeforeIsNotRemovedWithTheRequest(t *testing.T) {
 	}
 }
 
-func TestChangesOfCustomTagsTouchNoOtherTags(t *testing.T) {
+func TestChangesOfCustomTagsDoNotAffectOtherTags(t *testing.T) {
 	tag := rapid.StringMatching(`[a-e]{1,2}`)
 	some := func(t *rapid.T, label string) []string {
 		return rapid.SliceOfNDistinct(tag, 0, 40, rapid.ID).Draw(t, label)

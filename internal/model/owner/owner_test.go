@@ -5,7 +5,7 @@ package owner
 
 import "testing"
 
-func TestServicesAreCalledByTheirNameAloneAndOthersByTheirKindToo(t *testing.T) {
+func TestKeyOfAServiceIsPrintedWithoutItsKind(t *testing.T) {
 	for _, c := range []struct {
 		name string
 
@@ -23,7 +23,7 @@ func TestServicesAreCalledByTheirNameAloneAndOthersByTheirKindToo(t *testing.T) 
 	}
 }
 
-func TestAServiceIsNotAnotherObjectOfItsName(t *testing.T) {
+func TestServiceAndAnotherKindOfTheSameNameHaveDifferentKeys(t *testing.T) {
 	if ServiceKey("default", "web") == (Key{Kind: "Gateway", Namespace: "default", Name: "web"}) {
 		t.Error("the keys are equal")
 	}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestNodesThatLackSomethingAreCounted(t *testing.T) {
+func TestNodesWithoutInitializationOrRouteAreCounted(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	node := func(age time.Duration, taint string, condition corev1.NodeCondition) *corev1.Node {
 		return &corev1.Node{

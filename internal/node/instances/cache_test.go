@@ -127,7 +127,7 @@ func TestANewNodeNeedsAnAddressThatIsNoHostName(t *testing.T) {
 }
 
 // The Nova of this region would say that there is no such server.
-func TestANodeThatTheControllerOfAnotherRegionInitializedIsLeftAlone(t *testing.T) {
+func TestNodeThatTheControllerOfAnotherRegionInitializedIsIgnored(t *testing.T) {
 	cloud := &slowCloud{}
 	i := cloud.instances()
 	i.Region = "R1"

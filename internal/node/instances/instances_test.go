@@ -88,7 +88,7 @@ func softDelete(t *testing.T, cloud *cloudsim.Cloud, id string) {
 	}
 }
 
-func TestAServerThatIsDeletedAndCanBeRestoredIsGoneForKubernetes(t *testing.T) {
+func TestSoftDeletedServerDoesNotExistForKubernetes(t *testing.T) {
 	cloud, options := inCloud(t)
 	id, err := cloud.AddServer("node-1")
 	if err != nil {
@@ -120,7 +120,7 @@ func TestAServerThatIsDeletedAndCanBeRestoredIsGoneForKubernetes(t *testing.T) {
 	}
 }
 
-func TestAPersonIsToldWhatToDoWhenAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing.T) {
+func TestEventSaysWhatToDoWhenAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing.T) {
 	cloud, options := inCloud(t)
 	for name, remove := range map[string]func(id string){
 		"deleted":                     func(id string) { cloud.Nova().RemoveServer(id) },
@@ -150,7 +150,7 @@ func TestAPersonIsToldWhatToDoWhenAServerWasCreatedAgainUnderTheNameOfItsNode(t 
 	}
 }
 
-func TestAPersonIsToldOfAProviderIDThatNamesNoServer(t *testing.T) {
+func TestProviderIDThatNamesNoServerIsReported(t *testing.T) {
 	_, options := inCloud(t)
 	for id, told := range map[string]bool{"openstack:///": true, "openstack:///a/b": true, "aws:///eu-1/i-1": false, "": false} {
 		t.Run(fmt.Sprintf("%q", id), func(t *testing.T) {

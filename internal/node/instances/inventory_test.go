@@ -120,7 +120,7 @@ func TestAServerIsFoundByItsNameOnlyIfNoOtherCanBeTheNode(t *testing.T) {
 	}
 }
 
-func TestAnInventoryKnowsWhetherItIsThatOfTheCluster(t *testing.T) {
+func TestInventoryIsThatOfTheClusterIfItHasAServerOfANode(t *testing.T) {
 	inv := Inventory{Servers: map[string]Server{"1": {ID: "1", Name: "node-1"}}}
 	node := func(providerID string) *corev1.Node {
 		return &corev1.Node{Spec: corev1.NodeSpec{ProviderID: providerID}}

@@ -12,7 +12,7 @@ import (
 )
 
 // Neutron 26 and 29 answer 500 to calls about tags of a port that does not exist.
-func TestTheTagOfAPortThatIsGoneIsGoneInEachRelease(t *testing.T) {
+func TestTagsOfADeletedPortAreGoneInEachRelease(t *testing.T) {
 	for _, r := range release.All {
 		t.Run(r.String(), func(t *testing.T) {
 			_, routes := inCloudOf(t, cloudsim.Options{Release: r}, openstack.Rate{})

@@ -110,7 +110,7 @@ func TestAPodCIDRMayHaveAnotherFormThanTheRoute(t *testing.T) {
 	}
 }
 
-func TestRoutesToNodesOfOtherCloudsAreLeftAlone(t *testing.T) {
+func TestRoutesToNodesOfOtherCloudsAreIgnored(t *testing.T) {
 	f := Facts{
 		Routes: []Route{{"10.244.1.0/24", "10.0.0.11"}, {"10.244.2.0/24", "10.0.0.12"}, {"10.244.3.0/24", "10.0.0.12"}},
 		Nodes:  []*corev1.Node{node("own", "10.0.0.11", "10.244.1.0/24"), node("foreign", "10.0.0.12", "10.244.2.0/24")}, RouterID: "r", ClusterUID: "uid",
@@ -129,7 +129,7 @@ func TestRoutesToNodesOfOtherCloudsAreLeftAlone(t *testing.T) {
 }
 
 // A server may get the address of a deleted one before the Node of that is gone.
-func TestOfNodesWithOneAddressEachKeepsItsRoute(t *testing.T) {
+func TestNodesWithTheSameAddressKeepTheirRoutes(t *testing.T) {
 	to := func(destination string) Route { return Route{destination, "10.0.0.11"} }
 	stale, live := node("stale", "10.0.0.11", "10.244.1.0/24"), node("live", "10.0.0.11", "10.244.2.0/24")
 	for name, nodes := range map[string][]*corev1.Node{
@@ -171,7 +171,7 @@ func TestOnlyAPairWithTheMACAddressOfThePortIsRemoved(t *testing.T) {
 	}
 }
 
-func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
+func TestTagAndPairsLeftByAnInterruptedChangeAreABlackhole(t *testing.T) {
 	nodes := []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")}
 	foreign := tagged(on("n", "10.0.0.13"))
 	foreign.Tags = []string{"kube-octavia.routes=another"}
@@ -211,7 +211,7 @@ func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
 	}
 }
 
-func TestWhatAClusterWithoutNodesHasLeft(t *testing.T) {
+func TestRoutesLeftByAClusterWithoutNodesAreFound(t *testing.T) {
 	const kept = "port port-10.0.0.13 of its next hop has no tag of this cluster: it may be a node of another one"
 	to13 := Route{"10.244.3.0/24", "10.0.0.13"}
 	for name, test := range map[string]struct {
@@ -238,7 +238,7 @@ func TestWhatAClusterWithoutNodesHasLeft(t *testing.T) {
 	}
 }
 
-func TestPortsThatMayBeOldSufficeOnlyIfAllIsAsItShouldBe(t *testing.T) {
+func TestCachedPortsAreUsedOnlyIfNothingIsToChange(t *testing.T) {
 	for name, test := range map[string]struct {
 		routes []Route
 		want   bool
@@ -295,7 +295,7 @@ func TestTheNextHopIsAnAddressThatTheRouterReaches(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
+func TestRoutesAreMerged(t *testing.T) {
 	others, ours, more := Route{"192.168.0.0/16", "10.0.0.99"}, Route{"10.244.1.0/24", "10.0.0.11"}, Route{"10.244.2.0/24", "10.0.0.12"}
 	for name, test := range map[string]struct {
 		kind                   string

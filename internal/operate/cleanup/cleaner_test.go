@@ -76,7 +76,7 @@ func refuse(cloud *cloudsim.Cloud, service, method, route string) {
 	cloud.Faults().Add(wire.Fault{Service: service, Method: method, Route: route, Kind: wire.FaultStatus, Status: http.StatusForbidden, Times: 1 << 20})
 }
 
-func TestWhatMayNotBeReadIsToldAndTheRestIsDeleted(t *testing.T) {
+func TestUnreadableObjectsAreReportedAndTheOthersDeleted(t *testing.T) {
 	for what, prepare := range map[string]func(*cloudsim.Cloud, *Cleaner){
 		"certificates in Barbican": func(cloud *cloudsim.Cloud, _ *Cleaner) {
 			refuse(cloud, cloudsim.KeyManager, http.MethodGet, "/v1/secrets")
@@ -97,8 +97,8 @@ func TestWhatMayNotBeReadIsToldAndTheRestIsDeleted(t *testing.T) {
 	}
 }
 
-// TestACleanupThatCannotGoOnEndsWithTheReason refuses the deletion of the floating IP, for which the load balancer waits.
-func TestACleanupThatCannotGoOnEndsWithTheReason(t *testing.T) {
+// TestCleanupThatCannotContinueEndsWithTheReason refuses the deletion of the floating IP, for which the load balancer waits.
+func TestCleanupThatCannotContinueEndsWithTheReason(t *testing.T) {
 	cloud, c := leftBehind(t)
 	refuse(cloud, cloudsim.Network, http.MethodDelete, "/v2.0/floatingips/{id}")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

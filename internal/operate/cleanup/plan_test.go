@@ -319,8 +319,8 @@ func TestALoadBalancerThatStaysOnlyLosesPorts(t *testing.T) {
 	}
 }
 
-// TestNothingOfAnotherClusterIsEverTouched cleans up one of two clusters with random objects, which may have the same names.
-func TestNothingOfAnotherClusterIsEverTouched(t *testing.T) {
+// TestObjectsOfOtherClustersAreNeverDeleted cleans up one of two clusters with random objects, which may have the same names.
+func TestObjectsOfOtherClustersAreNeverDeleted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SampledFrom([]string{"prod", "prod_eu", "test"})
 		lost, alive := lb.Cluster{Name: names.Draw(t, "lost"), UID: "uid-1"}, lb.Cluster{Name: names.Draw(t, "alive"), UID: "uid-2"}
@@ -395,7 +395,7 @@ func TestALoadBalancerIsDeletedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsNoUIDIsAnErrorAndAUIDOfNothingIsDoubted(t *testing.T) {
+func TestInvalidClusterUIDIsAnErrorAndAnUnusedOneAWarning(t *testing.T) {
 	const there, other = "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 	project := Inventory{
 		LoadBalancers:  []octavia.Listed{ofOurs(owner("prod", there, "web"), "l-1")},

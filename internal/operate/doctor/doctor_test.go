@@ -68,7 +68,7 @@ func requireDiagnoses(t *testing.T, cases map[string]wrong) {
 	}
 }
 
-func TestARightSetupIsOK(t *testing.T) {
+func TestCorrectSetupIsOK(t *testing.T) {
 	report := Diagnose(healthy(t), Names())
 	for _, r := range report.Checks {
 		if r.Status != diagnosis.OK || len(r.Seen) == 0 {
@@ -98,7 +98,7 @@ func TestOnlyChosenChecksAreShown(t *testing.T) {
 }
 
 // Without anything to ask, no check fails: each says why it was skipped.
-func TestWithoutACloudAndAClusterChecksAreSkippedOrSayWhy(t *testing.T) {
+func TestChecksWithoutACloudOrAClusterAreSkippedOrSayWhy(t *testing.T) {
 	none := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no login"}
 	f := healthy(t)
 	f.Cloud, f.Cluster = diagnosis.Cloud{}, diagnosis.Cluster{}

@@ -250,7 +250,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 	})
 }
 
-func TestTheAdvisedRulesOpenOnlyWhatIsNeeded(t *testing.T) {
+func TestAdvisedRulesAdmitOnlyWhatIsNeeded(t *testing.T) {
 	for name, c := range map[string]struct {
 		source string
 		ports  []int

@@ -125,7 +125,7 @@ func TestAServiceHasTheStateOfItsOwnPartsOnly(t *testing.T) {
 	}
 }
 
-func TestStateOfAServiceIn(t *testing.T) {
+func TestPartsOfTheStatusOfAService(t *testing.T) {
 	none := func(f *holding) { f.own, f.current, f.tree, f.floating = nil, nil, nil, nil }
 	number := func(n int) *int { return &n }
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func TestStateOfAServiceIn(t *testing.T) {
 	}
 }
 
-func TestASharedLoadBalancerIsCountedOnceWhoeverIsThere(t *testing.T) {
+func TestSharedLoadBalancerIsCountedOnce(t *testing.T) {
 	balancer := listed()
 	theOwner := holding{service: programmed(), owner: webOwner, own: []octavia.Listed{balancer}, current: &balancer}
 	sharer := holding{service: programmed(), owner: another, current: &balancer}

@@ -67,7 +67,7 @@ port          p-1   octavia-lb-1
 2 Services: 1 load balancer, 1 listener, 2 pools, 3 members, 1 health monitor, 1 floating IP
 `
 
-func TestStatusForPeople(t *testing.T) {
+func TestStatusIsPrintedInEachFormat(t *testing.T) {
 	for format, want := range map[StatusFormat]string{
 		StatusText: `NAMESPACE   NAME   LOAD BALANCER                          PROVISIONING   OPERATING   MEMBERS   ADDRESS       PROGRAMMED   REASON       DRIFT   CONFLICT      LAST CHANGE   OBJECTS
 shop        api    -                                      -              -           -         -             False        Quota        2       cluster c-2   -             0
@@ -97,7 +97,7 @@ shop/web Programmed=True Programmed, 203.0.113.7
 	}
 }
 
-func TestAServiceThatIsProgrammedAndDoesNotServeSaysSo(t *testing.T) {
+func TestServiceThatIsProgrammedAndDoesNotServeShowsIt(t *testing.T) {
 	silent := ServiceStatus{Namespace: "shop", Name: "web", Programming: Programming{Programmed: "True"}, Serving: &Serving{"False", "NoMembers", "no node is available"}}
 	for name, c := range map[string]struct {
 		serving *Serving
@@ -141,7 +141,7 @@ func TestServicesWithoutAClassAreNamedOnceBelowTheTable(t *testing.T) {
 	}
 }
 
-func TestStatusOfNothingHasTitlesAndNumbers(t *testing.T) {
+func TestStatusWithoutServicesHasTitlesAndTotals(t *testing.T) {
 	want := "NAMESPACE   NAME   LOAD BALANCER   PROVISIONING   OPERATING   MEMBERS   ADDRESS   PROGRAMMED   REASON   DRIFT   CONFLICT   LAST CHANGE   OBJECTS\n\n" +
 		"0 Services: 0 load balancers, 0 listeners, 0 pools, 0 members, 0 health monitors, 0 floating IPs\n"
 	if d := cmp.Diff(want, printed(t, StatusText, Survey{})[0]); d != "" {
@@ -232,7 +232,7 @@ func TestTheRequestIDOfAFailureIsNoChange(t *testing.T) {
 	}
 }
 
-func TestATreeSaysWhoseALoadBalancerIs(t *testing.T) {
+func TestTreeNamesTheOwnerOfALoadBalancer(t *testing.T) {
 	v := ServiceStatus{Namespace: "shop", Name: "web", LoadBalancerID: "lb-1", LoadBalancerName: "n", ProvisioningStatus: lb.Active, Shared: true, Programming: Programming{Programmed: "Unknown"}}
 	want := "shop/web Programmed=Unknown\n  └─ load balancer n (lb-1) ACTIVE, of another owner\n"
 	if d := cmp.Diff(want, v.tree().String()); d != "" {
@@ -294,7 +294,7 @@ func TestAWideTableIsNeverCut(t *testing.T) {
 	}
 }
 
-func TestATextIsBrokenBetweenWords(t *testing.T) {
+func TestTextIsWrappedBetweenWords(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                       {""},
 		"one":                    {"one"},

@@ -46,7 +46,7 @@ func edited(s Service, edit func(*Service)) Service {
 	return s
 }
 
-func TestHistoryTellsWhatChangedOfAService(t *testing.T) {
+func TestHistoryShowsWhatChangedOfAService(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []Service
 		want          []string
@@ -99,7 +99,7 @@ func TestHistoryComparesWithWhatWasKnownBeforeTheServiceWasUnknown(t *testing.T)
 	}
 }
 
-func TestAMemberIsNamedThoughTheReasonNamesOneWithALongerName(t *testing.T) {
+func TestMemberIsNamedEvenIfTheReasonNamesOneWithALongerName(t *testing.T) {
 	const reason = "5 of 6 members of port 80/TCP are down: w-10, w-11, 10.0.0.11 and 2 others."
 	pools := func(state State) func(*Service) {
 		return func(s *Service) {
@@ -116,7 +116,7 @@ func TestAMemberIsNamedThoughTheReasonNamesOneWithALongerName(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotReadIsNoChange(t *testing.T) {
+func TestUnreadServicesAreNoChange(t *testing.T) {
 	unread := Topology{ReadAt: minute(2)} // Kubernetes does not answer, so there are no Services
 	h := observed(unread, shot(3, web(OK, OK)), unread, shot(4, web(OK, OK)))
 	if len(h.Changes) > 0 || !h.Since.Equal(minute(3).Add(30*time.Second)) {

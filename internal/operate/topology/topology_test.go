@@ -142,7 +142,7 @@ func TestEventsAreTheNewestFirstAndNotTooMany(t *testing.T) {
 	}
 }
 
-func TestJSONHasNoNullListThatThePageWouldTripOver(t *testing.T) {
+func TestJSONHasNoNullLists(t *testing.T) {
 	for name, f := range map[string]Facts{
 		"nothing":          {},
 		"a Service":        {Services: []ServiceFacts{facts()}},
@@ -187,7 +187,7 @@ func TestServicesAreSortedTheWorstFirstAndThenByName(t *testing.T) {
 	}
 }
 
-func TestMembersWithoutAHealthMonitorAreNotSaidToServe(t *testing.T) {
+func TestMembersWithoutAHealthMonitorAreNotReportedAsServing(t *testing.T) {
 	s := Build(Facts{Services: []ServiceFacts{facts(operating(noMonitor, "a", "b"))}}).Services[0]
 	for _, m := range s.LoadBalancer.Pools[0].Members {
 		if m.State != Unmonitored {

@@ -31,7 +31,7 @@ func signalled(c *Cloud) bool {
 	}
 }
 
-func TestAWatcherLooksAgainWhenTheConnectionFailsForAnotherReasonOrIsMade(t *testing.T) {
+func TestViewersAreNotifiedWhenTheConnectionFailsForAnotherReasonOrIsMade(t *testing.T) {
 	c := NewCloud()
 	bad := func(id string) error {
 		return &openstack.Error{Class: openstack.Transient, Status: 502, Op: "log in", RequestID: id}
@@ -71,7 +71,7 @@ func TestTheWaitEndsWhenTheCloudIsConnected(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatWasSeenDoesNotEndTheWait(t *testing.T) {
+func TestConnectionThatIsAlreadyKnownDoesNotEndTheWait(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	w.kube = newKube(w.Options)
 	want := &planner.Planner{}
@@ -124,7 +124,7 @@ func TestTheAdviceFitsTheProblem(t *testing.T) {
 	}
 }
 
-func TestAReadingThatEndsIsNoProblem(t *testing.T) {
+func TestReadThatIsCancelledIsNoProblem(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	ctx, end := context.WithCancel(t.Context())
 	w.noteUnlessEnded(ctx, ofOpenStack, errors.New("502"))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestATreeShowsWhatIsBelowWhat(t *testing.T) {
+func TestTreeShowsTheHierarchyOfObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		node Node
 		want string

@@ -82,7 +82,7 @@ func (s *stage) names() (names []string) {
 	return names
 }
 
-func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
+func TestSecurityGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
 	s := newPerServiceStage(t)
 	requireCalls(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
 	if why, _ := s.requirements.Unmet(web, uidOf("web")); why != "" {
@@ -164,7 +164,7 @@ func TestARefusedServiceHasItsOwnGroupOnTheNodesOfItsLoadBalancer(t *testing.T) 
 	}
 }
 
-func TestWhatTheMembersOfARefusedServiceAreIsAwaited(t *testing.T) {
+func TestSecurityGroupsAreReconciledWhenTheMembersOfARefusedServiceAreKnown(t *testing.T) {
 	s, shop := newRefusedStage(t)
 	passes := 0
 	s.requirements.changed = func() { passes++ }
@@ -414,8 +414,8 @@ func TestGroupOfTheClusterIsDeletedWhenEachServiceHasItsOwn(t *testing.T) {
 	}
 }
 
-// TestAGroupThatNeutronDoesNotFindIsLookedFor is from a random walk: a deletion was answered with 404, and the group stayed.
-func TestAGroupThatNeutronDoesNotFindIsLookedFor(t *testing.T) {
+// TestSecurityGroupWhoseDeletionIsAnswered404IsReadAgain is from a random walk: a deletion was answered with 404, and the group stayed.
+func TestSecurityGroupWhoseDeletionIsAnswered404IsReadAgain(t *testing.T) {
 	s := newStage(t)
 	s.pass()
 	s.restart()

@@ -149,7 +149,7 @@ func TestOnlyOrphansOfAWholeGracePeriodAreEverDue(t *testing.T) {
 	})
 }
 
-func TestOnlyObjectsOfThisClusterAloneAreMarked(t *testing.T) {
+func TestOnlyObjectsMarkedByThisClusterAloneMayBeOrphans(t *testing.T) {
 	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	other := own
 	other.ClusterUID = "d"
@@ -187,7 +187,7 @@ func TestOnlyObjectsOfThisClusterAloneAreMarked(t *testing.T) {
 	}
 }
 
-func TestALiveServiceOwnsItsLoadBalancerWhateverOthersRemoveFromIt(t *testing.T) {
+func TestExistingServiceOwnsItsLoadBalancerWhateverOtherClientsRemoveFromIt(t *testing.T) {
 	clusterIPs, err := claim.NewClusterIPs(config.ClusterIP{Enabled: true, ServiceSubnetID: "services", Selector: "octavia=yes"})
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func keysOf(names ...string) []owner.Key {
 	return keys
 }
 
-func TestWaitersAreWokenInOrderAndNoneBlocksTheOthers(t *testing.T) {
+func TestWaitingServicesAreRequeuedInOrderAndNoneBlocksTheOthers(t *testing.T) {
 	w := quota.NewWaiters()
 	for _, key := range keysOf("a", "b", "c", "d") {
 		if w.Wait(key) {

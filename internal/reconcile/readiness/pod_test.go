@@ -160,7 +160,7 @@ func TestTheLimitCountsFromWhenAllContainersWereReady(t *testing.T) {
 	}
 }
 
-func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrInTheEnd(t *testing.T) {
+func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrAfterTheLimit(t *testing.T) {
 	balancer := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	deleted := balancer.DeepCopy()
 	deleted.DeletionTimestamp = ptr.To(metav1.NewTime(noon))

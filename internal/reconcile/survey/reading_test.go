@@ -44,7 +44,7 @@ func noted(hosts ...string) Note {
 	return Note{Digest: "digest", UpdatedAt: then, Members: MembersDigest(wants(hosts...).LoadBalancer), Settings: SettingsDigest(wants(hosts...).LoadBalancer)}
 }
 
-func TestWhatIsReadDependsOnWhatHasChanged(t *testing.T) {
+func TestReadsDependOnWhatHasChanged(t *testing.T) {
 	with := func(m lb.Member, hosts ...string) lb.Wanted {
 		w := wants(hosts...)
 		for i := range w.LoadBalancer.Listeners[0].Pool.Members {
@@ -128,7 +128,7 @@ func TestMembersAreTheWantedOnesOrThoseOfTheTree(t *testing.T) {
 	}
 }
 
-func TestMembersThatAreNotKnownAreNeverTakenForNone(t *testing.T) {
+func TestUnknownMembersAreAnError(t *testing.T) {
 	bare := listed(1, then)
 	for name, err := range map[string]error{
 		"another number is wanted": second(WithWantedMembers(bare, wants("a", "b"))),
@@ -147,7 +147,7 @@ func TestMembersThatAreNotKnownAreNeverTakenForNone(t *testing.T) {
 
 func second(_ lb.LoadBalancer, err error) error { return err }
 
-func TestANoteIsReadAsItWasWritten(t *testing.T) {
+func TestNoteIsUnchangedByWritingAndReading(t *testing.T) {
 	for name, n := range map[string]Note{
 		"empty":                 {},
 		"digest only":           {Digest: "d"},

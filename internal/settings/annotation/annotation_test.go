@@ -76,7 +76,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	}
 }
 
-func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
+func TestEveryLineOfTheTableIsComplete(t *testing.T) {
 	for _, a := range Table {
 		if a.Key == "" || a.Values == "" || !strings.HasSuffix(a.Doc, ".") || a.apply == nil {
 			t.Errorf("%q: wants a key, values, a sentence and something to do, has %+v", a.Key, a)
@@ -90,7 +90,7 @@ func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
 	}
 }
 
-func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
+func TestWithoutAnnotationsTheDefaultsOfCloudConfApply(t *testing.T) {
 	all := config.LoadBalancer{
 		Internal: true, CreateMonitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
@@ -247,7 +247,7 @@ func TestAnAnnotationOverrulesTheOperatorUnlessOnlyInternalIsAllowed(t *testing.
 	}
 }
 
-func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
+func TestInvalidValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	bad := map[string][]string{
 		keyInternal:                {"yes", "True", "1", "tru e"},
 		keySources:                 {"10.0.0.1", "10.0.0.0/33", "10.0.0.0/8;192.0.2.0/24", "example.com", "10.0.0.0/8,x", "fe80::%eth0/64"},
@@ -344,7 +344,7 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	}
 }
 
-func TestASubnetOfTheOperatorsIsNotAskedForInANetworkOfTheServices(t *testing.T) {
+func TestSubnetOfCloudConfIsIgnoredIfTheServiceNamesANetwork(t *testing.T) {
 	operator := defaults
 	operator.SubnetID, operator.NetworkID, operator.FloatingSubnetID = "s", "n", "fs"
 	operator.FloatingSubnets = value.SubnetPattern{Name: "a", Tags: "b"}
@@ -358,7 +358,7 @@ func TestASubnetOfTheOperatorsIsNotAskedForInANetworkOfTheServices(t *testing.T)
 	}
 }
 
-func TestALookThatIsLongerThanTheTimeBetweenLooksIsAProblemOfWhatWasSet(t *testing.T) {
+func TestMonitorTimeoutAboveTheDelayIsAProblemOfTheAnnotationThatIsSet(t *testing.T) {
 	for _, c := range []struct {
 		name string
 
@@ -381,7 +381,7 @@ func TestALookThatIsLongerThanTheTimeBetweenLooksIsAProblemOfWhatWasSet(t *testi
 	}
 }
 
-func TestTheTwoWaysToTellNodesOfTheClientDoNotGoTogether(t *testing.T) {
+func TestProxyProtocolAndXForwardedForExcludeEachOther(t *testing.T) {
 	_, problems := Parse(map[string]string{XForwardedFor: "true", ProxyProtocol: "v2"}, defaults)
 	if len(problems) != 1 || problems[0].Key != XForwardedFor || !strings.Contains(problems[0].Text, ProxyProtocol) {
 		t.Errorf("problems %+v", problems)
@@ -419,7 +419,7 @@ func TestASecretTakesThePlaceOfAnyReference(t *testing.T) {
 	}
 }
 
-func TestWhereCertificatesAreElsewhereAReferenceMayBeAnything(t *testing.T) {
+func TestAnyReferenceIsAcceptedForCertificatesInAnotherStore(t *testing.T) {
 	operator := defaults
 	operator.ContainerStore = "external"
 	got, problems := Parse(map[string]string{TLSContainer: "my-certificate", SNIContainers: "a,b"}, operator)
@@ -428,7 +428,7 @@ func TestWhereCertificatesAreElsewhereAReferenceMayBeAnything(t *testing.T) {
 	}
 }
 
-func TestWhoMayReadMetricsIsTheOperatorsUnlessTheServiceSays(t *testing.T) {
+func TestMetricsRangesOfTheServiceOverrideThoseOfCloudConf(t *testing.T) {
 	operator := defaults
 	operator.MetricsAllowedCIDRs = "10.0.0.0/8"
 	for text, want := range map[string][]string{"192.0.2.0/24": {"192.0.2.0/24"}, "": nil} {
@@ -443,7 +443,7 @@ func TestWhoMayReadMetricsIsTheOperatorsUnlessTheServiceSays(t *testing.T) {
 	}
 }
 
-func TestAllProblemsComeAtOnceSortedByKey(t *testing.T) {
+func TestAllProblemsAreReturnedSortedByKey(t *testing.T) {
 	_, problems := Parse(map[string]string{
 		Prefix + "x-forwarded-for": "yes", keyUp: "0", keyInternal: "maybe", Prefix + "class": "gold",
 	}, defaults)
@@ -457,7 +457,7 @@ func TestAllProblemsComeAtOnceSortedByKey(t *testing.T) {
 	}
 }
 
-func TestUnknownKeysComeSortedWithWhatTheyWereMeantToBe(t *testing.T) {
+func TestUnknownKeysAreSortedAndNameTheNearestKey(t *testing.T) {
 	got := FindUnknown(map[string]string{
 		Prefix + "keep-floating-ip": "true", Prefix + "Class": "x", Prefix: "", keyDelay: "5", LoadBalancerID: "x",
 		"example.com/class": "x", "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",

@@ -27,7 +27,7 @@ var wellFormed = map[string]string{
 	VIPSecurityGroups: "web", HSTSMaxAge: "31536000", HSTSIncludeSubdomains: "true", HSTSPreload: "true",
 }
 
-func TestEachKeyThatPeopleSetIsUnderstoodUnderAllOurPrefixes(t *testing.T) {
+func TestEachKeyIsReadUnderBothPrefixes(t *testing.T) {
 	operator := defaults
 	gold := operator
 	gold.FlavorID = "f1"
@@ -99,7 +99,7 @@ func TestAProblemNamesTheKeyThatTheUserTyped(t *testing.T) {
 	}
 }
 
-func TestTwoValuesLoseNothing(t *testing.T) {
+func TestTwoValuesOfAKeyKeepTheFloatingIP(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"true under the shared prefix": {KeepFloatingIP: "true", OwnPrefix + "keep-floatingip": "false"},
 		"true under the own prefix":    {KeepFloatingIP: "false", OwnPrefix + "keep-floatingip": "true"},

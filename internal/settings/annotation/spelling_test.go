@@ -144,7 +144,7 @@ func TestEveryNameUnderAMisspeltPrefixIsReportedWithItsKey(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleTypeForAKeyLeadsToIt(t *testing.T) {
+func TestCommonWordingsLeadToTheirKey(t *testing.T) {
 	for typed, want := range map[string]string{
 		// Without a prefix, as READMEs name them.
 		"keep-floatingip": KeepFloatingIP, "tls-secret": TLSSecret, "default-tls-container-ref": TLSContainer,
@@ -193,7 +193,7 @@ func TestWhatPeopleTypeForAKeyLeadsToIt(t *testing.T) {
 	}
 }
 
-func TestKeysOfOthersAreNotOurs(t *testing.T) {
+func TestKeysOfOtherProjectsAreNotUnknown(t *testing.T) {
 	for _, key := range []string{
 		"kubectl.kubernetes.io/last-applied-configuration", "prometheus.io/scrape", "prometheus.io/port", "meta.helm.sh/release-name",
 		"service.beta.kubernetes.io/aws-load-balancer-internal", "service.beta.kubernetes.io/aws-load-balancer-scheme", "service.beta.kubernetes.io/azure-load-balancer-internal",

@@ -92,7 +92,7 @@ func TestTheWantedRegionBringsItsOwnValues(t *testing.T) {
 	}
 }
 
-func TestEachSettingSaysWhereItStands(t *testing.T) {
+func TestEachSettingHasItsPositionInTheFile(t *testing.T) {
 	isolate(t)
 	cloud, err := cloudsyaml.Read(cloudsyaml.Choice{Path: "testdata/regions/clouds.yaml"})
 	if err != nil {
@@ -192,7 +192,7 @@ func TestTheSecretsMayBeInAFileThatAVariableNames(t *testing.T) {
 	}
 }
 
-func TestMapsThatMergeEachOtherEnd(t *testing.T) {
+func TestMapsThatMergeEachOtherDoNotLoop(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 {x: 1}\n")
 	for i := 1; i < 20; i++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
-func TestAClassHasWhatTheSectionLoadBalancerHasAndItsOwnOnTop(t *testing.T) {
+func TestClassOverridesKeysOfTheSectionLoadBalancer(t *testing.T) {
 	c := mustParse(t, credentials+`
 [LoadBalancerClass "early"]
 lb-provider = ovn
@@ -95,7 +95,7 @@ func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
 	}
 }
 
-func TestAnAdditionalSubnetBelongsToTheNetworkBesideWhichItStands(t *testing.T) {
+func TestAdditionalSubnetIsInheritedOnlyWithItsNetwork(t *testing.T) {
 	const six, other, anotherSix = idA, idB, "00000000-0000-0000-0000-000000000006"
 	const all = "[LoadBalancer]\nnetwork-id = " + idA + "\nadditional-subnet-id = " + six + "\n[LoadBalancerClass \"c\"]\n"
 	for name, test := range map[string]struct{ keys, want string }{
@@ -112,7 +112,7 @@ func TestAnAdditionalSubnetBelongsToTheNetworkBesideWhichItStands(t *testing.T) 
 	}
 }
 
-func TestWhatIsWrongWithAClassIsSaid(t *testing.T) {
+func TestProblemsOfAClassAreReported(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"timeout above the delay":               {"[LoadBalancerClass \"c\"]\nmonitor-delay = 2s\n", `[LoadBalancerClass "c"] monitor-timeout (3s) must not be above monitor-delay (2s)`},
 		"key of another section":                {"[LoadBalancerClass \"c\"]\nmax-shared-lb = 3\n", `unknown key "max-shared-lb"`},

@@ -33,7 +33,7 @@ func mustParse(t *testing.T, text string) Config {
 	return c
 }
 
-func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
+func TestDefaultsApplyToMissingKeys(t *testing.T) {
 	want := Config{
 		Global: Global{
 			AuthURL: "https://keystone.example.com/v3", UserID: "u", Password: "hunter2", EndpointType: "public",
@@ -61,7 +61,7 @@ func TestEveryUsedKeyReachesItsField(t *testing.T) {
 				return
 			}
 			if key.Section == vendorSection {
-				return // see TestWhatAProviderLacksIsReadByItsName
+				return // see TestFeaturesThatAProviderLacksAreReadByName
 			}
 			if key.field == nil {
 				t.Errorf("[%s] %s is used and has no field", key.Section, key.Name)
@@ -273,7 +273,7 @@ func TestASettingThatEqualsItsDefaultGivesNoNotice(t *testing.T) {
 	}
 }
 
-func TestAnEmptyValueIsAsGoodAsNone(t *testing.T) {
+func TestEmptyValueIsLikeAMissingKey(t *testing.T) {
 	c := mustParse(t, credentials+"os-endpoint-type =\ntls-insecure =\n[LoadBalancer]\nlb-method = \"\"\nsubnet-id =\n")
 	if c.Global.EndpointType != "public" || c.LoadBalancer.Method != "ROUND_ROBIN" || c.Global.TLSInsecure {
 		t.Errorf("got %+v", c)
@@ -301,7 +301,7 @@ func TestOnlyTheWordTrueSwitchesVerificationOff(t *testing.T) {
 	}
 }
 
-func TestAZeroOfAMonitorThatIsNotMadeIsAsGoodAsNone(t *testing.T) {
+func TestZeroOfAMonitorThatIsNotCreatedIsIgnored(t *testing.T) {
 	for name, text := range map[string]string{
 		"no health monitor":           "monitor-delay = 0\nmonitor-timeout = 0s\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0x0\ncreate-monitor = false\n",
 		"a health monitor of a class": "monitor-delay = 0\nmonitor-timeout = 0\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0\n[LoadBalancerClass \"gold\"]\ncreate-monitor = true\n",
@@ -319,7 +319,7 @@ func TestAZeroOfAMonitorThatIsNotMadeIsAsGoodAsNone(t *testing.T) {
 	}
 }
 
-func TestADefaultForAZeroFitsTheOtherTimeOfAMonitor(t *testing.T) {
+func TestDefaultForAZeroFitsTheOtherTimeOfAMonitor(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
 		want [2]time.Duration

@@ -19,7 +19,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
+func TestProblemsNameFileLineAndSolution(t *testing.T) {
 	const auth = "[Global]\nauth-url = https://keystone.example.com/v3\n"
 	tests := map[string]struct{ text, want string }{
 		"a key with a slip": {
@@ -273,7 +273,7 @@ func TestOneErrorCausesNoSecondOne(t *testing.T) {
 	}
 }
 
-func TestProblemsOfCloudsYAMLCauseNoOthers(t *testing.T) {
+func TestProblemsOfCloudsYAMLCauseNoOtherProblems(t *testing.T) {
 	for name, lines := range map[string]string{
 		"a file that is not there": "clouds-file = /nowhere/clouds.yaml\n",
 		"a misspelt file":          "clouds-fil = /nowhere/clouds.yaml\n",
@@ -290,7 +290,7 @@ func TestProblemsOfCloudsYAMLCauseNoOthers(t *testing.T) {
 	}
 }
 
-func TestNamesInsteadOfIDsAreRefusedWithAWayToFindTheID(t *testing.T) {
+func TestNamesInsteadOfIDsAreRefusedWithACommandThatFindsTheID(t *testing.T) {
 	for _, key := range Keys() {
 		if key.Kind != ID {
 			continue
@@ -331,7 +331,7 @@ func TestAFileThatCannotBeReadIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAreNamedAtOnce(t *testing.T) {
+func TestAllProblemsAreReportedTogether(t *testing.T) {
 	_, err := Parse("cloud.conf", []byte("[Global]\nusernam = u\n[Foo]\nx = y\n[LoadBalancer]\nenabled = perhaps\nlb-provder = ovn\n"))
 	want := strings.Join([]string{
 		`cloud.conf:2: [Global] unknown key "usernam"; did you mean "username"?`,

@@ -21,7 +21,7 @@ clouds:
   two: {auth: {auth_url: "https://two/v3", application_credential_id: a, application_credential_secret: s}, region_name: R}
 `
 
-func TestAPersonsLoginIsFoundAsOpenStacksClientsFindIt(t *testing.T) {
+func TestLoginOfAUserIsFoundAsByTheClientsOfOpenStack(t *testing.T) {
 	dir := t.TempDir()
 	clouds := filepath.Join(dir, "clouds.yaml")
 	if err := os.WriteFile(clouds, []byte(loginClouds), 0o600); err != nil {
@@ -69,7 +69,7 @@ func TestAPersonsLoginIsFoundAsOpenStacksClientsFindIt(t *testing.T) {
 	}
 }
 
-func TestALoginTellsThatItTakesTheFirstOfSeveralRegions(t *testing.T) {
+func TestLoginWithSeveralRegionsReportsThatItUsesTheFirst(t *testing.T) {
 	clouds := filepath.Join(t.TempDir(), "clouds.yaml")
 	if err := os.WriteFile(clouds, []byte(loginClouds), 0o600); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestALoginTellsThatItTakesTheFirstOfSeveralRegions(t *testing.T) {
 	}
 }
 
-func TestOnlyTheSectionGlobalIsWrittenAnew(t *testing.T) {
+func TestOnlyTheSectionGlobalIsRewritten(t *testing.T) {
 	before := "# mine\n[Global]\nauth-url=https://old/v3\nusername=u\n\n[LoadBalancer]\n# the public one\nfloating-network-id = x\n\n[Networking]\npublic-network-name = a\npublic-network-name = b\n"
 	got, err := WithGlobal([]byte(before), Global{AuthURL: "https://new/v3", ApplicationCredentialID: "a", ApplicationCredentialSecret: `s"\e cret`, EndpointType: "public"})
 	if err != nil {
@@ -115,7 +115,7 @@ public-network-name = b
 	}
 }
 
-func TestWhateverIsWrittenIntoGlobalIsReadAgain(t *testing.T) {
+func TestValuesWrittenToGlobalAreReadUnchanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[ -~\n\t]{1,40}`).Draw(t, "secret")
 		want := Global{AuthURL: "https://x/v3", ApplicationCredentialID: "a", ApplicationCredentialSecret: Secret(text), EndpointType: "public", TLSInsecure: rapid.Bool().Draw(t, "insecure")}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestASecretShowsNowhere(t *testing.T) {
+func TestSecretIsNeverPrinted(t *testing.T) {
 	g := Global{AuthURL: "https://keystone", Password: "hunter2", Token: "hunter2"}
 	ways := map[string]string{}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T %v", "%10.3s"} {
@@ -62,7 +62,7 @@ func TestASecretShowsNowhere(t *testing.T) {
 	}
 }
 
-func TestAnEmptySecretShowsAsEmpty(t *testing.T) {
+func TestEmptySecretIsPrintedAsEmpty(t *testing.T) {
 	if got := fmt.Sprintf("%s", Secret("")); got != "" {
 		t.Errorf("got %q", got)
 	}

@@ -82,7 +82,7 @@ func TestDoubtfulValuesAreMarked(t *testing.T) {
 	}
 }
 
-func TestACommentIsADoubtOnlyOfASecretIfItLooksLikeOne(t *testing.T) {
+func TestPossibleCommentIsADoubtOfSecretsOnly(t *testing.T) {
 	for line, part := range map[string]string{
 		`password = abc #def`: "ends where a comment begins",
 		`password = abc ;def`: "ends where a comment begins",

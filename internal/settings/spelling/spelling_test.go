@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestDistanceCountsSlips(t *testing.T) {
+func TestDistanceCountsEdits(t *testing.T) {
 	for pair, want := range map[[2]string]int{
 		{"", ""}: 0, {"a", ""}: 1, {"ab", "ba"}: 1, {"flaoting", "floating"}: 1, {"kitten", "sitting"}: 3, {"äb", "ab"}: 1,
 	} {

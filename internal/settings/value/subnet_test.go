@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestASubnetPatternMeansTheSubnetsThatItsTextSays(t *testing.T) {
+func TestSubnetPatternMatchesByNameAndTags(t *testing.T) {
 	subnets := map[string][]string{
 		"public-a": {"internet", "a"}, "public-b": {"internet"}, "vpn": {"internal", "a"}, "a.b": nil, "aXb": nil,
 	}
@@ -58,7 +58,7 @@ func TestASubnetPatternMeansTheSubnetsThatItsTextSays(t *testing.T) {
 	}
 }
 
-func TestASubnetPatternThatMeansNothingIsAnError(t *testing.T) {
+func TestInvalidSubnetPatternIsAnError(t *testing.T) {
 	for _, p := range []SubnetPattern{{Name: "!"}, {Name: "~"}, {Name: "!~"}, {Name: "~("}, {Name: "~[z-a]"}, {Tags: "!"}, {Tags: "&"}, {Tags: "!&"}, {Tags: " , "}} {
 		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
 			if _, err := p.Matcher(); err == nil {

@@ -37,7 +37,7 @@ func TestNodesHaveDifferentAddressesOfTheSubnet(t *testing.T) {
 	}
 }
 
-func TestFinishedChangesOfARealCloudAreSeen(t *testing.T) {
+func TestFinishedChangesOfARealCloudAreDetected(t *testing.T) {
 	c := &Cloud{seen: map[string]LoadBalancer{}, finished: map[string]time.Time{}, changes: map[string]int{}}
 	c.note([]LoadBalancer{{ID: "created", Status: "PENDING_CREATE"}, {ID: "changed", Status: "ACTIVE", Updated: "1"}, {ID: "same", Status: "ACTIVE"}, {ID: "gone", Status: "ACTIVE"}})
 	c.finished, c.changes = map[string]time.Time{}, map[string]int{}

@@ -70,7 +70,7 @@ func TestFactorsHaveTheirDistribution(t *testing.T) {
 	}
 }
 
-func TestTails(t *testing.T) {
+func TestTailsAreParsed(t *testing.T) {
 	for text, want := range map[string]Tail{"none": {}, "lognormal:0.5": {"lognormal", 0.5}, "pareto:2": {"pareto", 2}} {
 		t.Run(text, func(t *testing.T) {
 			got, err := ParseTail(text)

@@ -37,7 +37,7 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-func TestRatioToNothingIsNone(t *testing.T) {
+func TestRatioToZeroIsUndefined(t *testing.T) {
 	for _, test := range []struct {
 		name string
 

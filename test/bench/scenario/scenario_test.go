@@ -37,7 +37,7 @@ func TestScenariosHaveDifferentNames(t *testing.T) {
 	}
 }
 
-func TestMostPerSecondLooksAtEverySecond(t *testing.T) {
+func TestMostCallsPerSecondCountAcrossFullSeconds(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	for _, test := range []struct {
 		name string
