@@ -183,9 +183,9 @@ func TestMaxRetriesCountAsInOctavia(t *testing.T) {
 	}{
 		"a new member is up, and down at its first failure":    {3, 3, []bool{bad}, []bool{false}},
 		"one success makes it strong":                          {3, 3, []bool{ok, bad, bad, bad}, []bool{true, true, true, false}},
-		"a success between failures starts the count anew":     {1, 2, []bool{ok, bad, ok, bad, bad}, []bool{true, true, true, true, false}},
+		"a success between failures restarts the count":        {1, 2, []bool{ok, bad, ok, bad, bad}, []bool{true, true, true, true, false}},
 		"max_retries successes in a row bring it back":         {3, 1, []bool{bad, ok, ok, ok}, []bool{false, false, false, true}},
-		"a failure on the way up starts the count anew":        {2, 1, []bool{bad, ok, bad, ok, ok}, []bool{false, false, false, false, true}},
+		"a failure on the way up restarts the count":           {2, 1, []bool{bad, ok, bad, ok, ok}, []bool{false, false, false, false, true}},
 		"back in rotation, it takes max_retries_down to leave": {2, 3, []bool{bad, ok, ok, bad, bad, bad}, []bool{false, false, true, true, true, false}},
 	}
 	for name, c := range cases {

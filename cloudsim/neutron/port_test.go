@@ -144,7 +144,7 @@ func TestPortKeepsTheAddressesThatItIsGivenAgain(t *testing.T) {
 		name, wish string
 		want       []string
 	}{
-		{"another address besides", `[{"ip_address": "127.16.0.2"}, {"ip_address": "127.16.0.70"}]`, []string{"127.16.0.2", "127.16.0.70"}},
+		{"a second address", `[{"ip_address": "127.16.0.2"}, {"ip_address": "127.16.0.70"}]`, []string{"127.16.0.2", "127.16.0.70"}},
 		{"any address of the subnet: one that it has", `[{"subnet_id": "` + c.ids.PrivateSubnetID + `"}]`, []string{"127.16.0.2"}},
 		{"a new one", `[{"ip_address": "127.16.0.70"}]`, []string{"127.16.0.70"}},
 		{"none", `[]`, []string{}},

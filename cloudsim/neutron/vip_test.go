@@ -50,7 +50,7 @@ func TestVIPIsAllocatedFromTheGivenPortSubnetOrNetwork(t *testing.T) {
 		{"a network: its first IPv4 subnet", VIPRequest{NetworkID: network}, VIP{SubnetID: v4, Address: "127.16.0.2", Created: true}},
 		{"a network and an address: the subnet that has it", VIPRequest{NetworkID: network, Address: "fd00:1::99"}, VIP{SubnetID: v6, Address: "fd00:1::99", Created: true}},
 		{"a subnet and an address", VIPRequest{SubnetID: v4, Address: "127.16.0.99"}, VIP{SubnetID: v4, Address: "127.16.0.99", Created: true}},
-		{"a subnet and one of the other version besides", VIPRequest{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{SubnetID: v4}}},
+		{"a subnet and one of the other IP version", VIPRequest{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{SubnetID: v4}}},
 			VIP{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{v4, "127.16.0.3"}}, Created: true}},
 		{"one subnet twice, the second time with an address", VIPRequest{SubnetID: v4, Additional: []VIPAddress{{v4, "127.16.0.88"}}},
 			VIP{SubnetID: v4, Address: "127.16.0.4", Additional: []VIPAddress{{v4, "127.16.0.88"}}, Created: true}},

@@ -151,7 +151,7 @@ func TestOracleFindsAnotherCertificate(t *testing.T) {
 		want   string
 	}{
 		"nothing": {nil, ""},
-		"a person's certificate": {func(s *stage) error {
+		"another certificate by hand": {func(s *stage) error {
 			b, err := s.find("shop/web")
 			if err != nil {
 				return err
@@ -429,7 +429,7 @@ func TestOracleFindsMistakesInTheSecurityGroupsOfNodes(t *testing.T) {
 		"group of no Service": {makeGroup(func(securityGroup) string {
 			return "left"
 		}), "security group left"},
-		"group of a person taken off a port": {func(s *stage) error {
+		"security group of a user removed from a port": {func(s *stage) error {
 			groups, err := s.ownGroups()
 			if err != nil {
 				return err

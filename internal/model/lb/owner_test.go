@@ -155,11 +155,11 @@ func TestOnlyFloatingIPsCreatedForTheServiceAreItsOwn(t *testing.T) {
 		"openstack-cloud-controller-manager's of another Service":   {"Floating IP for Kubernetes external service shop/web2 from cluster kubernetes", false},
 		"openstack-cloud-controller-manager's of another cluster":   {"Floating IP for Kubernetes external service shop/web from cluster kubernetes2", false},
 		"openstack-cloud-controller-manager's of another namespace": {"Floating IP for Kubernetes external service web/shop from cluster kubernetes", false},
-		"a person's":                       {"the shop's address, do not delete", false},
-		"a person's without words":         {"", false},
-		"a person's that speaks of ours":   {"was: " + web.FloatingIPDescription(), false},
-		"one with the prefix and no more":  {"Floating IP for Kubernetes external service ", false},
-		"one with the tags and no service": {"Floating IP for Kubernetes external service (kube-octavia.cluster=" + clusterUID + ")", false},
+		"given by hand":                                             {"the shop's address, do not delete", false},
+		"by hand, without a description":                            {"", false},
+		"by hand, with our description in it":                       {"was: " + web.FloatingIPDescription(), false},
+		"one with the prefix and no more":                           {"Floating IP for Kubernetes external service ", false},
+		"one with the tags and no service":                          {"Floating IP for Kubernetes external service (kube-octavia.cluster=" + clusterUID + ")", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := web.MadeFloatingIP(FloatingIP{Description: c.description}); got != c.want {
@@ -189,7 +189,7 @@ func TestClaimsOfALoadBalancer(t *testing.T) {
 			l: legacy, want: Claim{Ours: true, Adopted: true}},
 		"one of openstack-cloud-controller-manager without tags is adopted": {
 			l: with(func(l *LoadBalancer) { l.Tags = nil }), want: Claim{Ours: true, Adopted: true}},
-		"one with a person's tag besides is adopted": {
+		"one with another tag set by hand is adopted": {
 			l: with(func(l *LoadBalancer) { l.Tags = append(l.Tags, "billing=shop") }), want: Claim{Ours: true, Adopted: true}},
 		"one with the right name and no description is adopted": {
 			l: with(func(l *LoadBalancer) { l.Description = "" }), want: Claim{Ours: true, Adopted: true}},
@@ -235,11 +235,11 @@ func TestClaimsOfALoadBalancer(t *testing.T) {
 			l: with(func(l *LoadBalancer) { l.Description += "2" }), reason: "another cluster (kubernetes2)"},
 		"one with the right name and the description of another Service is foreign": {
 			l: with(func(l *LoadBalancer) { l.Description = "Kubernetes external service shop/api from cluster kubernetes" }), reason: "has the description"},
-		"one with the right name that a person described is foreign": {
+		"one with the right name and a description by hand is foreign": {
 			l: with(func(l *LoadBalancer) { l.Description = "the shop's" }), reason: `has the description "the shop's"`},
 		"one with the name of old and the description of another cluster is foreign": {
 			l: with(func(l *LoadBalancer) { l.Name, l.Description = web.LegacyName(), l.Description+"2" }), reason: "another cluster (kubernetes2)"},
-		"one that a person made is foreign": {
+		"one that was created by hand is foreign": {
 			l: LoadBalancer{ID: "lb-1", Name: "shop"}, reason: `named "shop"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestListenersOfALoadBalancerBelongToItsServiceUnlessTheirTagsSayOtherwise(t
 		"another Service's uid, and the name":  {[]string{web.LoadBalancerName(), "kube-octavia.service=other"}, false},
 		"another cluster's uid, and the name":  {[]string{web.LoadBalancerName(), ClusterTag("other")}, false},
 		"two Services' names (shared by tag)":  {[]string{"kube_service_kubernetes_shop_api", web.LoadBalancerName()}, true},
-		"a person's tag":                       {[]string{"by-hand"}, false},
+		"a tag set by hand":                    {[]string{"by-hand"}, false},
 		"our cluster's uid and no Service's":   {[]string{ClusterTag(clusterUID)}, false},
 		"our cluster's uid and the right name": {[]string{web.LoadBalancerName(), ClusterTag(clusterUID)}, true},
 	} {
@@ -378,7 +378,7 @@ func TestDetachedPoolsBelongToTheServiceByTagsOrByTheirFullName(t *testing.T) {
 		"untagged with a word for the number": {web, Pool{Name: "pool_x_" + web.LoadBalancerName()}, false},
 		"untagged with a number of two kinds": {web, Pool{Name: "pool_00_" + web.LoadBalancerName()}, false},
 		"untagged with a negative number":     {web, Pool{Name: "pool_-1_" + web.LoadBalancerName()}, false},
-		"untagged and named by a person":      {web, Pool{Name: "canary"}, false},
+		"untagged and named by hand":          {web, Pool{Name: "canary"}, false},
 		"untagged and not named at all":       {web, Pool{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -157,7 +157,7 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 				"b": "kept: its listener l was created for another cluster (uid uid-2)",
 			},
 		},
-		"ports on the load balancer of a person": {
+		"ports on a load balancer that was created by hand": {
 			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
 			all: Inventory{LoadBalancers: []octavia.Listed{{Complete: true, Bare: func() lb.LoadBalancer {
 				l := lb.LoadBalancer{ID: "mine", Name: "mine", ProvisioningStatus: lb.Active}
