@@ -42,7 +42,9 @@ func TestTheOldestKubernetesIsTheSameEverywhere(t *testing.T) {
 		"Makefile":                       "another version than that of hack/kube/go.mod: VERSION or newer",
 		"hack/kube/versions.go":          `lastReleases = map[string]string{"VERSION"`,
 	} {
-		requireVersion(t, file, text, kube.Oldest)
+		t.Run(file, func(t *testing.T) {
+			requireVersion(t, file, text, kube.Oldest)
+		})
 	}
 }
 

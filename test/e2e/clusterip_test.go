@@ -179,7 +179,7 @@ func TestAServiceThatIsNotSelectedAnyMoreIsReleased(t *testing.T) {
 	other.requireUnserved()
 }
 
-func TestAServiceAtItsClusterIPThatGoesOverToAnotherClassCanBeDeleted(t *testing.T) {
+func TestAServiceAtItsClusterIPThatChangesItsClassCanBeDeleted(t *testing.T) {
 	s, _ := clusterIPStage(t)
 	web := s.service("web", tcp(8080), toClusterIP)
 	web.waitForCondition(programmed, conditionTrue, "Programmed")

@@ -178,7 +178,7 @@ func TestPodsAreMembersWithoutNodePortsAndFollowTheEndpoints(t *testing.T) {
 	web.waitForTree(membersAt(s.podAddresses("b", "c", "d")...))
 }
 
-func TestAServiceWithoutSelectorHasTheEndpointsThatPeopleWrite(t *testing.T) {
+func TestAServiceWithoutSelectorHasTheEndpointsThatUsersWrite(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud they are members as others")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), toPods, func(v *corev1.Service) {

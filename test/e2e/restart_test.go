@@ -170,7 +170,7 @@ func TestRestartFindsWhatAnotherClientChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
+func TestServiceWithoutANoteIsReadOnceAndGetsOne(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator counts the calls")
 	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080, 8081)})[0]
@@ -189,7 +189,7 @@ func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
 	}
 }
 
-func TestRestartedControllerReadsInFullWhatItsPredecessorHadNotYet(t *testing.T) {
+func TestRestartedControllerReadsInFullWhatThePreviousOneHadNotRead(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator is quick enough")
 	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080)})[0]

@@ -121,7 +121,7 @@ func (s *stage) joinWithPods(suffix, podCIDR string) (id string, r route) {
 // addRoute adds a route as a careless client does: it changes all routes at once, whoever has changed them since it read them.
 func (s *stage) addRoute(r route) error { return s.putRoutes(append(s.router().Routes, r)) }
 
-func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
+func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOtherClientsStay(t *testing.T) {
 	for name, o := range map[string]cloudsim.Options{
 		"routes are added one by one":             {},
 		"all routes are changed at the same time": {Neutron: neutron.Options{Without: []string{"extraroute-atomic"}}},
@@ -202,7 +202,7 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 func isRouteTag(tag string) bool { return strings.HasPrefix(tag, "kube-octavia.routes=") }
 
 func TestAnAddressPairThatAnotherClientRemovedIsRepaired(t *testing.T) {
-	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay adds pairs to real ports")
+	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOtherClientsStay adds pairs to real ports")
 	s := newRouteStage(t, cloudsim.Options{})
 	id, r := s.joinWithPods("a", "10.244.1.0/24")
 	s.waitForRoutes(r)
@@ -266,7 +266,7 @@ func TestRoutesOfOCCMAreTakenOver(t *testing.T) {
 
 // TestCleanupRemovesTheRoutesOfALostCluster loses a cluster of which one server stays.
 func TestCleanupRemovesTheRoutesOfALostCluster(t *testing.T) {
-	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay removes routes from a real router")
+	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOtherClientsStay removes routes from a real router")
 	s := newRouteStage(t, cloudsim.Options{})
 	id, stays := s.joinWithPods("stays", "10.244.1.0/24")
 	goneID, gone := s.joinWithPods("gone", "10.244.2.0/24")
@@ -302,7 +302,7 @@ func TestCleanupRemovesTheRoutesOfALostCluster(t *testing.T) {
 	}
 }
 
-func TestTheControllerNeedsToKnowTheRouterAndThePods(t *testing.T) {
+func TestRouteControllerRequiresARouterAndTheCIDROfPods(t *testing.T) {
 	s := newServerStage(t, settings{off: true})
 	for flags, want := range map[string]string{
 		"--controllers=route":                                      "--cluster-cidr",
@@ -310,11 +310,14 @@ func TestTheControllerNeedsToKnowTheRouterAndThePods(t *testing.T) {
 		"--controllers=nodes":                                      `"nodes" is not one of service, node, node-lifecycle, route`,
 		"--controllers=node --cluster-cidr=10.0.0.0/8,10.1.0.0/16": "one CIDR of each IP family",
 	} {
-		args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
-			"--metrics-bind-address=0", "--health-probe-bind-address=0"}, strings.Fields(flags)...)
-		var out, errs strings.Builder
-		if status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{}); status == 0 || !strings.Contains(errs.String(), want) {
-			t.Errorf("%s: status %d, %s", flags, status, errs.String())
-		}
+		t.Run(flags, func(t *testing.T) {
+			s.reportTo(t)
+			args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
+				"--metrics-bind-address=0", "--health-probe-bind-address=0"}, strings.Fields(flags)...)
+			var out, errs strings.Builder
+			if status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{}); status == 0 || !strings.Contains(errs.String(), want) {
+				t.Errorf("status %d, %s", status, errs.String())
+			}
+		})
 	}
 }

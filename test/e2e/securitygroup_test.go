@@ -155,8 +155,8 @@ func (s *stage) withoutGroups() {
 	})
 }
 
-func TestOneSecurityGroupLetsTheLoadBalancersOfAllServicesIn(t *testing.T) {
-	skipOnRealOpenStack(t, "TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst has the group there")
+func TestOneSecurityGroupAdmitsTheLoadBalancersOfAllServices(t *testing.T) {
+	skipOnRealOpenStack(t, "TestFloatingIPAndSecurityGroupRulesAreDeletedIfTheLoadBalancerIsGone has the group there")
 	s := newStage(t, settings{conf: []string{manageGroups}})
 	s.withoutGroups()
 	web := s.service("web", tcp(8080))
@@ -254,7 +254,7 @@ func TestSecurityGroupIsRepairedAndNoOtherIsLost(t *testing.T) {
 	}
 }
 
-func TestNodeOfAnotherCloudIsToldThatItHasNoSecurityGroup(t *testing.T) {
+func TestNodeOfAnotherCloudWithoutASecurityGroupIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{conf: []string{manageGroups}, nodes: []string{"a"}})
 	s.withoutGroups()

@@ -386,7 +386,7 @@ func TestTheNodeOfAResizedServerKeepsItsInstanceTypeUntilItIsRegisteredAgain(t *
 	}
 }
 
-func TestANodeStaysIfTheProjectIsAnother(t *testing.T) {
+func TestANodeStaysIfItsServersAreInAnotherProject(t *testing.T) {
 	s := newServerStage(t, settings{})
 	name := s.node("a")
 	s.register(name, func(n *corev1.Node) {
@@ -428,7 +428,7 @@ func TestAStoppedServerHasATaintUntilItRunsAgain(t *testing.T) {
 }
 
 // With reclaim_instance_interval, Nova keeps a deleted server for a while and answers when asked for its id.
-func TestTheNodeOfAServerThatCanBeRestoredIsDeletedAndComesBackWithIt(t *testing.T) {
+func TestNodeOfASoftDeletedServerIsDeletedAndReturnsWithIt(t *testing.T) {
 	simulatorOnly(t, "the real cloud deletes servers at once")
 	s := newServerStage(t, settings{})
 	name, other := s.node("a"), s.node("b")
@@ -450,7 +450,7 @@ func TestTheNodeOfAServerThatCanBeRestoredIsDeletedAndComesBackWithIt(t *testing
 	}
 }
 
-func TestAPersonIsToldThatAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing.T) {
+func TestServerThatWasCreatedAgainUnderTheNameOfItsNodeIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a server that is deleted, and one that is created")
 	s := newServerStage(t, settings{})
 	name := s.node("a")

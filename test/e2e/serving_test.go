@@ -74,8 +74,8 @@ func (v *service) waitForEndpoints(want int) {
 	})
 }
 
-func TestAServiceWithoutNodesSaysThatItDoesNotServe(t *testing.T) {
-	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceSaysSo sees it with packets")
+func TestAServiceWithoutNodesReportsThatItDoesNotServe(t *testing.T) {
+	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceReportsIt sees it with packets")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081))
 	address := web.waitUntilProgrammed()
@@ -99,7 +99,7 @@ func TestAServiceWithoutNodesSaysThatItDoesNotServe(t *testing.T) {
 	web.requireEvents(servingReasons, "UnAvailableLoadBalancer", "Serving")
 }
 
-func TestAServiceThatIsMadeWithoutNodesWarns(t *testing.T) {
+func TestAServiceThatIsCreatedWithoutNodesGetsAWarning(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	s.changeNode("a", excluded)
@@ -117,7 +117,7 @@ func TestAServiceThatIsMadeWithoutNodesWarns(t *testing.T) {
 	}
 }
 
-func TestAServiceWhoseSelectorMatchesNoPodSaysThatItDoesNotServe(t *testing.T) {
+func TestAServiceWhoseSelectorMatchesNoPodReportsThatItDoesNotServe(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	noPod := func(v *corev1.Service) { v.Spec.Selector = map[string]string{"app": "none"} }
@@ -136,8 +136,8 @@ func TestAServiceWhoseSelectorMatchesNoPodSaysThatItDoesNotServe(t *testing.T) {
 	}
 }
 
-func TestTheLastEndpointsNodeLeavesAndComesBack(t *testing.T) {
-	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceSaysSo sees it with packets")
+func TestNodeOfTheLastEndpointLeavesAndReturns(t *testing.T) {
+	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceReportsIt sees it with packets")
 	s := newStage(t, settings{podless: true})
 	s.runPod("only", "a")
 	web := s.service("web", tcp(8080), local)
@@ -182,7 +182,7 @@ func TestTheFirstEndpointThatComesDuringTheCreateCausesNoWarning(t *testing.T) {
 	}
 }
 
-func TestAServiceWithPodsAsMembersSaysWhetherItServes(t *testing.T) {
+func TestAServiceWithPodsAsMembersReportsWhetherItServes(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{podless: true, conf: []string{"target-type=pod"}})
 	web := s.service("web", tcp(8080))
@@ -211,7 +211,7 @@ func TestAServiceThatIsUnchangedIsNotWrittenForItsEndpoints(t *testing.T) {
 	}
 }
 
-func TestMembersThatFailTheirHealthChecksAreToldByTheService(t *testing.T) {
+func TestMembersThatFailTheirHealthChecksAreReportedByTheService(t *testing.T) {
 	skipOnRealOpenStack(t, "it needs health checks that reach the members")
 	s := newStage(t, settings{conf: quick, flags: sweeping})
 	web, other := s.service("web", tcp(8080)), s.service("other", tcp(8082), annotated(monitorKey, "false"))
@@ -253,7 +253,7 @@ func TestMembersThatFailTheirHealthChecksAreToldByTheService(t *testing.T) {
 	}
 }
 
-func TestTheHealthOfAllMembersIsOneList(t *testing.T) {
+func TestHealthOfAllMembersIsReadWithOneList(t *testing.T) {
 	skipOnRealOpenStack(t, "it needs health checks that reach the members")
 	s := newStage(t, settings{conf: quick, flags: sweeping})
 	for i := range 3 {
@@ -285,7 +285,7 @@ func TestTheHealthOfAllMembersIsOneList(t *testing.T) {
 	}
 }
 
-func TestPacketsStopWithTheLastNodeAndTheServiceSaysSo(t *testing.T) {
+func TestPacketsStopWithTheLastNodeAndTheServiceReportsIt(t *testing.T) {
 	needsPackets(t)
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

@@ -125,6 +125,13 @@ func newStage(t *testing.T, with settings) *stage {
 	return s
 }
 
+// reportTo makes s report failures to t, one case of a test, until the case ends.
+func (s *stage) reportTo(t *testing.T) {
+	test := s.t
+	s.t = t
+	t.Cleanup(func() { s.t = test })
+}
+
 // showLogs shows the logs if the test has failed. It comes last: what the test leaves is deleted before, and that may fail, too.
 func (s *stage) showLogs() {
 	if !s.t.Failed() {

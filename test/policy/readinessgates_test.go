@@ -151,7 +151,7 @@ func TestPodsOfNamespacesThatHaveNotOptedInGetNoGate(t *testing.T) {
 	u.await(t, app)
 }
 
-func TestThePolicyFollowsOtherFlagsAsTheDocsTell(t *testing.T) {
+func TestPolicyFollowsOtherFlagsAsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/how-to.md")
 	if err != nil {
 		t.Fatal(err)

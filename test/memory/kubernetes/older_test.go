@@ -32,7 +32,7 @@ func ofVersion(t *testing.T, minor int) *clientgo.Clientset {
 	return client
 }
 
-func TestOlderVersionsLackWhatCameLater(t *testing.T) {
+func TestOlderVersionsDropNewerFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		minor                     int
 		version                   string
