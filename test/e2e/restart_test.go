@@ -60,6 +60,7 @@ func (s *stage) callsToTheCloud() []string {
 	return found
 }
 
+// requireCallsToTheCloud fails the test if there were more calls than this, except to Keystone.
 func (s *stage) requireCallsToTheCloud(what string, most int) {
 	s.t.Helper()
 	if calls := s.callsToTheCloud(); len(calls) > most {
