@@ -49,7 +49,7 @@ func (v *service) waitUntilNoted() {
 	})
 }
 
-// callsToTheCloud are all calls since forget but those for tokens and API versions.
+// callsToTheCloud are all calls since resetCalls but those for tokens and API versions.
 func (s *stage) callsToTheCloud() []string {
 	var found []string
 	for _, c := range s.cloud.Recorder().Calls() {

@@ -116,7 +116,7 @@ func (s *stage) bearsGroup(suffixes ...string) {
 	})
 }
 
-// groupCalls are the calls about security groups since forget.
+// groupCalls are the calls about security groups since resetCalls.
 func (s *stage) groupCalls() []string {
 	s.t.Helper()
 	var found []string
