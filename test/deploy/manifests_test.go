@@ -26,8 +26,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
-	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
@@ -330,7 +330,7 @@ func TestInstallationAndDrainWorkAsDocumented(t *testing.T) {
 const gates = "../../deploy/readiness-gates"
 
 func TestKubeAPIServerAcceptsTheManifestsForReadinessGatesWithoutAWarning(t *testing.T) {
-	kubetest.NeedsVersion(t, kube.HasMutatingAdmissionPolicy, "MutatingAdmissionPolicy in API version v1")
+	kubetest.NeedsVersion(t, kubeversion.HasMutatingAdmissionPolicy, "MutatingAdmissionPolicy in API version v1")
 	installed(t)
 	if err := deploy.InstallGates(t.Context(), kubetest.Cluster(t), gates); err != nil {
 		t.Fatal(err)

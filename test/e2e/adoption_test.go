@@ -466,6 +466,7 @@ func (s *stage) migration(status int) migration {
 	return s.parseMigration(out)
 }
 
+// parseMigration reads what `kube-octavia migrate --output=json` printed.
 func (s *stage) parseMigration(out string) (m migration) {
 	s.t.Helper()
 	if err := json.Unmarshal([]byte(out), &m); err != nil {

@@ -87,7 +87,7 @@ func ends(key, certificate string, sni ...string) func(tree) error {
 	}
 }
 
-// lookups are the calls to Barbican since forget. With a real cloud they go past the record.
+// lookups are the calls to Barbican since resetCalls. With a real cloud they go past the record.
 func (s *stage) lookups() []string {
 	var calls []string
 	for _, c := range s.cloud.Recorder().Calls() {

@@ -26,6 +26,7 @@ func (v *service) requireOneLoadBalancer() {
 	}
 }
 
+// checkOneLoadBalancer returns an error unless the Service has one load balancer and one floating IP of its own.
 func (v *service) checkOneLoadBalancer() error {
 	v.t.Helper()
 	if n := len(v.cloud.balancers(v.lbName())); n != 1 {

@@ -71,7 +71,7 @@ func (s *stage) orphanEvents(reason, name string) []string {
 	return texts
 }
 
-// requireUntouched fails the test if anything was written to the cloud since forget.
+// requireUntouched fails the test if anything was written to the cloud since resetCalls.
 func (s *stage) requireUntouched() {
 	s.t.Helper()
 	if w := s.writes(); len(w) > 0 {

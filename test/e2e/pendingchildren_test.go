@@ -68,7 +68,7 @@ func (s *stage) active(kind, key, id string) error {
 	return nil
 }
 
-// kinds are the writes to Octavia since forget, each as a method and what it is
+// kinds are the writes to Octavia since resetCalls, each as a method and what it is
 // about.
 func (s *stage) kinds() []string {
 	s.t.Helper()

@@ -305,6 +305,7 @@ func podSubnetOf(t *testing.T, address string) netip.Prefix {
 	return netip.PrefixFrom(parseAddr(t, address), 24).Masked()
 }
 
+// memberIn checks that each pool has a member with the address, in the subnet.
 func memberIn(address, subnetID string) func(tree) error {
 	return eachPool(func(p pool) error {
 		for _, m := range p.Members {

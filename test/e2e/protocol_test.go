@@ -158,7 +158,7 @@ func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
 	web.requireSameListener(was, "UDP/5300")
 }
 
-// noneAnswered fails the test if a call was answered with this status since forget.
+// noneAnswered fails the test if a call was answered with this status since resetCalls.
 func (s *stage) noneAnswered(status int) {
 	s.t.Helper()
 	for _, c := range s.cloud.Recorder().Calls() {

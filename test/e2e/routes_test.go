@@ -51,6 +51,7 @@ func (s *stage) setRoutes(routes []route) {
 	}
 }
 
+// putRoutes writes all routes of the router, and returns the error of the call.
 func (s *stage) putRoutes(routes []route) error {
 	return s.cloud.call(asUser, cloudsim.Network, http.MethodPut, "/v2.0/"+s.routerPath(), map[string]any{"router": map[string]any{"routes": routes}}, nil)
 }
@@ -61,13 +62,16 @@ type route struct {
 	NextHop     string `json:"nexthop"`
 }
 
+// router is the router of the cloud, as far as routes are concerned.
 type router struct {
 	Routes   []route `json:"routes"`
 	Revision int     `json:"revision_number"`
 }
 
+// routerPath is the path of the router of the cloud in the API of Neutron.
 func (s *stage) routerPath() string { return "routers/" + s.cloud.IDs().Router }
 
+// router reads the router of the cloud.
 func (s *stage) router() router {
 	s.t.Helper()
 	var answer struct{ Router router }
@@ -99,6 +103,7 @@ type routedServerPort struct {
 	Tags []string `json:"tags"`
 }
 
+// routedPort reads the only port of a server.
 func (s *stage) routedPort(serverID string) routedServerPort {
 	s.t.Helper()
 	var answer struct{ Ports []routedServerPort }
@@ -199,6 +204,7 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOtherClientsStay(t *testing.T) {
 	}
 }
 
+// isRouteTag reports whether the tag is the one with which kube-octavia marks ports of Nodes with routes.
 func isRouteTag(tag string) bool { return strings.HasPrefix(tag, "kube-octavia.routes=") }
 
 func TestAnAddressPairThatAnotherClientRemovedIsRepaired(t *testing.T) {

@@ -113,7 +113,7 @@ func (s *stage) withoutGroup(name, node string) {
 	})
 }
 
-// groupWrites are the writes about security groups since forget.
+// groupWrites are the writes about security groups since resetCalls.
 func (s *stage) groupWrites() []string {
 	s.t.Helper()
 	return slices.DeleteFunc(s.groupCalls(), func(c string) bool { return strings.HasPrefix(c, http.MethodGet) })

@@ -91,6 +91,7 @@ func (s *stage) setReady(name string, status corev1.ConditionStatus) {
 	}
 }
 
+// getNode reads the Node of this name.
 func (s *stage) getNode(name string) *corev1.Node {
 	s.t.Helper()
 	node, err := s.client.CoreV1().Nodes().Get(s.t.Context(), name, metav1.GetOptions{})
@@ -100,6 +101,7 @@ func (s *stage) getNode(name string) *corev1.Node {
 	return node
 }
 
+// hasTaint reports whether the Node has a taint with the key.
 func hasTaint(node *corev1.Node, key string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }

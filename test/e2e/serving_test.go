@@ -27,8 +27,10 @@ import (
 
 const serving = status.Serving
 
+// excluded labels a Node so that it is no member of load balancers.
 func excluded(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" }
 
+// included removes this label.
 func included(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) }
 
 // requireEvents waits until the events of these reasons about the Service are exactly these, in this order.

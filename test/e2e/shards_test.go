@@ -37,7 +37,7 @@ var callsFile = flag.String("calls", "", "file for the calls to OpenStack that a
 // process: those choose tests, write files, or name a real OpenStack, of which there
 // is only one.
 var shardable = []string{
-	"shards", "kill-rounds", "test.count", "test.fullpath", "test.paniconexit0", "test.short", "test.testlogfile", "test.timeout", "test.v",
+	"shards", "kill-rounds", "logs", "test.count", "test.fullpath", "test.paniconexit0", "test.short", "test.testlogfile", "test.timeout", "test.v",
 }
 
 // sharded reports whether this process has to start others that run the tests.
