@@ -20,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // test is a test, example or fuzz target of the package.
@@ -32,8 +34,9 @@ type test struct {
 // cheap is the CPU time of tests that are worth running before the others.
 const cheap = 200 * time.Millisecond
 
-// waitLimit ends the tests of a mutant that waits for ever and so needs no CPU time.
-const waitLimit = 5 * time.Minute
+// waitLimit ends the tests of a mutant that waits for ever and so needs no CPU time. It is long, because on a busy
+// machine other mutants wait for the processor.
+const waitLimit = 30 * time.Minute
 
 // binary is the compiled test of a package, with all mutants in it.
 type binary struct {
@@ -191,40 +194,26 @@ func (b *binary) reach(ctx context.Context, file string, mutants []*mutant) erro
 
 // testAll tests the mutants, several at the same time.
 func (b *binary) testAll(ctx context.Context, workers int, mutants []*mutant) error {
-	queue := make(chan *mutant)
-	var group sync.WaitGroup
-	var first error
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(workers, 1))
 	var mutex sync.Mutex
-	done := 0
 	counts := map[result]int{}
-	for range max(workers, 1) {
-		group.Go(func() {
-			for m := range queue {
-				r, err := b.testOne(ctx, m)
-				mutex.Lock()
-				m.result = r
-				if first == nil {
-					first = err
-				}
-				done++
-				counts[r]++
-				b.log.sometimes("%d of %d mutants tested: %d killed, %d survived", done, len(mutants), counts[killed]+counts[timedOut], counts[survived])
-				mutex.Unlock()
+	for _, m := range mutants {
+		group.Go(func() error {
+			r, err := b.testOne(ctx, m)
+			if err != nil {
+				return err
 			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			m.result = r
+			counts[r]++
+			dead := counts[killed] + counts[timedOut]
+			b.log.sometimes("%d of %d mutants tested: %d killed, %d survived", dead+counts[survived], len(mutants), dead, counts[survived])
+			return nil
 		})
 	}
-	for _, m := range mutants {
-		if ctx.Err() != nil {
-			break
-		}
-		queue <- m
-	}
-	close(queue)
-	group.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return first
+	return group.Wait()
 }
 
 // testOne runs the tests that execute the code of a mutant, those that need little time first.
@@ -234,6 +223,9 @@ func (b *binary) testOne(ctx context.Context, m *mutant) (result, error) {
 		slow = len(m.tests)
 	}
 	for _, tests := range [][]*test{m.tests[:slow], m.tests[slow:]} {
+		if ctx.Err() != nil {
+			return notCovered, ctx.Err()
+		}
 		if len(tests) == 0 {
 			continue
 		}
