@@ -22,6 +22,7 @@ SHORT ?=
 LOGS ?=
 TIMEOUT ?= 50m
 FUZZTIME ?= 1000000x
+THRESHOLD ?=
 ONCE ?=
 CLOUD ?=
 TARGETS ?=
@@ -192,6 +193,14 @@ fuzz: need-go ## Run every fuzz target a million times; takes hours
 		echo "fuzz: $$target of $$package"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
 	done
+
+# The packages that decide: their tests are to find every mistake that would reach the cloud.
+DECISIONS := ./internal/reconcile/decide ./internal/model/diff
+
+.PHONY: mutate
+mutate: need-go ## Change the code that decides in thousands of ways, and report the changes that its unit tests do not find
+#? PKG=./some/... other packages; THRESHOLD=80 fails if less than 80 % of the changes are found
+	@$(GO) run ./hack/mutate $(if $(THRESHOLD),-threshold $(THRESHOLD)) $(if $(filter ./...,$(PKG)),$(DECISIONS),$(PKG))
 
 .PHONY: chaos
 chaos: kube ## Inject every fault into every call of every scenario, and check the results
