@@ -19,8 +19,10 @@ PKG ?= ./...
 RUN ?=
 RACE ?=
 SHORT ?=
+LOGS ?=
 TIMEOUT ?= 50m
 FUZZTIME ?= 1000000x
+THRESHOLD ?=
 ONCE ?=
 CLOUD ?=
 TARGETS ?=
@@ -78,7 +80,7 @@ GOFILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while re
 help: ## Show this help
 	@echo "kube-octavia: load balancers for Kubernetes Services from OpenStack Octavia"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 } \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 } \
 		/^#\? / { print "                        " substr($$0, 4) }' Makefile
 	@echo
 	@echo "The first 'make demo' or 'make test' builds a Kubernetes API from source, which takes 6 to 8"
@@ -100,18 +102,24 @@ try-install: kube ## Carry out docs/install.md in a new cluster, from git clone 
 #? INSTALL=helm   or helm-template, kustomize
 	@cd hack/install && $(GO) run . '$(INSTALL)'
 
-# The packages among PKG whose tests need the Kubernetes API: they import test/kube, perhaps through another package.
+# The packages of $(1) whose tests need the Kubernetes API: they import test/kube, perhaps through another package. So there is no list
+# of packages to maintain.
 NEED_KUBE = $(GO) list -test -f '{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}' $(1) | awk '/kube-octavia\/test\/kube( |$$)/ { print $$1 }' | sort -u
+
+# The packages of make unit, unless PKG selects others.
+UNIT := $(if $(filter ./...,$(PKG)),./internal/... ./cloudsim/...,$(PKG))
 
 .PHONY: unit
 unit: need-go ## Run the tests of internal and cloudsim that need no Kubernetes: two minutes the first time
-#? RUN=REGEXP     select tests, as in make test
-	@needed=$$($(call NEED_KUBE,./internal/... ./cloudsim/...)); \
-	$(GO) test $(TESTFLAGS) $$($(GO) list ./internal/... ./cloudsim/... | grep -vxF "$$needed")
+#? PKG=./some/... run those of these packages instead; RUN=REGEXP, RACE=1, SHORT=1 as in make test
+	@needed=$$($(call NEED_KUBE,$(UNIT))) && packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(UNIT) | grep -vxF "$$needed") || { \
+		echo "make unit: no package of $(UNIT) does without Kubernetes: run \`make test PKG='$(UNIT)'\`" >&2; exit 1; }; \
+	$(GO) test $(TESTFLAGS) $$packages
 
 .PHONY: e2e
-e2e: kube ## Run end-to-end tests on the simulator: RUN=TestName for one of them, with the log of its controller
-	$(GO) test -count 1 $(if $(RUN),-v -run '$(RUN)') -timeout $(TIMEOUT) ./test/e2e
+e2e: kube ## Run end-to-end tests on the simulator: RUN=TestName for one of them
+#? LOGS=1         show the log of the controller, also if the test passes
+	$(GO) test -count 1 $(if $(RUN),-v) $(TESTFLAGS) ./test/e2e $(if $(LOGS),-logs)
 
 .PHONY: test
 test: need-go $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
@@ -185,6 +193,14 @@ fuzz: need-go ## Run every fuzz target a million times; takes hours
 		echo "fuzz: $$target of $$package"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
 	done
+
+# The packages that decide: their tests are to find every mistake that would reach the cloud.
+DECISIONS := ./internal/reconcile/decide ./internal/model/diff
+
+.PHONY: mutate
+mutate: need-go ## Change the code that decides in thousands of ways, and report the changes that its unit tests do not find
+#? PKG=./some/... other packages; THRESHOLD=80 fails if less than 80 % of the changes are found
+	@$(GO) run ./hack/mutate $(if $(THRESHOLD),-threshold $(THRESHOLD)) $(if $(filter ./...,$(PKG)),$(DECISIONS),$(PKG))
 
 .PHONY: chaos
 chaos: kube ## Inject every fault into every call of every scenario, and check the results

@@ -135,7 +135,7 @@ func TestApplicationCredentialAuthenticates(t *testing.T) {
 	}), "node-1")
 }
 
-func TestApplicationCredentialDoesOnlyWhatItsAccessRulesName(t *testing.T) {
+func TestApplicationCredentialIsLimitedToItsAccessRules(t *testing.T) {
 	c := oneNode(t)
 	identity := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewIdentityV3)
 	made, err := applicationcredentials.Create(t.Context(), identity, c.IDs().User, applicationcredentials.CreateOpts{

@@ -83,7 +83,7 @@ func TestSecretThatHasExpiredIsGone(t *testing.T) {
 	}
 }
 
-func TestPrivateSecretIsItsCreatorsAlone(t *testing.T) {
+func TestPrivateSecretIsReadableByItsCreatorOnly(t *testing.T) {
 	v := newVault()
 	path := pathOf(v.secret(t, hello))
 	v.do(t, alice, "PUT", path+"/acl", `{"read": {"project-access": false}}`)
@@ -102,7 +102,7 @@ func TestPrivateSecretIsItsCreatorsAlone(t *testing.T) {
 	}
 }
 
-func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
+func TestOctaviaReadsOnlySecretsThatTheCallerMayGrant(t *testing.T) {
 	v := newVaultOf(release.Zed)
 	ref := v.secret(t, hello)
 	reader := v.ReaderFor("octavia")
@@ -124,7 +124,7 @@ func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
 
 // A release before 2025.1 gets another token in the caller's name, which a delegated one is no login for. Later ones use the
 // caller's, as far as its access rules allow.
-func TestReaderActsForADelegatedCallerSince2025AsFarAsAccessRulesAllow(t *testing.T) {
+func TestOctaviaReadsSecretsForADelegatedCallerSince2025AsFarAsAccessRulesAllow(t *testing.T) {
 	only := func(methods ...string) func(service, method, path string) bool {
 		return func(service, method, path string) bool {
 			return service == "key-manager" && slices.Contains(methods, method) && strings.HasSuffix(path, "/acl")
@@ -181,7 +181,7 @@ func TestBundleIsReadUnlessItHasAPassword(t *testing.T) {
 	}
 }
 
-func TestOctaviaTakesACertificateForTheNamesThatItsReleaseReads(t *testing.T) {
+func TestOctaviaAcceptsCertificatesWithTheNamesThatItsReleaseReads(t *testing.T) {
 	common, dns, address := pkix.Name{CommonName: "web.example"}, []string{"web.example"}, []net.IP{net.ParseIP("192.0.2.1")}
 	for name, tc := range map[string]struct {
 		leaf     x509.Certificate
@@ -210,7 +210,7 @@ func (v *vault) part(t *testing.T, payload []byte) string {
 	return v.secret(t, `{"payload": "`+base64.StdEncoding.EncodeToString(payload)+`", "payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"}`)
 }
 
-func TestACertificateIsReadWithItsChainByWhoIsOnTheListOfAccess(t *testing.T) {
+func TestCertificateIsReadWithItsChainByUsersOnItsAccessList(t *testing.T) {
 	bundle, err := os.ReadFile("../../test/contract/testdata/certificate/chain.p12")
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func visitor(t *testing.T) *http.Client {
 	return c
 }
 
-func TestTheCertificateIsTheOneForTheNameThatTheClientAsksFor(t *testing.T) {
+func TestCertificateMatchesTheServerNameOfTheClient(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := terminated([]Certificate{
 		certificate(t, "default.example"), certificate(t, "*.shop.example"), certificate(t, "deep", "Pay.Shop.example", "other.example"),
@@ -111,7 +111,7 @@ func TestRequestsOverTLSReachTheMemberInPlainHTTPWithTheInsertedHeaders(t *testi
 	}
 }
 
-func TestTheHeaderOfTheSchemeIsHTTPWithoutTLS(t *testing.T) {
+func TestXForwardedProtoIsHTTPWithoutTLS(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("HTTP", startWeb(t, "a", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("X-Forwarded-Proto")+r.Header.Get("X-Forwarded-Port"))
@@ -141,7 +141,7 @@ func TestTLSWithAProxyPoolShowsTheClientsAddress(t *testing.T) {
 	}
 }
 
-func TestANewCertificateIsForNewConnectionsAndOpenOnesGoOn(t *testing.T) {
+func TestNewCertificateAppliesToNewConnectionsAndOpenOnesContinue(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := terminated([]Certificate{certificate(t, "old.example")}, startWeb(t, "a", says("a")))
 	set(t, p, lb)
@@ -223,7 +223,7 @@ func TestVersionsOfTLSAreARange(t *testing.T) {
 	}
 }
 
-func TestAClientThatIsTooOldForTheVersionsIsTurnedAway(t *testing.T) {
+func TestClientWithAnOlderTLSVersionIsRefused(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := terminated([]Certificate{certificate(t, "a.example")})
 	lb.Listeners[0].TLS.Versions = []string{"TLSv1.3"}

@@ -86,7 +86,7 @@ func (h *house) bobToken(t *testing.T) string {
 	return token
 }
 
-func TestPasswordIsTakenByIDAndByNameAndNeverWrong(t *testing.T) {
+func TestPasswordAuthenticatesByIDAndByName(t *testing.T) {
 	h := newHouse(t)
 	byName := func(user, domain, secret string) string {
 		return fmt.Sprintf(`{"methods":["password"],"password":{"user":{"name":%q,"domain":%s,"password":%q}}}`, user, domain, secret)
@@ -121,21 +121,28 @@ func TestPasswordIsTakenByIDAndByNameAndNeverWrong(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreInKeystonesShape(t *testing.T) {
+func TestErrorsHaveTheFormatOfKeystone(t *testing.T) {
 	h := newHouse(t)
 	status, header, body := h.do(t, "", "POST", "/v3/auth/tokens", `{"auth":{"identity":`+password(h.alice, "x")+`}}`)
 	want := map[string]any{"error": map[string]any{"code": 401.0, "message": "The request you have made requires authentication.", "title": "Unauthorized"}}
 	if diff := cmp.Diff(want, body); diff != "" || status != 401 || header.Get("WWW-Authenticate") == "" {
 		t.Errorf("got %d %v (-want +got):\n%s", status, header, diff)
 	}
-	for _, bad := range []string{"", "{}", "no JSON", `{"auth":7}`} {
-		if status, _, body := h.do(t, "", "POST", "/v3/auth/tokens", bad); status != 400 || body["error"] == nil {
-			t.Errorf("%q: got %d %v", bad, status, body)
-		}
+	for name, bad := range map[string]string{
+		"empty":                       "",
+		"no credentials":              "{}",
+		"not JSON":                    "no JSON",
+		"number instead of an object": `{"auth":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, _, body := h.do(t, "", "POST", "/v3/auth/tokens", bad); status != 400 || body["error"] == nil {
+				t.Errorf("%q: got %d %v", bad, status, body)
+			}
+		})
 	}
 }
 
-func TestTokenSaysWhoItIsForAndWhatThereIs(t *testing.T) {
+func TestTokenHasUserProjectRolesAndCatalogue(t *testing.T) {
 	h := newHouse(t)
 	_, _, scoped := h.login(t, password(h.alice, "a-secret"), projectScope(h.web))
 	for key, want := range map[string]any{
@@ -217,7 +224,7 @@ func TestTokenIsValidatedAndRevoked(t *testing.T) {
 	}
 }
 
-func TestTokenIsHadForATokenButLivesNoLonger(t *testing.T) {
+func TestTokenObtainedWithATokenExpiresAtTheSameTime(t *testing.T) {
 	h := newHouse(t)
 	_, unscoped, _ := h.login(t, password(h.alice, "a-secret"), "")
 	h.clock = h.clock.Add(30 * time.Second)
@@ -315,7 +322,7 @@ func TestApplicationCredentialExpires(t *testing.T) {
 	}
 }
 
-func TestApplicationCredentialIsRefused(t *testing.T) {
+func TestInvalidApplicationCredentialIsRefused(t *testing.T) {
 	h := newHouse(t)
 	alice, bob := h.aliceToken(t), h.bobToken(t)
 	path := "/v3/users/" + h.alice + "/application_credentials"
@@ -396,7 +403,7 @@ func TestTrustLetsTheTrusteeActForTheTrustor(t *testing.T) {
 	}
 }
 
-func TestTrustIsUsedUp(t *testing.T) {
+func TestTrustWithLimitedUsesRunsOut(t *testing.T) {
 	h := newHouse(t)
 	_, _, body := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(
 		`{"trust":{"trustor_user_id":%q,"trustee_user_id":%q,"project_id":%q,"impersonation":true,"roles":[{"name":"member"}],"remaining_uses":1}}`, h.alice, h.bob, h.web))
@@ -410,7 +417,7 @@ func TestTrustIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestTrustIsRefused(t *testing.T) {
+func TestInvalidTrustIsRefused(t *testing.T) {
 	h := newHouse(t)
 	token := h.aliceToken(t)
 	for name, tc := range map[string]struct {
@@ -434,7 +441,7 @@ func TestTrustIsRefused(t *testing.T) {
 	}
 }
 
-func TestDirectoryShowsWhatTheCallerMaySee(t *testing.T) {
+func TestProjectsUsersAndRolesAreShownAccordingToTheRightsOfTheCaller(t *testing.T) {
 	h := newHouse(t)
 	alice, bob := h.aliceToken(t), h.bobToken(t)
 	for _, tc := range []struct {
@@ -477,20 +484,22 @@ func TestDirectoryShowsWhatTheCallerMaySee(t *testing.T) {
 	}
 }
 
-func TestRefusalsShowWhatWasSentSince2025(t *testing.T) {
+func TestErrorsRepeatTheRequestSince2025(t *testing.T) {
 	const plain, shown = "'trustee_user_id' is a required property", "Invalid input for field/attribute trust. Value: {'impersonation': True, 'remaining_uses': 1}. "
 	for r, want := range map[release.Release]string{release.Zed: plain, release.Epoxy: shown + plain} {
 		t.Run(r.String(), func(t *testing.T) {
 			h := newHouse(t)
 			h.release = r
-			for body, want := range map[string]string{
-				`{"trust": {"remaining_uses": 1, "impersonation": true}}`: want,
-				`{}`: "'trust' is a required property",
+			for name, test := range map[string]struct{ body, want string }{
+				"no trustee": {`{"trust": {"remaining_uses": 1, "impersonation": true}}`, want},
+				"no trust":   {`{}`, "'trust' is a required property"},
 			} {
-				status, _, answer := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", body)
-				if message := answer["error"].(map[string]any)["message"]; status != http.StatusBadRequest || message != want {
-					t.Errorf("%s: got %d %v", body, status, message)
-				}
+				t.Run(name, func(t *testing.T) {
+					status, _, answer := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", test.body)
+					if message := answer["error"].(map[string]any)["message"]; status != http.StatusBadRequest || message != test.want {
+						t.Errorf("got %d %v", status, message)
+					}
+				})
 			}
 		})
 	}

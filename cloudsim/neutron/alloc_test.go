@@ -148,7 +148,7 @@ func TestDefaultPoolsLeaveTheGatewayOut(t *testing.T) {
 	}
 }
 
-func TestAutomaticAddressComesFromTheMAC(t *testing.T) {
+func TestAutomaticAddressIsDerivedFromTheMACAddress(t *testing.T) {
 	got := automaticAddress(netip.MustParsePrefix("fd00:1::/64"), "fa:16:3e:12:34:56")
 	if want := "fd00:1::f816:3eff:fe12:3456"; got.String() != want {
 		t.Errorf("address %v, want %s", got, want)

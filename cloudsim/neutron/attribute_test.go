@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-func TestTagsAreSetReadAndTakenAway(t *testing.T) {
+func TestTagsAreSetReadAndRemoved(t *testing.T) {
 	c := newCloud(t, Options{})
 	group := c.call(alice, "GET", "/v2.0/security-groups", "").column("id")[0]
 	for name, object := range map[string]string{
@@ -135,7 +135,7 @@ func TestQuotasAreReadAndSet(t *testing.T) {
 	}
 }
 
-func TestDocumentsTellWhatThereIs(t *testing.T) {
+func TestVersionsAndExtensionsAreListed(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	versions := c.call(admin, "GET", "/", "").must(http.StatusOK)["versions"].([]any)[0].(jsonObject)
 	if versions["id"] != "v2.0" || versions["status"] != "CURRENT" {
@@ -168,7 +168,7 @@ func TestDocumentsTellWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestListsRefuseWhatTheyCannotRead(t *testing.T) {
+func TestListsRefuseInvalidQueries(t *testing.T) {
 	c := newCloud(t, Options{})
 	for query, want := range map[string]struct {
 		status        int

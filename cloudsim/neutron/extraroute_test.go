@@ -14,7 +14,7 @@ import (
 
 // What Neutron has here by default is stated in test/contract.
 
-func TestOldCloudHasNoExtraRoutesOneByOne(t *testing.T) {
+func TestExtraRoutesAreNotAddedOneByOneWithoutTheExtension(t *testing.T) {
 	c := newCloud(t, Options{Without: []string{"extraroute-atomic"}})
 	path, one := "/v2.0/routers/"+c.ids.RouterID, `{"router": {"routes": [{"destination": "10.1.0.0/24", "nexthop": "127.16.0.5"}]}}`
 	if a := c.call(alice, "GET", "/v2.0/extensions/extraroute-atomic", ""); a.status != http.StatusNotFound {
@@ -33,7 +33,7 @@ func TestOldCloudHasNoExtraRoutesOneByOne(t *testing.T) {
 	}
 }
 
-func TestOldCloudMatchesNoRevisions(t *testing.T) {
+func TestRevisionNumbersAreNotComparedWithoutTheExtension(t *testing.T) {
 	c := newCloud(t, Options{Without: []string{"revision-if-match"}})
 	path := "/v2.0/routers/" + c.ids.RouterID
 	c.call(alice, "PUT", path, `{"router": {"name": "x"}}`, "If-Match", "revision_number=1").refused(400, "BadRequest",
@@ -41,7 +41,7 @@ func TestOldCloudMatchesNoRevisions(t *testing.T) {
 	c.call(alice, "PUT", path, `{"router": {"name": "x"}}`).must(http.StatusOK)
 }
 
-func TestCloudThatShowsNoTrunkDetails(t *testing.T) {
+func TestTrunkDetailsAreShownOnlyWithTheExtension(t *testing.T) {
 	for name, without := range map[string][]string{
 		"with the extension":    nil,
 		"without the extension": {"trunk-details"},
@@ -60,7 +60,7 @@ func TestCloudThatShowsNoTrunkDetails(t *testing.T) {
 	}
 }
 
-func TestPortsOfTrunksAreInOneTrunkAndStay(t *testing.T) {
+func TestPortOfATrunkIsInNoOtherTrunkAndCannotBeDeleted(t *testing.T) {
 	c := newCloud(t, Options{})
 	parent, sub, free := c.port(), c.port(), c.port()
 	id, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}})

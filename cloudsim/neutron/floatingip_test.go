@@ -112,7 +112,7 @@ func (c *cloud) island() (network, subnet string) {
 	return network, subnet
 }
 
-func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
+func TestInvalidAddressOfAFloatingIPIsRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	c.floatingIP("")
 	public, private := c.ids.PublicNetworkID, c.ids.PrivateNetworkID
@@ -142,7 +142,7 @@ func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
 	})
 }
 
-func TestFloatingIPIsRefusedItsPort(t *testing.T) {
+func TestInvalidPortOfAFloatingIPIsRefused(t *testing.T) {
 	c := newCloud(t, Options{})
 	port, busy := c.port(), c.port()
 	c.floatingIP(`, "port_id": "` + busy + `"`)
@@ -176,7 +176,7 @@ func TestFloatingIPIsRefusedItsPort(t *testing.T) {
 	})
 }
 
-func TestFloatingIPsEndWithThePoolAndWithTheQuota(t *testing.T) {
+func TestFloatingIPsAreLimitedByThePoolAndTheQuota(t *testing.T) {
 	c := newCloud(t, Options{})
 	// The router has the first of the pool's four addresses.
 	for range 3 {
@@ -214,7 +214,7 @@ func TestFloatingIPAddressCanBeChosenByAdminsAndByOption(t *testing.T) {
 	}
 }
 
-func TestFloatingIPOutlivesItsPort(t *testing.T) {
+func TestFloatingIPStaysWhenItsPortIsDeleted(t *testing.T) {
 	c := newCloud(t, Options{})
 	port := c.port()
 	id := c.floatingIP(`, "port_id": "` + port + `"`)["id"].(string)

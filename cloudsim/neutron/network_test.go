@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-func TestNetworkIsShownWholeToAdminsAndWithoutProviderToOthers(t *testing.T) {
+func TestProviderFieldsOfANetworkAreShownToAdminsOnly(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed, MTU: 1400})
 	got := c.create(alice, "/v2.0/networks", `{"network": {"name": "n", "description": "d", "admin_state_up": false}}`)
 	want := jsonObject{
@@ -31,7 +31,7 @@ func TestNetworkIsShownWholeToAdminsAndWithoutProviderToOthers(t *testing.T) {
 	}
 }
 
-func TestNetworksAreSeenByOwnersAndWhenSharedOrExternal(t *testing.T) {
+func TestNetworksAreVisibleToTheirOwnersOrIfSharedOrExternal(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	shared := c.create(admin, "/v2.0/networks", `{"network": {"name": "shared", "shared": true}}`)["id"].(string)
 	c.create(admin, "/v2.0/subnets", `{"subnet": {"name": "shared-subnet", "network_id": "`+shared+`", "ip_version": 4, "cidr": "10.9.0.0/24"}}`)
@@ -69,7 +69,7 @@ func TestSubnetsOfExternalNetworksAreShownByOption(t *testing.T) {
 	}
 }
 
-func TestNetworksAndSubnetsAreRefused(t *testing.T) {
+func TestInvalidNetworksAndSubnetsAreRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24"}}`)
@@ -127,7 +127,7 @@ func TestNetworksAndSubnetsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNetworkWithPortsCannotBeDeletedAndTakesItsSubnetsWithIt(t *testing.T) {
+func TestNetworkIsDeletedWithItsSubnetsUnlessItHasPorts(t *testing.T) {
 	c := newCloud(t, Options{})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	subnet := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24"}}`)["id"].(string)
@@ -139,7 +139,7 @@ func TestNetworkWithPortsCannotBeDeletedAndTakesItsSubnetsWithIt(t *testing.T) {
 	c.call(alice, "GET", "/v2.0/subnets/"+subnet, "").refused(404, "SubnetNotFound", "Subnet "+subnet+" could not be found.")
 }
 
-func TestSubnetIsShownWhole(t *testing.T) {
+func TestSubnetHasAllFields(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	got := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24", "dns_nameservers": ["1.1.1.1"],

@@ -77,7 +77,7 @@ func TestAFiftyFirstTagIsRefusedSince2025(t *testing.T) {
 	}
 }
 
-func TestAQuotaBelowWhatIsUsedCanBeForced(t *testing.T) {
+func TestQuotaBelowTheUsageCanBeForced(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Epoxy})
 	c.port()
 	path := "/v2.0/quotas/" + alice.ProjectID
@@ -90,7 +90,7 @@ func TestAQuotaBelowWhatIsUsedCanBeForced(t *testing.T) {
 	c.call(admin, "PUT", path, `{"quota": {"port": 0, "force": true}}`).must(http.StatusOK)
 }
 
-func TestAListOfFieldsDoesNotTellWhichRulesAreOfTheDefaultGroup(t *testing.T) {
+func TestListWithFieldsDoesNotShowWhichRulesAreOfTheDefaultGroup(t *testing.T) {
 	const key = "belongs_to_default_sg"
 	rule := func(c *cloud, query string) jsonObject {
 		groups := c.call(alice, "GET", "/v2.0/security-groups"+query, "").body["security_groups"].([]any)

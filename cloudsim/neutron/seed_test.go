@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSeedMakesACloudThatFloatingIPsWorkIn(t *testing.T) {
+func TestSeededCloudHasFloatingIPs(t *testing.T) {
 	c := newCloud(t, Options{})
 	want := map[string]int{
 		"networks": 2, "subnets": 3, "routers": 1, "floatingips": 0,
@@ -72,7 +72,7 @@ func TestObjectsAreAddedWithGivenIDs(t *testing.T) {
 	}
 }
 
-func TestRouterThatCannotBeAddedLeavesNothingBehind(t *testing.T) {
+func TestInvalidRouterOfASeedLeavesNothingBehind(t *testing.T) {
 	c := newCloud(t, Options{})
 	before := c.Counts()
 	_, err := c.AddRouter(RouterSpec{ProjectID: alice.ProjectID, ExternalNetworkID: c.ids.PublicNetworkID, SubnetIDs: []string{"x"}})

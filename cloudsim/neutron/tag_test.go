@@ -10,7 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-func TestTagsOfWhatDoesNotExistAre500Since2025AndThoseOfOthersStay404(t *testing.T) {
+func TestTagsOfMissingObjectsAre500Since2025AndThoseOfOtherProjectsStay404(t *testing.T) {
 	for r, missing := range map[release.Release]int{release.Zed: http.StatusNotFound, release.Epoxy: http.StatusInternalServerError, release.Newest: http.StatusInternalServerError} {
 		t.Run(r.String(), func(t *testing.T) {
 			c := newCloud(t, Options{Release: r})

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-func TestVIPPortLooksAsItsProviderMakesIt(t *testing.T) {
+func TestVIPPortHasTheFieldsThatItsProviderSets(t *testing.T) {
 	for provider, want := range map[string]jsonObject{
 		"amphora": {"name": "octavia-lb-lb1", "device_id": "lb-lb1", "device_owner": "Octavia", "admin_state_up": false, "status": "DOWN", "project_id": "project-a"},
 		"ovn":     {"name": "ovn-lb-vip-lb1", "device_id": "lb-lb1", "device_owner": "", "admin_state_up": true, "status": "DOWN", "project_id": "project-a"},
@@ -38,7 +38,7 @@ func TestVIPPortLooksAsItsProviderMakesIt(t *testing.T) {
 	}
 }
 
-func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
+func TestVIPIsAllocatedFromTheGivenPortSubnetOrNetwork(t *testing.T) {
 	c := newCloud(t, Options{})
 	v4, v6, network := c.ids.PrivateSubnetID, c.ids.PrivateIPv6SubnetID, c.ids.PrivateNetworkID
 	both := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+network+`", "fixed_ips": [{"ip_address": "127.16.0.200"}, {"ip_address": "fd00:1::200"}]}}`)["id"].(string)
@@ -50,7 +50,7 @@ func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
 		{"a network: its first IPv4 subnet", VIPRequest{NetworkID: network}, VIP{SubnetID: v4, Address: "127.16.0.2", Created: true}},
 		{"a network and an address: the subnet that has it", VIPRequest{NetworkID: network, Address: "fd00:1::99"}, VIP{SubnetID: v6, Address: "fd00:1::99", Created: true}},
 		{"a subnet and an address", VIPRequest{SubnetID: v4, Address: "127.16.0.99"}, VIP{SubnetID: v4, Address: "127.16.0.99", Created: true}},
-		{"a subnet and one of the other version besides", VIPRequest{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{SubnetID: v4}}},
+		{"a subnet and one of the other IP version", VIPRequest{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{SubnetID: v4}}},
 			VIP{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{v4, "127.16.0.3"}}, Created: true}},
 		{"one subnet twice, the second time with an address", VIPRequest{SubnetID: v4, Additional: []VIPAddress{{v4, "127.16.0.88"}}},
 			VIP{SubnetID: v4, Address: "127.16.0.4", Additional: []VIPAddress{{v4, "127.16.0.88"}}, Created: true}},
@@ -71,7 +71,7 @@ func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
 	}
 }
 
-func TestVIPIsRefused(t *testing.T) {
+func TestInvalidVIPIsRefused(t *testing.T) {
 	c := newCloud(t, Options{})
 	c.SetQuota(bob.ProjectID, "port", 0)
 	network, err := c.AddNetwork(NetworkSpec{ProjectID: alice.ProjectID})

@@ -118,7 +118,7 @@ func TestServersArePagedWithANextLink(t *testing.T) {
 	}
 }
 
-func TestServerShowsItsAddressesAndWhatTheMicroversionHas(t *testing.T) {
+func TestServerHasItsAddressesAndTheFieldsOfTheMicroversion(t *testing.T) {
 	o := newOffice()
 	path := "/v2.1/servers/00000000-aaaa-bbbb-cccc-dddddddddddd"
 	_, _, body := o.get(t, path)
@@ -202,7 +202,7 @@ func TestInterfacesOfAServerAreListed(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereOrForeignIsNotFound(t *testing.T) {
+func TestMissingServersAndThoseOfOtherProjectsAreNotFound(t *testing.T) {
 	o := newOffice()
 	for _, path := range []string{
 		"/v2.1/servers/nothing", "/v2.1/servers/99999999", "/v2.1/servers/99999999/os-interface", "/v2.1/servers/99999999/ips",
@@ -242,7 +242,7 @@ func TestFlavorsAndVersionsAreShown(t *testing.T) {
 	}
 }
 
-func TestServerThatIsRemovedIsGone(t *testing.T) {
+func TestRemovedServerIsNotFound(t *testing.T) {
 	o := newOffice()
 	if !o.RemoveServer("99999999") || o.RemoveServer("99999999") || len(o.Servers()) != 3 {
 		t.Errorf("left are %v", o.Servers())
@@ -250,7 +250,7 @@ func TestServerThatIsRemovedIsGone(t *testing.T) {
 }
 
 // As in a cloud with reclaim_instance_interval.
-func TestAServerThatIsDeletedAndCanBeRestoredIsInNoListButAnswersToItsID(t *testing.T) {
+func TestSoftDeletedServerIsShownByItsIDAndNotListed(t *testing.T) {
 	o := newOffice()
 	const id = "00000000-aaaa-bbbb-cccc-dddddddddddd"
 	if err := o.Update(id, func(s *Server) { s.Status = "SOFT_DELETED" }); err != nil {

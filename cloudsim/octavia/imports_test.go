@@ -17,7 +17,7 @@ import (
 
 // The list of packages in the comment of this one is the order of imports: from above
 // to below only. Each package is to be small enough to be read.
-func TestPackagesAreSmallAndImportOnlyThoseThatTheCommentListsBelowThem(t *testing.T) {
+func TestPackagesAreSmallAndImportOnlyThoseListedBelowThem(t *testing.T) {
 	const mostLines = 2200
 	const internal = "github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	doc, err := os.ReadFile("doc.go")

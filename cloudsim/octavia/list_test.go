@@ -130,7 +130,7 @@ func TestFieldsReduceTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAwkwardTextsComeBackAsTheyWere(t *testing.T) {
+func TestSpecialCharactersInNamesAreKept(t *testing.T) {
 	c := newCloud(t, Options{})
 	for kind, name := range map[string]string{
 		"quotes and slashes": `quote " backslash \ slash /`,
@@ -154,16 +154,19 @@ func TestAwkwardTextsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestAllPathsLeadToTheSameService(t *testing.T) {
+func TestEveryBasePathServesTheAPI(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create("")
 	for _, base := range bases {
-		a := c.send(httptest.NewRequest("GET", base+"/loadbalancers/"+lb, nil), alice)
-		if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
-			t.Errorf("%s gives %s", base, got)
-		}
-		if got := c.send(httptest.NewRequest("GET", base, nil), alice).must(http.StatusOK).text; got != `"v2"` {
-			t.Errorf("%s answers %s", base, got)
-		}
+		t.Run(base, func(t *testing.T) {
+			c.reportTo(t)
+			a := c.send(httptest.NewRequest("GET", base+"/loadbalancers/"+lb, nil), alice)
+			if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
+				t.Errorf("the load balancer is %s", got)
+			}
+			if got := c.send(httptest.NewRequest("GET", base, nil), alice).must(http.StatusOK).text; got != `"v2"` {
+				t.Errorf("the path itself answers %s", got)
+			}
+		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-func TestNothingGoesBeyondTheQuota(t *testing.T) {
+func TestQuotasAreEnforced(t *testing.T) {
 	tests := map[string]struct {
 		quota    Quota
 		resource string
@@ -66,7 +66,7 @@ func TestABatchMayReplaceMembersWithinTheQuota(t *testing.T) {
 	}
 }
 
-func TestQuotasAreForAdminsToSetAndOwnersToSee(t *testing.T) {
+func TestQuotasAreSetByAdminsAndReadByOwners(t *testing.T) {
 	c := newCloud(t, Options{DefaultQuota: &Quota{10, 20, 30, 40, 50}})
 	forbidden := "Policy does not allow this request to be performed."
 	path := "/quotas/" + alice.ProjectID

@@ -48,13 +48,15 @@ func TestVersionsAreListedFromTheOldestToTheNewest(t *testing.T) {
 
 func TestVersionsThatCannotBeSimulatedAreRefused(t *testing.T) {
 	for _, v := range []string{"2", "2.31", "3.0", "2.x", "2.-1", "1.9"} {
-		if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
-			t.Errorf("version %q is taken", v)
-		}
+		t.Run(v, func(t *testing.T) {
+			if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
+				t.Errorf("version %q is taken", v)
+			}
+		})
 	}
 }
 
-func TestAnOldCloudDoesNotKnowWhatCameLater(t *testing.T) {
+func TestOlderVersionsRefuseNewerFeatures(t *testing.T) {
 	tests := map[string]struct {
 		since              int
 		method, path, body string
@@ -92,7 +94,7 @@ func TestAnOldCloudDoesNotKnowWhatCameLater(t *testing.T) {
 	}
 }
 
-func TestAnOldCloudDoesNotShowWhatCameLater(t *testing.T) {
+func TestOlderVersionsDoNotShowNewerFields(t *testing.T) {
 	for since, field := range map[int]string{
 		5: "loadbalancer.tags", 6: "loadbalancer.flavor_id", 14: "loadbalancer.availability_zone", 26: "loadbalancer.additional_vips",
 		1: "listener.timeout_client_data", 12: "listener.allowed_cidrs", 29: "loadbalancer.vip_sg_ids", 27: "listener.hsts_max_age", 10: "healthmonitor.http_version",
@@ -113,7 +115,7 @@ func TestAnOldCloudDoesNotShowWhatCameLater(t *testing.T) {
 	}
 }
 
-func TestTheOfferChangesWhileTheServiceRuns(t *testing.T) {
+func TestVersionAndProviderCanBeChangedAtRunTime(t *testing.T) {
 	c := newCloud(t, Options{})
 	if err := c.SetOffer("2.31", "ovn"); err == nil {
 		t.Error("a version that cannot be simulated is taken")

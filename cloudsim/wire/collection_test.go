@@ -140,7 +140,7 @@ func TestListIsFilteredAndSortedByItsQuery(t *testing.T) {
 	}
 }
 
-func TestListGivesTheSameForStructsPointersAndThingsThatEncodeThemselves(t *testing.T) {
+func TestListIsTheSameForStructsPointersAndMarshalers(t *testing.T) {
 	pointers := make([]*item, len(someItems))
 	selfMade := make([]encodesItself, len(someItems))
 	for i := range someItems {
@@ -164,7 +164,7 @@ type encodesItself struct{ item item }
 
 func (e encodesItself) MarshalJSON() ([]byte, error) { return json.Marshal(e.item) }
 
-func TestListKeepsOnlyTheFieldsThatAreAskedFor(t *testing.T) {
+func TestListHasOnlyTheRequestedFields(t *testing.T) {
 	_, body := list(t, collectionOf(), "fields=id&fields=protocol_port&fields=nonsense&name=web", someItems)
 	want := `[{"id":"b","protocol_port":443},{"id":"c","protocol_port":80}]`
 	if got := string(body["items"]); got != want {
@@ -172,7 +172,7 @@ func TestListKeepsOnlyTheFieldsThatAreAskedFor(t *testing.T) {
 	}
 }
 
-func TestListFiltersTheItemsAndShowsWhatRenderMakes(t *testing.T) {
+func TestListFiltersItemsAndShowsThemRendered(t *testing.T) {
 	c := collectionOf()
 	c.DefaultSort = []string{"created_at:desc"}
 	c.Render = func(i item) any { return map[string]any{"id": i.ID, "port": i.Port} }
@@ -197,7 +197,7 @@ func TestProjectReducesOneItem(t *testing.T) {
 	}
 }
 
-func TestListLeavesTheCallersSliceAlone(t *testing.T) {
+func TestListDoesNotChangeTheSliceOfTheCaller(t *testing.T) {
 	before := slices.Clone(someItems)
 	list(t, collectionOf(), "name=web&sort_key=name&limit=1", someItems)
 	if diff := cmp.Diff(before, someItems); diff != "" {
@@ -205,7 +205,7 @@ func TestListLeavesTheCallersSliceAlone(t *testing.T) {
 	}
 }
 
-func TestListRefusesWhatItCannotRead(t *testing.T) {
+func TestListRefusesInvalidQueries(t *testing.T) {
 	c := collectionOf()
 	c.Strict = true
 	for query, want := range map[string]int{
@@ -224,14 +224,14 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestEmptyListIsNoNull(t *testing.T) {
+func TestEmptyListIsNotNull(t *testing.T) {
 	_, body := list(t, collectionOf(), "", nil)
 	if got := string(body["items"]); got != "[]" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestLinksAreThoseOfTheService(t *testing.T) {
+func TestPaginationLinksFollowTheStyleOfTheService(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 
@@ -268,7 +268,7 @@ func TestLinksAreThoseOfTheService(t *testing.T) {
 	}
 }
 
-func TestLinksKeepTheQueryAndLeadFromTheRequestsHost(t *testing.T) {
+func TestPaginationLinksKeepTheQueryAndTheHostOfTheRequest(t *testing.T) {
 	c := collectionOf()
 	c.MaxLimit = 1
 	_, body := list(t, c, "name=web&fields=id&limit=500", someItems)

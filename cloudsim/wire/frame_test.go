@@ -127,7 +127,7 @@ func TestOnlyPublicRoutesAreServedWithoutAToken(t *testing.T) {
 	}
 }
 
-func TestTokenThatIsNotForTheRequestIsRefusedLikeAnInvalidOne(t *testing.T) {
+func TestTokenWhoseAccessRulesDoNotAllowTheRequestIsRefused(t *testing.T) {
 	s := newService(t, func(o *Options) {
 		withToken(o)
 		o.Allowed = func(token, service, method, path string) bool {
@@ -143,7 +143,7 @@ func TestTokenThatIsNotForTheRequestIsRefusedLikeAnInvalidOne(t *testing.T) {
 	}
 }
 
-func TestHandlerKnowsTheCallerAndTheRequestID(t *testing.T) {
+func TestHandlerGetsTheCallerAndTheRequestID(t *testing.T) {
 	s := newService(t, withToken)
 	resp, body, err := s.call(t, "GET", "/things/42", "X-Auth-Token", "good")
 	if err != nil {
@@ -159,7 +159,7 @@ func TestHandlerKnowsTheCallerAndTheRequestID(t *testing.T) {
 	}
 }
 
-func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
+func TestUnknownPathsAre404AndUnknownMethods405(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method, path string
 		want         int
@@ -252,7 +252,7 @@ func TestFaultStatusAnswersInsteadOfTheHandler(t *testing.T) {
 	}
 }
 
-func TestFaultHitsOnlyWhatItNames(t *testing.T) {
+func TestFaultAffectsOnlyMatchingCalls(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 
@@ -279,7 +279,7 @@ func TestFaultHitsOnlyWhatItNames(t *testing.T) {
 	}
 }
 
-func TestFaultResets(t *testing.T) {
+func TestResetFaultsCloseTheConnection(t *testing.T) {
 	for _, tc := range []struct {
 		kind   FaultKind
 		ran    int32
@@ -314,7 +314,7 @@ func TestFaultResets(t *testing.T) {
 	}
 }
 
-func TestFaultGarbageCommitsAndAnswersNoJSON(t *testing.T) {
+func TestGarbageFaultCarriesOutTheCallAndAnswersNoJSON(t *testing.T) {
 	s := newService(t, nil)
 	s.Faults.Add(Fault{Kind: FaultGarbage, Times: 1})
 	resp, body, err := s.call(t, "POST", "/things")
@@ -522,7 +522,7 @@ func TestFaultIsValidated(t *testing.T) {
 	}
 }
 
-func TestTooLargeABodyIsRefused(t *testing.T) {
+func TestTooLargeBodyIsRefused(t *testing.T) {
 	s := newService(t, nil)
 	resp, err := s.Client().Post(s.URL+"/things", "application/json", bytes.NewReader(make([]byte, maxBody+1)))
 	if err == nil {

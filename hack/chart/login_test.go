@@ -22,9 +22,9 @@ var logins = map[string]string{
 	"trust-id": "t", "trustee-id": "u", "trustee-password": "p", "token": "t", "tenant-id": "k",
 }
 
-// TestWhatTheChartRefusesTheProgramRefuses takes any of the keys. The chart must not refuse a login that works, and must
+// TestChartAndProgramRefuseTheSameLogins takes any of the keys. The chart must not refuse a login that works, and must
 // refuse each that lacks an identity or a secret. It leaves to the program what says one thing twice.
-func TestWhatTheChartRefusesTheProgramRefuses(t *testing.T) {
+func TestChartAndProgramRefuseTheSameLogins(t *testing.T) {
 	keys := slices.Sorted(maps.Keys(logins))
 	rapid.Check(t, func(r *rapid.T) {
 		global, text := map[string]any{}, "[Global]\n"

@@ -35,10 +35,10 @@ if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-test.timeout=2h); fi
 # What is run with OVN: the tests about packets, those of the provider, and what
 # does not depend on the provider, whose load balancers cost OVN least.
 PACKETS='CannotBeEnforced|GoOnUntilItEnds|Outside|Inside|PacketsStop|CannotBeAttachedLeaves|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN|Pods|TargetType|WaitsForGates|MemberTakesTraffic|WithoutKubeProxy'
-EITHER='ExhaustedQuota|RulesGoThough|ThatSharesLeaves|ServiceSurvives|CallsStay|TellsWhat|AnotherClientDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade|PodsAreMembersWithoutNodePorts|TargetTypeIsSwitched|MemberTakesTraffic|MembersOfARefusedService'
+EITHER='ExhaustedQuota|RulesAreDeletedIf|SharerOfAnotherCluster|ServiceSurvives|CallsStay|MigrateShows|PlanShows|ServiceShowsIts|ReportsWhatMayBelong|ReportsWhatTheCloud|AnotherClientDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsCreated|PodsAreMembersWithoutNodePorts|TargetTypeIsSwitched|MemberTakesTraffic|MembersOfARefusedService'
 # What is run in the project for which Octavia is not patched: the tests of that, and what
 # depends on it as little.
-UNPATCHED='Unfinished|OneByOne|TheOtherController|BecomesInternal'
+UNPATCHED='LeavesObjectsPending|LeftPending|OneByOne|TheOtherController|BecomesInternal'
 # What takes minutes and is about requests that must not fail, which noop amphorae do not answer.
 REQUESTS='ReplacedOneAfterTheOther|WaitsForGates'
 

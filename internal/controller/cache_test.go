@@ -87,7 +87,7 @@ func slim[T client.Object](t *testing.T, object T) T {
 	return object
 }
 
-func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
+func TestCacheKeepsOnlyFieldsThatAreRead(t *testing.T) {
 	service := fullService()
 	service.Labels, service.ManagedFields, service.OwnerReferences = nil, nil, nil
 	delete(service.Annotations, corev1.LastAppliedConfigAnnotation)

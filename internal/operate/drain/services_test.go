@@ -56,7 +56,7 @@ func programmed(is metav1.ConditionStatus, reason, message string) func(*corev1.
 	}
 }
 
-func TestServicesThatAreLeftAndObjectsThatAreSpared(t *testing.T) {
+func TestServicesToReleaseAndObjectsToKeep(t *testing.T) {
 	const another = ""
 	clusterIPs, err := claim.NewClusterIPs(config.ClusterIP{Enabled: true, ServiceSubnetID: "services"})
 	if err != nil {

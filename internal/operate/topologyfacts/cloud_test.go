@@ -32,7 +32,7 @@ func signalled(c *Cloud) bool {
 	}
 }
 
-func TestAWatcherLooksAgainWhenTheConnectionFailsForAnotherReasonOrIsMade(t *testing.T) {
+func TestViewersAreNotifiedWhenTheConnectionFailsForAnotherReasonOrIsMade(t *testing.T) {
 	c := NewCloud()
 	bad := func(id string) error {
 		return &openstack.Error{Class: openstack.Transient, Status: 502, Op: "log in", RequestID: id}
@@ -72,7 +72,7 @@ func TestTheWaitEndsWhenTheCloudIsConnected(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatWasSeenDoesNotEndTheWait(t *testing.T) {
+func TestConnectionThatIsAlreadyKnownDoesNotEndTheWait(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	w.kube = newKube(w.Options)
 	w.Cloud.Connected(planner.Options{Adopt: claim.AdoptObserve})
@@ -110,9 +110,11 @@ func TestTheAdviceFitsTheProblem(t *testing.T) {
 		"too many calls":             {ofOpenStack, &openstack.Error{Class: openstack.Throttled}, "--refresh-interval"},
 		"502":                        {ofOpenStack, &openstack.Error{Class: openstack.Transient, Status: 502}, "It is tried again"},
 	} {
-		if got := file.action(c.of, c.err); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := file.action(c.of, c.err); !strings.Contains(got, c.want) {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 	if text := found.action(ofOpenStack, &openstack.Error{Class: openstack.Unauthorized}); text != "Replace the credentials in $OS_CLOUD (dev), and start this command again." {
 		t.Errorf("without a file: %s", text)
@@ -122,7 +124,7 @@ func TestTheAdviceFitsTheProblem(t *testing.T) {
 	}
 }
 
-func TestAReadingThatEndsIsNoProblem(t *testing.T) {
+func TestReadThatIsCancelledIsNoProblem(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	ctx, end := context.WithCancel(t.Context())
 	w.noteUnlessEnded(ctx, ofOpenStack, errors.New("502"))

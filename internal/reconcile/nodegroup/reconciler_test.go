@@ -578,7 +578,7 @@ func TestChangesOfTheGroupByAnotherClientAreRepaired(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupOfAnotherClusterIsNotTouched(t *testing.T) {
+func TestSecurityGroupOfAnotherClusterIsNotChanged(t *testing.T) {
 	s := newStage(t)
 	theirs := lb.NodesGroup{ClusterName: "kubernetes", ClusterUID: "other", Class: "class"}
 	s.neutron.groups = []securitygroup.Group{{ID: "theirs", Name: identity(s.Policy).Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Foreign: true}}}}

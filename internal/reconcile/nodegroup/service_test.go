@@ -83,7 +83,7 @@ func (s *stage) names() (names []string) {
 	return names
 }
 
-func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
+func TestSecurityGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
 	s := newPerServiceStage(t)
 	requireCalls(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
 	if why, _ := s.requirements.Unmet(web, uidOf("web")); why != "" {
@@ -165,7 +165,7 @@ func TestARefusedServiceHasItsOwnGroupOnTheNodesOfItsLoadBalancer(t *testing.T) 
 	}
 }
 
-func TestWhatTheMembersOfARefusedServiceAreIsAwaited(t *testing.T) {
+func TestSecurityGroupsAreReconciledWhenTheMembersOfARefusedServiceAreKnown(t *testing.T) {
 	s, shop := newRefusedStage(t)
 	passes := 0
 	s.requirements.changed = func() { passes++ }
@@ -181,14 +181,22 @@ func TestWhatTheMembersOfARefusedServiceAreIsAwaited(t *testing.T) {
 }
 
 func TestTheGroupOfTheClusterStaysWhilePacketsToPodsMayEnterThroughAnyNode(t *testing.T) {
-	for podPorts, want := range map[bool]string{true: "a b", false: ""} {
-		s, shop := newRefusedStage(t)
-		s.Config.SecurityGroupPodPorts = podPorts
-		s.remember(shop, uidOf("shop"), "10.0.0.97", "10.244.0.7")
-		s.pass()
-		if on := s.on(securitygroup.OfNodes); on != want {
-			t.Errorf("with the ports of Pods %v, the cluster's group is on nodes %q", podPorts, on)
-		}
+	for name, test := range map[string]struct {
+		podPorts bool
+		want     string
+	}{
+		"packets to Pods are admitted":     {true, "a b"},
+		"packets to Pods are not admitted": {false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, shop := newRefusedStage(t)
+			s.Config.SecurityGroupPodPorts = test.podPorts
+			s.remember(shop, uidOf("shop"), "10.0.0.97", "10.244.0.7")
+			s.pass()
+			if on := s.on(securitygroup.OfNodes); on != test.want {
+				t.Errorf("with the ports of Pods %v, the cluster's group is on nodes %q", test.podPorts, on)
+			}
+		})
 	}
 }
 
@@ -407,8 +415,8 @@ func TestGroupOfTheClusterIsDeletedWhenEachServiceHasItsOwn(t *testing.T) {
 	}
 }
 
-// TestAGroupThatNeutronDoesNotFindIsLookedFor is from a random walk: a deletion was answered with 404, and the group stayed.
-func TestAGroupThatNeutronDoesNotFindIsLookedFor(t *testing.T) {
+// TestSecurityGroupWhoseDeletionIsAnswered404IsReadAgain is from a random walk: a deletion was answered with 404, and the group stayed.
+func TestSecurityGroupWhoseDeletionIsAnswered404IsReadAgain(t *testing.T) {
 	s := newStage(t)
 	s.pass()
 	s.restart()

@@ -346,7 +346,13 @@ func TestTheOwnersOfAGroupAreListedOnlyIfWhatTheOwnerHasDependsOnThem(t *testing
 		"it has no group":                    {alone, memory.Cloud{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ob := reading(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"loadbalancers": []}`) })
+			ob := reading(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/lb-1") {
+					http.NotFound(w, r)
+					return
+				}
+				fmt.Fprint(w, `{"loadbalancers": []}`)
+			})
 			lists := 0
 			ob.Owners.Reader = countingServices{onlyServices{services: []corev1.Service{web, pay, alone}}, &lists}
 			_, err := ob.Observe(t.Context(), decide.Facts{Owner: of(&c.service), Record: memory.Record{Cloud: c.cloud}, Now: time.Unix(10, 0)})

@@ -117,24 +117,26 @@ func TestANodeWithAnAddressThatCannotBeAMemberIsReportedAtOnceWithTheAddress(t *
 		"169.254.169.254": true, "169.254.1.1": true, "0.0.0.0": true, "224.0.0.1": true, "127.0.0.1": true, "255.255.255.255": true,
 		"169.254.169.254 10.0.0.2": false, "192.0.2.1": false,
 	} {
-		n, c, check := newNodes(t, "good:10.0.0.1", "bad:"+address)
-		found := check()
-		if (len(found) == 1) != reported || reported && !strings.Contains(found[0], "address "+address+" of its status") {
-			t.Errorf("%s: reported: %q", address, found)
-		}
-		if again := check(); len(again) > 0 {
-			t.Errorf("%s: reported again: %q", address, again)
-		}
-		if !reported {
-			continue
-		}
-		if counted := testutil.ToFloat64(n.Metrics.Addressless); counted != 1 {
-			t.Errorf("%s: the metric says %v", address, counted)
-		}
-		c.nodes[1].Status.Addresses[0].Address = "169.254.9.9"
-		if other := check(); len(other) != 1 {
-			t.Errorf("%s: with another bad address, reported: %q", address, other)
-		}
+		t.Run(address, func(t *testing.T) {
+			n, c, check := newNodes(t, "good:10.0.0.1", "bad:"+address)
+			found := check()
+			if (len(found) == 1) != reported || reported && !strings.Contains(found[0], "address "+address+" of its status") {
+				t.Errorf("reported: %q", found)
+			}
+			if again := check(); len(again) > 0 {
+				t.Errorf("reported again: %q", again)
+			}
+			if !reported {
+				return
+			}
+			if counted := testutil.ToFloat64(n.Metrics.Addressless); counted != 1 {
+				t.Errorf("the metric says %v", counted)
+			}
+			c.nodes[1].Status.Addresses[0].Address = "169.254.9.9"
+			if other := check(); len(other) != 1 {
+				t.Errorf("with another bad address, reported: %q", other)
+			}
+		})
 	}
 }
 
@@ -184,7 +186,7 @@ func TestOnlyNodesThatShouldBeMembersNeedAnAddress(t *testing.T) {
 				got += fmt.Sprintf("%s:%s", name, missing.families)
 			}
 			if got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // newest is the minor version that an API plays unless it has another one.
@@ -25,7 +25,7 @@ func (a *API) has(r resource) bool { return a.minor() >= r.since }
 
 // drop removes what the version does not know from an object that a client writes, without a word, as kube-apiserver does.
 func (a *API) drop(t target, o object) {
-	if t.resource.kind != "Service" || a.minor() >= kube.HasIPMode {
+	if t.resource.kind != "Service" || a.minor() >= kubeversion.HasIPMode {
 		return
 	}
 	ingress, _, err := unstructured.NestedSlice(o, "status", "loadBalancer", "ingress")

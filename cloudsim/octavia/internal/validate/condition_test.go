@@ -5,7 +5,7 @@ package validate
 
 import "testing"
 
-func TestMistakesInRegularExpressionsAreToldAsPythonTellsThem(t *testing.T) {
+func TestErrorsInRegularExpressionsAreWordedAsInPython(t *testing.T) {
 	for name, test := range map[string]struct{ pattern, problem string }{
 		"empty":                            {},
 		"anchors and alternatives":         {pattern: "^/a(b|c)*$"},

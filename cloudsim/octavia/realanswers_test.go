@@ -34,7 +34,7 @@ type step struct {
 	Answer any               `json:"answer"`
 }
 
-func TestAnswersAreThoseOfARealOctavia(t *testing.T) {
+func TestAnswersEqualThoseOfARealOctavia(t *testing.T) {
 	text, err := os.ReadFile("testdata/octavia11.json")
 	if err != nil {
 		t.Fatal(err)

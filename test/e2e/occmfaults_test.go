@@ -20,7 +20,7 @@ import (
 // after its fault. docs/compatibility.md lists them with those that stand elsewhere.
 
 // Names of listeners have an index, which repeats when a port is put before others.
-func TestListenersWhoseIndexNamesRepeatAreKnownByTheirPorts(t *testing.T) {
+func TestListenersWhoseIndexNamesRepeatAreIdentifiedByTheirPorts(t *testing.T) {
 	skipOnRealOpenStack(t, "what a name means is not for the cloud to say")
 	s := newStage(t, settings{off: true})
 	web := &occmService{service: &service{stage: s, name: "web"}, cluster: clusterName, edits: []edit{tcp(8081, 8080)}, serial: true}
@@ -39,7 +39,7 @@ func TestListenersWhoseIndexNamesRepeatAreKnownByTheirPorts(t *testing.T) {
 }
 
 // It dropped the tags of a listener when it added its own.
-func TestTagsThatOthersSetOnAListenerStay(t *testing.T) {
+func TestTagsThatOtherClientsSetOnAListenerStay(t *testing.T) {
 	skipOnRealOpenStack(t, "a PUT replaces only what it names: that is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -88,7 +88,7 @@ func TestLoadBalancerIPThatChangesMovesTheService(t *testing.T) {
 }
 
 // Where the load balancer was gone, openstack-cloud-controller-manager did not look for the rest.
-func TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst(t *testing.T) {
+func TestFloatingIPAndSecurityGroupRulesAreDeletedIfTheLoadBalancerIsGone(t *testing.T) {
 	s := newStage(t, settings{conf: []string{manageGroups}})
 	s.withoutGroups()
 	web := s.service("web", tcp(8080))
@@ -134,7 +134,7 @@ func TestSharedLoadBalancerStaysWhenVersionDiscoveryFails(t *testing.T) {
 }
 
 // The Service of another cluster that shared a load balancer renamed it, and was its owner.
-func TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre(t *testing.T) {
+func TestSharerOfAnotherClusterDoesNotChangeNamesAndOwner(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"shared-lb-scope=any", "max-shared-lb=3"}})
 	web := s.service("web", tcp(8080))
 	address, before := web.waitUntilProgrammed(), web.tree()
@@ -154,7 +154,7 @@ func TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre(t *testin
 }
 
 // The monitor of a Service that shared was renamed by one pass, and back by another.
-func TestMonitorsOfServicesThatShareAreNotRenamedForEver(t *testing.T) {
+func TestHealthMonitorsOfSharersAreNotRenamedInEveryPass(t *testing.T) {
 	skipOnRealOpenStack(t, "which calls are made is not for the cloud to say")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web, api, _, _ := sharing(s)
@@ -185,8 +185,8 @@ func TestMembersOfALocalServiceOnProviderOVNAreNotWrittenInEveryPass(t *testing.
 }
 
 // A later Service with the name of the first one of a shared load balancer took it over.
-func TestServiceWithTheNameOfADepartedOwnerDoesNotTakeTheSharedLoadBalancer(t *testing.T) {
-	skipOnRealOpenStack(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one there, too")
+func TestServiceWithTheNameOfADeletedOwnerDoesNotTakeTheSharedLoadBalancer(t *testing.T) {
+	skipOnRealOpenStack(t, "TestSharerOfAnotherClusterDoesNotChangeNamesAndOwner shares one there, too")
 	s := newStage(t, settings{})
 	web, api, address, balancer := sharing(s)
 	web.delete()

@@ -68,7 +68,7 @@ func (s *stage) active(kind, key, id string) error {
 	return nil
 }
 
-// kinds are the writes to Octavia since forget, each as a method and what it is
+// kinds are the writes to Octavia since resetCalls, each as a method and what it is
 // about.
 func (s *stage) kinds() []string {
 	s.t.Helper()
@@ -86,9 +86,9 @@ func (s *stage) kinds() []string {
 	return found
 }
 
-// TestEveryPortWorksWhereOctaviaLeavesPartsUnfinished counts the writes, too: five
+// TestEveryPortWorksIfOctaviaLeavesObjectsPending counts the writes, too: five
 // for each port of the first Service, four for each port of those after it.
-func TestEveryPortWorksWhereOctaviaLeavesPartsUnfinished(t *testing.T) {
+func TestEveryPortWorksIfOctaviaLeavesObjectsPending(t *testing.T) {
 	s := newStage(t, settings{cloud: unfinishing(t), conf: []string{"create-monitor=true"}})
 	nodes := s.addresses("a", "b")
 	s.resetCalls()
@@ -125,8 +125,8 @@ func TestEveryPortWorksWhereOctaviaLeavesPartsUnfinished(t *testing.T) {
 	s.waitForAnswersThrough(address, 8081, nodes...)
 }
 
-func TestWhatOctaviaLeftUnfinishedSurvivesAControllerThatIsKilled(t *testing.T) {
-	skipOnRealOpenStack(t, "TestEveryPortWorksWhereOctaviaLeavesPartsUnfinished sees what Octavia leaves, and the kill tests run on others")
+func TestObjectsThatOctaviaLeftPendingBecomeActiveThoughTheControllerIsKilled(t *testing.T) {
+	skipOnRealOpenStack(t, "TestEveryPortWorksIfOctaviaLeavesObjectsPending sees what Octavia leaves, and the kill tests run on others")
 	program := build(t)
 	s := newStage(t, settings{off: true, cloud: unfinishing(t), conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
@@ -155,7 +155,7 @@ func TestWhatOctaviaLeftUnfinishedSurvivesAControllerThatIsKilled(t *testing.T) 
 }
 
 // A cloud that is known to need it can be told so.
-func TestPortsAreMadeOneByOneWhereTheOperatorSaysSo(t *testing.T) {
+func TestPortsAreCreatedOneByOneIfConfigured(t *testing.T) {
 	s := newStage(t, settings{cloud: unfinishing(t), conf: []string{"provider-requires-serial-api-calls=true"}})
 	s.resetCalls()
 	web := s.service("web", tcp(8080))

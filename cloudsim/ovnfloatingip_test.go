@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 )
 
-func TestProviderOVNMissesAFloatingIPThatIsAttachedWhileItMakesTheSecondProtocol(t *testing.T) {
+func TestProviderOVNMissesAFloatingIPThatIsAttachedWhileItAddsTheSecondProtocol(t *testing.T) {
 	for name, test := range map[string]struct {
 		provider string
 		method   pools.LBMethod

@@ -20,7 +20,7 @@ import (
 
 // What openstack-cloud-controller-manager does when another Service names our load
 // balancer by its id.
-func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
+func TestSharedLoadBalancerStaysWhenItsOwnerIsDeleted(t *testing.T) {
 	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -113,7 +113,7 @@ func TestLoadBalancerIsNotTakenFromAClusterWhoseServiceWasCopied(t *testing.T) {
 	})
 }
 
-func TestLoadBalancerThatLostItsTagsAndItsAddressIsKnownByItsListeners(t *testing.T) {
+func TestLoadBalancerThatLostItsTagsAndItsAddressIsIdentifiedByItsListeners(t *testing.T) {
 	skipOnRealOpenStack(t, "it is our reads that count")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -184,7 +184,7 @@ func TestServicesKeepTheirLoadBalancersWhenOnlyClassesAreServed(t *testing.T) {
 }
 
 // The controller that wrote them is not there any more.
-func TestConditionsOfAServiceThatWasNeverServedGoWithItsType(t *testing.T) {
+func TestConditionsOfAServiceThatWasNeverServedAreRemovedWithItsType(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	fault := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: balancersRoute, Kind: wire.FaultStatus, Status: http.StatusInternalServerError})

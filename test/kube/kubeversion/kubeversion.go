@@ -1,7 +1,11 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kube
+// Package kubeversion has the versions of Kubernetes that the tests and the documentation depend on.
+//
+// It is apart from package kube, which starts Kubernetes: `make` builds Kubernetes for each test that imports that one, see
+// NEED_KUBE in the Makefile.
+package kubeversion
 
 // Oldest is the oldest minor version of Kubernetes that the tests run with: 28 of 1.28. The chart requires it, and the
 // documentation names it.

@@ -19,8 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// Failures stay apart, and so do the objects of others: a failure with one object
-// holds up no other, and the controller takes no object that is not its own.
+// A failure with one object delays no other, and the controller takes no object that is not its own.
 
 // waitForSweeps waits until the controller has looked at everything n more times.
 func (s *stage) waitForSweeps(n int) {
@@ -67,7 +66,7 @@ func (v *service) waitForReadyEndpoint() {
 	})
 }
 
-func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
+func TestCallThatTheCloudRefusesIsNotRepeatedAtOnce(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 	s := newStage(t, settings{flags: sweeping, podless: true})
 	s.refuse(http.MethodPost, "/v2.0/lbaas/loadbalancers")
@@ -146,7 +145,7 @@ func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
 	s.cloud.octavia("DELETE", "loadbalancers/"+before.ID, nil, nil)
 }
 
-func TestAnAddressThatAPersonMovedAwayIsLeftThere(t *testing.T) {
+func TestFloatingIPThatAUserMovedStaysThere(t *testing.T) {
 	skipOnRealOpenStack(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -162,7 +161,7 @@ func TestAnAddressThatAPersonMovedAwayIsLeftThere(t *testing.T) {
 	s.cloud.neutron("DELETE", "floatingips/"+moved.ID, nil, nil)
 }
 
-func TestAServiceThatGoesOverToAnotherClassIsReleased(t *testing.T) {
+func TestAServiceThatChangesItsClassIsReleased(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

@@ -51,7 +51,7 @@ func TestSettingsOfListenersAndPoolsFollowTheirAnnotations(t *testing.T) {
 	}
 }
 
-func TestMethodOfCloudConfHoldsWhereTheServiceSaysNothing(t *testing.T) {
+func TestAlgorithmOfCloudConfIsTheDefaultOfServices(t *testing.T) {
 	skipOnRealOpenStack(t, "changes of the method are in the contract")
 	s := newStage(t, settings{conf: []string{"lb-method=SOURCE_IP"}})
 	web, other := s.service("web", tcp(8080)), s.service("other", tcp(8080), annotated(methodKey, "ROUND_ROBIN"))
@@ -61,7 +61,7 @@ func TestMethodOfCloudConfHoldsWhereTheServiceSaysNothing(t *testing.T) {
 	other.waitForTree(tuned(-1, Timeouts{50_000, 5_000, 50_000, 0}, "ROUND_ROBIN"))
 }
 
-func TestSettingsThatProviderOVNDoesNotCarryOutAreTold(t *testing.T) {
+func TestSettingsThatProviderOVNDoesNotImplementAreReported(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	web := s.service("web", tcp(8080), annotated(limitKey, "1000"))
 	t.Log(web.waitForCondition(accepted, conditionFalse, "ConnectionLimitUnsupported").Message)
