@@ -49,6 +49,13 @@ func Kinds(policy claim.Policy, settings config.LoadBalancer) []claim.Kind {
 	return []claim.Kind{ConfigMaps{Policy: policy, Config: settings}}
 }
 
+// Refresh implements claim.Kind.
+func (k ConfigMaps) Refresh(of claim.Owner, object client.Object) claim.Owner {
+	now := k.Owner(object)
+	now.Spec, now.Generation = of.Spec, of.Generation
+	return now
+}
+
 // Name implements claim.Kind.
 func (k ConfigMaps) Name() string { return Name }
 

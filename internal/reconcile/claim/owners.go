@@ -23,6 +23,9 @@ type Kind interface {
 	New() client.Object
 	// Owner returns the owner that the object is. The result may refer to parts of the object.
 	Owner(client.Object) Owner
+	// Refresh returns the owner as the object shows it now, except for its request: Spec and Generation stay. So they are
+	// read once for all that a pass does, also if a user changes the object in between.
+	Refresh(Owner, client.Object) Owner
 	// List returns the owners of the kind to which the options apply. They must not be changed, because a cache may share
 	// them. If the options limit what one call lists, there are several calls.
 	List(ctx context.Context, from client.Reader, options ...client.ListOption) ([]Owner, error)
@@ -34,6 +37,11 @@ type Kind interface {
 	// SetStatus changes the object, but not in Kubernetes. WriteStatus writes the patch.
 	SetStatus(client.Object, Status)
 	WriteStatus(ctx context.Context, to client.Client, object client.Object, patch client.Patch) error
+}
+
+// KeyOf returns the key of an object of the kind.
+func KeyOf(kind Kind, object client.Object) owner.Key {
+	return owner.Key{Kind: kind.Name(), Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
 // Status is what controllers publish in the status of an owner.

@@ -111,7 +111,7 @@ func (r *Reconciler) addIndexes(ctx context.Context, m manager.Manager) error {
 // asked is askFor for the object of an event.
 func (r *Reconciler) asked(kind claim.Kind) func(context.Context, client.Object) []owner.Key {
 	return func(ctx context.Context, object client.Object) []owner.Key {
-		return []owner.Key{r.askFor(ctx, kind.Owner(object).Key)}
+		return []owner.Key{r.askFor(ctx, claim.KeyOf(kind, object))}
 	}
 }
 

@@ -108,14 +108,21 @@ func (r *Reconciler) Settled(id string, head octavia.Head) {
 	}
 }
 
-// subject is what a pass is over: an object in Kubernetes, and the kind that adapts it.
+// subject is what a pass is over: an object in Kubernetes, the kind that adapts it, and the owner that the object was when the
+// pass began.
 type subject struct {
 	kind   claim.Kind
 	object client.Object
+	began  claim.Owner
 }
 
-// owner returns the owner that the object is now.
-func (s subject) owner() claim.Owner { return s.kind.Owner(s.object) }
+func newSubject(kind claim.Kind, object client.Object) subject {
+	return subject{kind: kind, object: object, began: kind.Owner(object)}
+}
+
+// owner returns the owner as the object is now, after the writes of the pass. It requests what it requested when the pass
+// began.
+func (s subject) owner() claim.Owner { return s.kind.Refresh(s.began, s.object) }
 
 // pass makes one pass over an owner. It carries out at most one Octavia operation and never
 // waits: while Octavia works, the watcher polls the load balancer and enqueues the owner.
@@ -152,8 +159,8 @@ func (r *Reconciler) begin(ctx context.Context, key owner.Key) (subject, decide.
 		}
 		return subject{}, decide.Facts{}, client.IgnoreNotFound(err)
 	}
-	s := subject{kind, object}
-	of := s.owner()
+	s := newSubject(kind, object)
+	of := s.began
 	f := r.Planner.Facts(of, r.Memory.Get(key, of.UID), r.Now(), r.Timing)
 	if of.Serves {
 		resumed, overwritten := r.conflicts.Resume(of)

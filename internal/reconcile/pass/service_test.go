@@ -140,7 +140,7 @@ func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
 			})
 			r.Client = kube
 			f := r.Planner.Facts(services.Of(test.service), memory.Record{}, noon, timing.Default())
-			if _, err := r.write(t.Context(), subject{services, test.service}, f, decide.Decision{}, diff.CreateLoadBalancer{}); err == nil {
+			if _, err := r.write(t.Context(), newSubject(services, test.service), f, decide.Decision{}, diff.CreateLoadBalancer{}); err == nil {
 				t.Error("a rejected write succeeded")
 			}
 			if len(kube.patched) != test.patches || creates != test.creates {
@@ -164,7 +164,7 @@ func TestAControllerThatIsStoppedDuringACreateHasNotFailed(t *testing.T) {
 	f := r.Planner.Facts(services.Of(web), memory.Record{}, noon, timing.Default())
 	d := decide.Decision{Plan: diff.Plan{Ops: []diff.Op{diff.CreateLoadBalancer{}, diff.CreateFloatingIP{}}}}
 	// The Reconciler has no Neutron to create the floating IP with.
-	d, wrote, err := r.carryOut(ctx, subject{services, web}, f, d)
+	d, wrote, err := r.carryOut(ctx, newSubject(services, web), f, d)
 	if err != nil {
 		t.Errorf("what was done is not published, because of %v", err)
 	}
@@ -192,7 +192,7 @@ func TestTheIDOfASharedLoadBalancerIsWrittenOnlyToAServiceThatHasJoinedIt(t *tes
 		r := withOctavia(t, nil)
 		r.Client = accepting{}
 		service := served(without(annotation.LoadBalancerID))
-		if err := r.annotate(t.Context(), subject{services, service}, status.Pass{Observed: c.observed}); err != nil {
+		if err := r.annotate(t.Context(), newSubject(services, service), status.Pass{Observed: c.observed}); err != nil {
 			t.Fatal(err)
 		}
 		if got := service.Annotations[annotation.LoadBalancerID]; got != c.want {
@@ -232,7 +232,7 @@ func TestSourceRangesAreNotRemovedWhenAnotherClientHasRemovedTheGroups(t *testin
 			if conflict := openstack.Classify(err) == openstack.Conflict; conflict != c.conflict || err != nil && !conflict {
 				t.Errorf("the error is %v", err)
 			}
-			after, err := r.write(t.Context(), subject{services, web}, f, d, op)
+			after, err := r.write(t.Context(), newSubject(services, web), f, d, op)
 			if wrote == c.conflict || err == nil {
 				t.Errorf("it wrote: %t, error %v", wrote, err)
 			}

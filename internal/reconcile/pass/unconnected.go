@@ -37,7 +37,7 @@ func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planne
 			problems = append(problems, err)
 			continue
 		}
-		err = r.publish(ctx, subject{kind, object}, status.Pass{Err: failure, Acceptance: status.Acceptance{Undecided: true}})
+		err = r.publish(ctx, newSubject(kind, object), status.Pass{Err: failure, Acceptance: status.Acceptance{Undecided: true}})
 		if !apierrors.IsConflict(err) { // it has just changed; the next attempt reports it
 			problems = append(problems, err)
 		}

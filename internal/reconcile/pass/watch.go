@@ -53,7 +53,7 @@ func (r *Reconciler) ownerMatters(kind claim.Kind) predicate.Funcs {
 			return others || selects || !same || !sameOwner(before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			r.conflicts.Forget(kind.Owner(e.Object).Key)
+			r.conflicts.Forget(claim.KeyOf(kind, e.Object))
 			return true
 		},
 	}

@@ -34,6 +34,17 @@ func (k Kind) Owner(object client.Object) claim.Owner {
 	return k.Of(s)
 }
 
+// Refresh implements claim.Kind.
+func (k Kind) Refresh(of claim.Owner, object client.Object) claim.Owner {
+	s, is := object.(*corev1.Service)
+	if !is {
+		return of
+	}
+	now := k.state(s)
+	now.Spec, now.Generation = of.Spec, of.Generation
+	return now
+}
+
 // List implements claim.Kind. There may be thousands of Services, so they are not copied from the cache.
 func (k Kind) List(ctx context.Context, from client.Reader, options ...client.ListOption) ([]claim.Owner, error) {
 	inPages := (&client.ListOptions{}).ApplyOptions(options).Limit > 0 // a cache lists everything, and refuses to continue

@@ -33,10 +33,17 @@ type Kind struct {
 // Of returns the Service as the owner of a load balancer. The result refers to parts of the Service, which must not be
 // changed after that.
 func (k Kind) Of(s *corev1.Service) claim.Owner {
+	o := k.state(s)
+	o.Spec = Spec(s, o.Settings(k.Config))
+	return o
+}
+
+// state returns the owner without its Spec.
+func (k Kind) state(s *corev1.Service) claim.Owner {
 	balancer, handles := s.Spec.Type == corev1.ServiceTypeLoadBalancer, k.Policy.Handles(s)
 	marked := s.Annotations[annotation.Managed] != ""
 
-	o := claim.Owner{
+	return claim.Owner{
 		Key:            owner.ServiceKey(s.Namespace, s.Name),
 		UID:            s.UID,
 		Created:        s.CreationTimestamp,
@@ -62,8 +69,6 @@ func (k Kind) Of(s *corev1.Service) claim.Owner {
 		Group:          k.GroupOf(s),
 		Recorded:       k.recorded(s),
 	}
-	o.Spec = Spec(s, o.Settings(k.Config))
-	return o
 }
 
 // Spec returns what the Service requests. The defaults are the operator's settings for it: see claim.Owner.Settings.
