@@ -66,7 +66,7 @@ func (k Kind) state(s *corev1.Service) claim.Owner {
 		AtClusterIP:    k.Policy.ConfigOf(s, config.LoadBalancer{}).AtClusterIP,
 		WasAtClusterIP: k.Policy.WasAtClusterIP(s),
 		FromKuryr:      k.Policy.FromKuryr(s),
-		Group:          k.GroupOf(s),
+		Group:          k.groupOf(s),
 		Recorded:       k.recorded(s),
 	}
 }
@@ -106,7 +106,7 @@ func clusterIPs(s *corev1.Service) map[corev1.IPFamily]netip.Addr {
 func (k Kind) recorded(s *corev1.Service) claim.Recorded {
 	accepted := meta.FindStatusCondition(s.Status.Conditions, status.Accepted)
 	return claim.Recorded{
-		LoadBalancerID: LoadBalancerID(s),
+		LoadBalancerID: loadBalancerID(s),
 		Address:        s.Annotations[annotation.LoadBalancerAddress],
 		Ingress:        s.Status.LoadBalancer.Ingress,
 		VIPAddress:     s.Annotations[annotation.VIPAddress],
@@ -119,13 +119,13 @@ func (k Kind) recorded(s *corev1.Service) claim.Recorded {
 	}
 }
 
-// LoadBalancerID returns the id of the load balancer that is on the Service, or "".
-func LoadBalancerID(s *corev1.Service) string {
+// loadBalancerID returns the id of the load balancer that is on the Service, or "".
+func loadBalancerID(s *corev1.Service) string {
 	return strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
 }
 
-// GroupOf returns the name of the Service's group, or "". It contains the namespace unless groups span namespaces.
-func (k Kind) GroupOf(s *corev1.Service) string {
+// groupOf returns the name of the Service's group, or "". It contains the namespace unless groups span namespaces.
+func (k Kind) groupOf(s *corev1.Service) string {
 	name := annotation.Value(s.Annotations, annotation.LoadBalancerGroup)
 	switch {
 	case name == "" || !k.Policy.Serves(s):
