@@ -19,8 +19,10 @@ PKG ?= ./...
 RUN ?=
 RACE ?=
 SHORT ?=
+LOGS ?=
 TIMEOUT ?= 50m
 FUZZTIME ?= 1000000x
+THRESHOLD ?=
 ONCE ?=
 CLOUD ?=
 TARGETS ?=
@@ -78,7 +80,7 @@ GOFILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while re
 help: ## Show this help
 	@echo "kube-octavia: load balancers for Kubernetes Services from OpenStack Octavia"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 } \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 } \
 		/^#\? / { print "                        " substr($$0, 4) }' Makefile
 	@echo
 	@echo "The first 'make demo' or 'make test' builds a Kubernetes API from source, which takes 6 to 8"
@@ -100,15 +102,37 @@ try-install: kube ## Carry out docs/install.md in a new cluster, from git clone 
 #? INSTALL=helm   or helm-template, kustomize
 	@cd hack/install && $(GO) run . '$(INSTALL)'
 
+# The packages of $(1) whose tests need the Kubernetes API: they import test/kube, perhaps through another package. So there is no list
+# of packages to maintain.
+NEED_KUBE = $(GO) list -test -f '{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}' $(1) | awk '/kube-octavia\/test\/kube( |$$)/ { print $$1 }' | sort -u
+
+# The packages of make unit, unless PKG selects others.
+UNIT := $(if $(filter ./...,$(PKG)),./internal/... ./cloudsim/...,$(PKG))
+
+.PHONY: unit
+unit: need-go ## Run the tests of internal and cloudsim that need no Kubernetes: two minutes the first time
+#? PKG=./some/... run those of these packages instead; RUN=REGEXP, RACE=1, SHORT=1 as in make test
+	@needed=$$($(call NEED_KUBE,$(UNIT))) && packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(UNIT) | grep -vxF "$$needed") || { \
+		echo "make unit: no package of $(UNIT) does without Kubernetes: run \`make test PKG='$(UNIT)'\`" >&2; exit 1; }; \
+	$(GO) test $(TESTFLAGS) $$packages
+
+.PHONY: e2e
+e2e: kube ## Run end-to-end tests on the simulator: RUN=TestName for one of them
+#? LOGS=1         show the log of the controller, also if the test passes
+	$(GO) test -count 1 $(if $(RUN),-v) $(TESTFLAGS) ./test/e2e $(if $(LOGS),-logs)
+
 .PHONY: test
-test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
+test: need-go $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 #? RACE=1         with the race detector (needs a C compiler); test/e2e, test/chaos and test/policy without it, unless PKG selects them
-#? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
-#? KUBE=1.28      with another version of Kubernetes; every target that needs the Kubernetes API accepts it
+#? PKG=./some/... run the tests of these packages and nothing else; Kubernetes is built only if they need it
+#? SHORT=1        without slow tests; RUN=REGEXP selects tests
+#? KUBE=1.28      with another version of Kubernetes, as every target that needs the Kubernetes API
+	@needed=$$($(call NEED_KUBE,$(PKG))) && if [ -n "$$needed" ]; then $(MAKE) --no-print-directory kube; fi
 	$(GO) test $(TESTFLAGS) $(if $(and $(RACE),$(filter ./...,$(PKG))),$$($(GO) list ./... | grep -vE '/test/(e2e|chaos|policy)$$'),$(PKG))
-	$(if $(and $(RACE),$(filter ./...,$(PKG))),$(GO) test $(filter-out -race,$(TESTFLAGS)) $(UNRACED))
-	$(if $(filter ./...,$(PKG)),$(GO) test $(TESTFLAGS) ./test/contract -release=2025.1)
-	$(if $(filter ./...,$(PKG)),$(GO) test $(TESTFLAGS) ./test/contract -release=2022.2)
+ifeq ($(PKG),./...)
+	$(if $(RACE),$(GO) test $(filter-out -race,$(TESTFLAGS)) $(UNRACED))
+	$(GO) test $(TESTFLAGS) ./test/contract -release=2025.1
+	$(GO) test $(TESTFLAGS) ./test/contract -release=2022.2
 	cd hack/chart && $(GO) test ./...
 	cd hack/install && $(GO) test -timeout 20m $(if $(SHORT),-short) ./...
 	cd hack/kube && $(GO) test ./...
@@ -117,6 +141,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 	cd hack/release && $(GO) test ./...
 	cd hack/schema && $(GO) test -timeout 20m ./...
 	cd hack/site && $(GO) test -count 1 ./...
+endif
 
 .PHONY: openstack-up
 openstack-up: ## Start a real OpenStack on this machine (root, Debian 12 or 13)
@@ -168,6 +193,14 @@ fuzz: need-go ## Run every fuzz target a million times; takes hours
 		echo "fuzz: $$target of $$package"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
 	done
+
+# The packages that decide: their tests are to find every mistake that would reach the cloud.
+DECISIONS := ./internal/reconcile/decide ./internal/model/diff
+
+.PHONY: mutate
+mutate: need-go ## Change the code that decides in thousands of ways, and report the changes that its unit tests do not find
+#? PKG=./some/... other packages; THRESHOLD=80 fails if less than 80 % of the changes are found
+	@$(GO) run ./hack/mutate $(if $(THRESHOLD),-threshold $(THRESHOLD)) $(if $(filter ./...,$(PKG)),$(DECISIONS),$(PKG))
 
 .PHONY: chaos
 chaos: kube ## Inject every fault into every call of every scenario, and check the results

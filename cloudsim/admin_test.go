@@ -41,7 +41,7 @@ func admin(t *testing.T, c *cloudsim.Cloud, method, path, body string) (status i
 	return resp.StatusCode, answer
 }
 
-func TestAdminSteersFaults(t *testing.T) {
+func TestAdminAddsListsAndRemovesFaults(t *testing.T) {
 	c := oneNode(t)
 	compute := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewComputeV2)
 	status, fault := admin(t, c, "POST", "/faults", `{"service":"compute","route":"/v2.1/servers/detail","kind":"status","status":503,"body":"{}","delay":"1s"}`)
@@ -64,10 +64,18 @@ func TestAdminSteersFaults(t *testing.T) {
 	if got, err := serverNames(t.Context(), compute); err != nil || got != "node-1" {
 		t.Errorf("got %q %v", got, err)
 	}
-	for _, bad := range []string{`{"kind":"nonsense"}`, `{"kind":"status"}`, `{"kind":"latency","delay":"-1s"}`, `{"kind":"hang","typo":1}`, `no JSON`} {
-		if status, answer := admin(t, c, "POST", "/faults", bad); status != 400 || answer["error"] == nil {
-			t.Errorf("%s: got %d %v", bad, status, answer)
-		}
+	for name, bad := range map[string]string{
+		"unknown kind":                  `{"kind":"nonsense"}`,
+		"status fault without a status": `{"kind":"status"}`,
+		"negative delay":                `{"kind":"latency","delay":"-1s"}`,
+		"unknown key":                   `{"kind":"hang","typo":1}`,
+		"not JSON":                      `no JSON`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, answer := admin(t, c, "POST", "/faults", bad); status != 400 || answer["error"] == nil {
+				t.Errorf("%s: got %d %v", bad, status, answer)
+			}
+		})
 	}
 	admin(t, c, "POST", "/faults", `{"kind":"hang","service":"compute"}`)
 	if status, _ := admin(t, c, "DELETE", "/faults", ""); status != 204 || len(c.Faults().List()) != 0 {
@@ -75,7 +83,7 @@ func TestAdminSteersFaults(t *testing.T) {
 	}
 }
 
-func TestAdminShowsAndForgetsCalls(t *testing.T) {
+func TestAdminListsAndClearsCalls(t *testing.T) {
 	c := oneNode(t)
 	wantServers(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), "node-1")
 	_, counts := admin(t, c, "GET", "/counts", "")

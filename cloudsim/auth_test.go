@@ -135,7 +135,7 @@ func TestApplicationCredentialAuthenticates(t *testing.T) {
 	}), "node-1")
 }
 
-func TestApplicationCredentialDoesOnlyWhatItsAccessRulesName(t *testing.T) {
+func TestApplicationCredentialIsLimitedToItsAccessRules(t *testing.T) {
 	c := oneNode(t)
 	identity := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewIdentityV3)
 	made, err := applicationcredentials.Create(t.Context(), identity, c.IDs().User, applicationcredentials.CreateOpts{
@@ -159,19 +159,21 @@ func TestApplicationCredentialDoesOnlyWhatItsAccessRulesName(t *testing.T) {
 
 func TestKeystoneEnforcesAccessRulesOnItselfSince2025(t *testing.T) {
 	for r, want := range map[release.Release]int{release.Zed: http.StatusOK, release.Epoxy: http.StatusUnauthorized, release.Newest: http.StatusUnauthorized} {
-		c := start(t, cloudsim.Options{Release: r})
-		identity := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewIdentityV3)
-		made, err := applicationcredentials.Create(t.Context(), identity, c.IDs().User, applicationcredentials.CreateOpts{
-			Name: "networks", AccessRules: []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/networks/*"}},
-		}).Extract()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := mustLogin(t, gophercloud.AuthOptions{IdentityEndpoint: c.AuthURL(), ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
-		err = applicationcredentials.Get(t.Context(), client(t, p, openstack.NewIdentityV3), c.IDs().User, made.ID).Err
-		if got := err == nil; got != (want == http.StatusOK) || !got && !gophercloud.ResponseCodeIs(err, want) {
-			t.Errorf("%s: %v, want %d", r, err, want)
-		}
+		t.Run(r.String(), func(t *testing.T) {
+			c := start(t, cloudsim.Options{Release: r})
+			identity := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewIdentityV3)
+			made, err := applicationcredentials.Create(t.Context(), identity, c.IDs().User, applicationcredentials.CreateOpts{
+				Name: "networks", AccessRules: []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/networks/*"}},
+			}).Extract()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := mustLogin(t, gophercloud.AuthOptions{IdentityEndpoint: c.AuthURL(), ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
+			err = applicationcredentials.Get(t.Context(), client(t, p, openstack.NewIdentityV3), c.IDs().User, made.ID).Err
+			if got := err == nil; got != (want == http.StatusOK) || !got && !gophercloud.ResponseCodeIs(err, want) {
+				t.Errorf("%v, want %d", err, want)
+			}
+		})
 	}
 }
 
@@ -242,13 +244,15 @@ func TestCloudsYAMLLogsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"cloudsim": "node-1", "cloudsim-other": "", "cloudsim-admin": ""} {
-		cloud := file.Clouds[name]
-		if cloud.Region != cloudsim.Region {
-			t.Errorf("%s: region %q", name, cloud.Region)
-		}
-		wantServers(t, mustLogin(t, gophercloud.AuthOptions{
-			IdentityEndpoint: cloud.Auth.AuthURL, Username: cloud.Auth.Username, Password: cloud.Auth.Password, DomainName: cloud.Auth.Domain,
-			Scope: &gophercloud.AuthScope{ProjectName: cloud.Auth.ProjectName, DomainName: cloud.Auth.Domain},
-		}), want)
+		t.Run(name, func(t *testing.T) {
+			cloud := file.Clouds[name]
+			if cloud.Region != cloudsim.Region {
+				t.Errorf("region %q", cloud.Region)
+			}
+			wantServers(t, mustLogin(t, gophercloud.AuthOptions{
+				IdentityEndpoint: cloud.Auth.AuthURL, Username: cloud.Auth.Username, Password: cloud.Auth.Password, DomainName: cloud.Auth.Domain,
+				Scope: &gophercloud.AuthScope{ProjectName: cloud.Auth.ProjectName, DomainName: cloud.Auth.Domain},
+			}), want)
+		})
 	}
 }

@@ -224,7 +224,8 @@ func (c *Cloud) claimAddresses() error {
 		return nil
 	}
 	var err error
-	if c.block, err = claim(); err == nil {
+	c.block, err = claim()
+	if err == nil {
 		c.options.PrivateCIDR, c.options.PublicCIDR = c.block.private(), c.block.public()
 	}
 	return err

@@ -151,7 +151,7 @@ func TestTrafficFlowsThroughVIPAndFloatingIPForAsLongAsTheyExist(t *testing.T) {
 	}
 }
 
-func TestAListenerWhosePortAnotherProgramHasIsInError(t *testing.T) {
+func TestListenerOnAPortThatIsInUseIsInError(t *testing.T) {
 	c := start(t, cloudsim.Options{DataPlane: true, Nodes: []cloudsim.Node{{Name: "node-1"}}})
 	octavia, _ := balancers(t, c)
 	node := c.Nova().Servers()[0].Interfaces[0].FixedIPs[0].Address
@@ -218,7 +218,7 @@ func TestNodesGetTheLowAddressesAndVIPsTheHighOnes(t *testing.T) {
 	}
 }
 
-func TestCloudConfNamesWhatTheCloudHas(t *testing.T) {
+func TestCloudConfMatchesTheCloud(t *testing.T) {
 	c := start(t, cloudsim.Options{})
 	var conf struct {
 		Global struct {
@@ -244,7 +244,7 @@ func TestCloudConfNamesWhatTheCloudHas(t *testing.T) {
 	}
 }
 
-func TestCloseEndsRequestsThatHangAndChangesUnderWay(t *testing.T) {
+func TestCloseEndsPendingRequestsAndChanges(t *testing.T) {
 	c, err := cloudsim.Start(cloudsim.Options{DataPlane: true, BuildTime: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestCloseEndsRequestsThatHangAndChangesUnderWay(t *testing.T) {
 	}
 }
 
-func TestStartRefusesWhatCannotBe(t *testing.T) {
+func TestStartRefusesInvalidOptions(t *testing.T) {
 	for name, o := range map[string]cloudsim.Options{
 		"listen beyond loopback": {Listen: "0.0.0.0"},
 		"listen nowhere":         {Listen: "nonsense"},
@@ -288,9 +288,11 @@ func TestStartRefusesWhatCannotBe(t *testing.T) {
 		"unknown version":        {APIVersion: "9.9"},
 		"node out of the subnet": {Nodes: []cloudsim.Node{{Name: "x", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}}},
 	} {
-		if c, err := cloudsim.Start(o); err == nil {
-			t.Errorf("%s: started", name)
-			_ = c.Close()
-		}
+		t.Run(name, func(t *testing.T) {
+			if c, err := cloudsim.Start(o); err == nil {
+				t.Error("started")
+				_ = c.Close()
+			}
+		})
 	}
 }

@@ -152,7 +152,7 @@ func TestServersAreChangedByGoCalls(t *testing.T) {
 	}
 }
 
-func TestListOfServersGoesWrong(t *testing.T) {
+func TestListOfServersWithFaults(t *testing.T) {
 	const route = "/v2.1/servers/detail"
 	c := start(t, cloudsim.Options{Nova: nova.Options{MaxLimit: 2}})
 	for _, name := range []string{"node-1", "node-2", "node-3", "node-4", "node-5"} {

@@ -128,7 +128,8 @@ func (c *Cloud) admitted(loadBalancerID string, all []dataplane.Listener) (open 
 		if l.Protocol == "UDP" || l.Protocol == "SCTP" {
 			protocol = strings.ToLower(l.Protocol)
 		}
-		if l.AllowedCIDRs = c.neutron.Admitted(groups, protocol, l.Port); len(l.AllowedCIDRs) > 0 {
+		l.AllowedCIDRs = c.neutron.Admitted(groups, protocol, l.Port)
+		if len(l.AllowedCIDRs) > 0 {
 			open = append(open, l)
 		}
 	}

@@ -70,7 +70,8 @@ func (c *Cloud) seedNetworks() error {
 	c.private = private
 	v6 := ula()
 	if c.options.PrivateIPv6CIDR != "" {
-		if v6, err = netip.ParsePrefix(c.options.PrivateIPv6CIDR); err != nil {
+		v6, err = netip.ParsePrefix(c.options.PrivateIPv6CIDR)
+		if err != nil {
 			return err
 		}
 	}

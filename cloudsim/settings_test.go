@@ -20,10 +20,18 @@ func TestAdminChangesSettings(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || status != 200 {
 		t.Error(status, diff)
 	}
-	for _, bad := range []string{`{"api_version":"9.9"}`, `{"provider":"nonsense"}`, `{"build_time":"-1s"}`, `{"build_time":1}`, `{"typo":1}`} {
-		if status, answer := admin(t, c, "PUT", "/settings", bad); status != 400 || answer["error"] == nil {
-			t.Errorf("%s: got %d %v", bad, status, answer)
-		}
+	for name, bad := range map[string]string{
+		"unknown version":          `{"api_version":"9.9"}`,
+		"unknown provider":         `{"provider":"nonsense"}`,
+		"negative time":            `{"build_time":"-1s"}`,
+		"number instead of a time": `{"build_time":1}`,
+		"unknown key":              `{"typo":1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, answer := admin(t, c, "PUT", "/settings", bad); status != 400 || answer["error"] == nil {
+				t.Errorf("%s: got %d %v", bad, status, answer)
+			}
+		})
 	}
 	if _, after := admin(t, c, "GET", "/settings", ""); cmp.Diff(want, after) != "" {
 		t.Errorf("a refused change changed something: %v", after)

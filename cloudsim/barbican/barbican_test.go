@@ -83,7 +83,7 @@ func TestSecretThatHasExpiredIsGone(t *testing.T) {
 	}
 }
 
-func TestPrivateSecretIsItsCreatorsAlone(t *testing.T) {
+func TestPrivateSecretIsReadableByItsCreatorOnly(t *testing.T) {
 	v := newVault()
 	path := pathOf(v.secret(t, hello))
 	v.do(t, alice, "PUT", path+"/acl", `{"read": {"project-access": false}}`)
@@ -91,23 +91,27 @@ func TestPrivateSecretIsItsCreatorsAlone(t *testing.T) {
 		who  wire.Identity
 		want int
 	}{"its creator": {alice, 200}, "another creator of the project": {carol, 403}, "a member": {member, 403}, "a stranger": {stray, 403}} {
-		if status, _ := v.do(t, tc.who, "GET", path, ""); status != tc.want {
-			t.Errorf("%s: got %d, want %d", name, status, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if status, _ := v.do(t, tc.who, "GET", path, ""); status != tc.want {
+				t.Errorf("got %d, want %d", status, tc.want)
+			}
+		})
 	}
 	if status, _ := v.do(t, carol, "DELETE", path, ""); status != http.StatusForbidden {
 		t.Errorf("another deletes it: %d", status)
 	}
 }
 
-func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
+func TestOctaviaReadsOnlySecretsThatTheCallerMayGrant(t *testing.T) {
 	v := newVaultOf(release.Zed)
 	ref := v.secret(t, hello)
 	reader := v.ReaderFor("octavia")
 	for name, who := range map[string]wire.Identity{"a member without a role of Barbican's": member, "a stranger": stray} {
-		if _, err := reader.Payload(who, ref); err == nil {
-			t.Errorf("%s gave it away", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := reader.Payload(who, ref); err == nil {
+				t.Error("the secret was read")
+			}
+		})
 	}
 	payload, err := reader.Payload(alice, ref)
 	if err != nil || string(payload) != "hello" {
@@ -118,9 +122,9 @@ func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
 	}
 }
 
-// A release before 2025.1 requests another token in the caller's name, which is refused for a delegated token. Later
-// releases use the caller's token, as far as its access rules allow.
-func TestReaderActsForADelegatedCallerSince2025AsFarAsAccessRulesAllow(t *testing.T) {
+// A release before 2025.1 gets another token in the caller's name, which a delegated one is no login for. Later ones use the
+// caller's, as far as its access rules allow.
+func TestOctaviaReadsSecretsForADelegatedCallerSince2025AsFarAsAccessRulesAllow(t *testing.T) {
 	only := func(methods ...string) func(service, method, path string) bool {
 		return func(service, method, path string) bool {
 			return service == "key-manager" && slices.Contains(methods, method) && strings.HasSuffix(path, "/acl")
@@ -138,40 +142,46 @@ func TestReaderActsForADelegatedCallerSince2025AsFarAsAccessRulesAllow(t *testin
 		"access rules that let it change the lists":      {delegated: true, allowed: only(http.MethodPut)},
 		"access rules that let it read and change these": {delegated: true, allowed: only(http.MethodGet, http.MethodPut), new: true},
 	} {
-		for r, want := range map[release.Release]bool{release.Zed: tc.old, release.Epoxy: tc.new, release.Newest: tc.new} {
-			v := newVault()
-			v.release = r
-			ref := v.secret(t, hello)
-			_, answer := v.do(t, alice, "POST", "/v1/containers", fmt.Sprintf(`{"type": "generic", "secret_refs": [{"name": "it", "secret_ref": %q}]}`, ref))
-			who := alice
-			who.Delegated, who.Allowed = tc.delegated, tc.allowed
-			for _, ref := range []string{answer["container_ref"].(string), ref} {
-				if err := v.ReaderFor("octavia").grant(who, ref); (err == nil) != want {
-					t.Errorf("%s, release %s, %s: %v", name, r, ref, err)
-				}
+		t.Run(name, func(t *testing.T) {
+			for r, want := range map[release.Release]bool{release.Zed: tc.old, release.Epoxy: tc.new, release.Newest: tc.new} {
+				t.Run(r.String(), func(t *testing.T) {
+					v := newVault()
+					v.release = r
+					ref := v.secret(t, hello)
+					_, answer := v.do(t, alice, "POST", "/v1/containers", fmt.Sprintf(`{"type": "generic", "secret_refs": [{"name": "it", "secret_ref": %q}]}`, ref))
+					who := alice
+					who.Delegated, who.Allowed = tc.delegated, tc.allowed
+					for _, ref := range []string{answer["container_ref"].(string), ref} {
+						if err := v.ReaderFor("octavia").grant(who, ref); (err == nil) != want {
+							t.Errorf("%s: %v", ref, err)
+						}
+					}
+				})
 			}
-		}
+		})
 	}
 }
 
 func TestBundleIsReadUnlessItHasAPassword(t *testing.T) {
 	for name, readable := range map[string]bool{"bundle.p12": true, "legacy.p12": true, "chain.p12": true, "protected.p12": false} {
-		bundle, err := os.ReadFile("../../test/contract/testdata/certificate/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var unreadable UnreadablePKCS12Error
-		reader := New(Options{}).ReaderFor("octavia")
-		if _, err := reader.pairOfPKCS12(&secret{payload: bundle}); (err == nil) != readable || err != nil && !errors.As(err, &unreadable) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := reader.pairOfPKCS12(&secret{payload: bundle[:len(bundle)-1]}); !errors.As(err, &unreadable) {
-			t.Errorf("%s cut short: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			bundle, err := os.ReadFile("../../test/contract/testdata/certificate/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var unreadable UnreadablePKCS12Error
+			reader := New(Options{}).ReaderFor("octavia")
+			if _, err := reader.pairOfPKCS12(&secret{payload: bundle}); (err == nil) != readable || err != nil && !errors.As(err, &unreadable) {
+				t.Error(err)
+			}
+			if _, err := reader.pairOfPKCS12(&secret{payload: bundle[:len(bundle)-1]}); !errors.As(err, &unreadable) {
+				t.Errorf("cut short: %v", err)
+			}
+		})
 	}
 }
 
-func TestOctaviaTakesACertificateForTheNamesThatItsReleaseReads(t *testing.T) {
+func TestOctaviaAcceptsCertificatesWithTheNamesThatItsReleaseReads(t *testing.T) {
 	common, dns, address := pkix.Name{CommonName: "web.example"}, []string{"web.example"}, []net.IP{net.ParseIP("192.0.2.1")}
 	for name, tc := range map[string]struct {
 		leaf     x509.Certificate
@@ -182,11 +192,15 @@ func TestOctaviaTakesACertificateForTheNamesThatItsReleaseReads(t *testing.T) {
 		"an address only": {leaf: x509.Certificate{IPAddresses: address}, old: ErrNoName, new: ErrNoName},
 		"no name":         {old: ErrNoName, new: ErrNoName},
 	} {
-		for r, want := range map[release.Release]error{release.Zed: tc.old, release.Epoxy: tc.new, release.Newest: tc.new} {
-			if err := New(Options{Release: r}).ReaderFor("octavia").named(&tc.leaf); !errors.Is(err, want) {
-				t.Errorf("%s, release %s: got %v, want %v", name, r, err, want)
+		t.Run(name, func(t *testing.T) {
+			for r, want := range map[release.Release]error{release.Zed: tc.old, release.Epoxy: tc.new, release.Newest: tc.new} {
+				t.Run(r.String(), func(t *testing.T) {
+					if err := New(Options{Release: r}).ReaderFor("octavia").named(&tc.leaf); !errors.Is(err, want) {
+						t.Errorf("got %v, want %v", err, want)
+					}
+				})
 			}
-		}
+		})
 	}
 }
 
@@ -196,7 +210,7 @@ func (v *vault) part(t *testing.T, payload []byte) string {
 	return v.secret(t, `{"payload": "`+base64.StdEncoding.EncodeToString(payload)+`", "payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"}`)
 }
 
-func TestACertificateIsReadWithItsChainByWhoIsOnTheListOfAccess(t *testing.T) {
+func TestCertificateIsReadWithItsChainByUsersOnItsAccessList(t *testing.T) {
 	bundle, err := os.ReadFile("../../test/contract/testdata/certificate/chain.p12")
 	if err != nil {
 		t.Fatal(err)
@@ -223,18 +237,20 @@ func TestACertificateIsReadWithItsChainByWhoIsOnTheListOfAccess(t *testing.T) {
 	}
 	reader := v.ReaderFor("octavia")
 	for name, ref := range map[string]string{"bundle": v.part(t, bundle), "container": answer["container_ref"].(string)} {
-		if got, err := reader.KeyPair(ref); err == nil {
-			t.Errorf("%s: a certificate of %d parts is read without a right", name, len(got.Certificate))
-		}
-		if err := reader.Certificate(alice, ref); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		got, err := reader.KeyPair(ref)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(pair.Certificate, got.Certificate); diff != "" || !got.PrivateKey.(*ecdsa.PrivateKey).Equal(pair.PrivateKey) {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := reader.KeyPair(ref); err == nil {
+				t.Errorf("a certificate of %d parts is read without a right", len(got.Certificate))
+			}
+			if err := reader.Certificate(alice, ref); err != nil {
+				t.Fatal(err)
+			}
+			got, err := reader.KeyPair(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(pair.Certificate, got.Certificate); diff != "" || !got.PrivateKey.(*ecdsa.PrivateKey).Equal(pair.PrivateKey) {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

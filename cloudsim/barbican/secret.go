@@ -164,7 +164,8 @@ func (s *Service) putPayload(w http.ResponseWriter, r *http.Request) error {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), binary) {
 		x.contentType = binary
 		if r.Header.Get("Content-Encoding") == "base64" {
-			if content, err = decode(string(content)); err != nil {
+			content, err = decode(string(content))
+			if err != nil {
 				return refused(http.StatusBadRequest, "Secret update issue seen - Problem decoding payload.")
 			}
 		}

@@ -29,7 +29,8 @@ func (s *Service) newSecret(body map[string]any) (*secret, error) {
 	}
 	if text, _ := body["expiration"].(string); strings.TrimSpace(text) != "" {
 		var err error
-		if x.expires, err = parseTime(strings.TrimSpace(text)); err != nil {
+		x.expires, err = parseTime(strings.TrimSpace(text))
+		if err != nil {
 			return nil, unfit("Secret", "expiration", "Invalid date for 'expiration'")
 		}
 		if x.expired(s.now()) {
@@ -104,7 +105,8 @@ func (x *secret) setPayload(body map[string]any) error {
 		return nil
 	}
 	var err error
-	if x.payload, err = decode(text); err != nil {
+	x.payload, err = decode(text)
+	if err != nil {
 		return unfit("Secret", "payload", "Invalid payload for payload_content_encoding")
 	}
 	return nil

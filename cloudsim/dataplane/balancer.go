@@ -150,7 +150,8 @@ func (b *balancer) setListener(conf Listener, addrs []netip.Addr) error {
 	l, ok := b.listeners[conf.ID]
 	if !ok {
 		var err error
-		if l, err = newListener(b, conf); err != nil {
+		l, err = newListener(b, conf)
+		if err != nil {
 			return err
 		}
 		b.listeners[conf.ID] = l
@@ -184,7 +185,8 @@ func loopbackOnly(addrs []netip.Addr) ([]netip.Addr, error) {
 		errs []error
 	)
 	for _, a := range addrs {
-		if a = a.Unmap(); a.IsLoopback() {
+		a = a.Unmap()
+		if a.IsLoopback() {
 			kept = append(kept, a)
 			continue
 		}

@@ -50,7 +50,7 @@ func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
 }
 
-func TestPrometheusListenerTellsThoseWhoMayReadIt(t *testing.T) {
+func TestPrometheusListenerServesMetricsToAllowedClients(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("PROMETHEUS")
 	friend, stranger := netip.MustParseAddr("127.1.2.3"), netip.MustParseAddr("127.1.2.4")
@@ -107,7 +107,7 @@ func TestHTTPRequestReachesTheMemberAsItWasSent(t *testing.T) {
 	}
 }
 
-func TestXForwardedForIsAddedOnlyWhenAsked(t *testing.T) {
+func TestXForwardedForIsAddedOnlyIfConfigured(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("HTTP", startWeb(t, "a", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, strings.Join(r.Header.Values("X-Forwarded-For"), ", "))
@@ -137,7 +137,7 @@ func TestXForwardedForIsAddedOnlyWhenAsked(t *testing.T) {
 	}
 }
 
-func TestHTTPListenerAnswersForMembersThatCannot(t *testing.T) {
+func TestHTTPListenerAnswersInPlaceOfFailedMembers(t *testing.T) {
 	gone := httptest.NewUnstartedServer(nil)
 	goneAddr := gone.Listener.Addr()
 	gone.Close()

@@ -4,6 +4,7 @@
 package dataplane
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,7 +21,7 @@ func monitor(kind string) *Monitor {
 	return &Monitor{ID: "hm", Type: kind, Delay: 10 * time.Millisecond, Timeout: 5 * time.Second, MaxRetries: 1, MaxRetriesDown: 1, AdminUp: true}
 }
 
-func TestMonitorTakesAMemberOutAndBackIn(t *testing.T) {
+func TestMonitorRemovesAMemberThatFailsAndAddsItAgain(t *testing.T) {
 	p, s := newPlane(t)
 	a, b := startBackend(t, "a"), startBackend(t, "b")
 	lb := simple("TCP", a.member(), b.member())
@@ -42,7 +43,7 @@ func TestMonitorTakesAMemberOutAndBackIn(t *testing.T) {
 	}
 }
 
-func TestHTTPMonitorLooksAtPathCodeAndMonitorPort(t *testing.T) {
+func TestHTTPMonitorUsesPathExpectedCodesAndMonitorPort(t *testing.T) {
 	p, s := newPlane(t)
 	var code atomic.Int32
 	code.Store(200)
@@ -135,7 +136,7 @@ func TestPingMonitorFindsALoopbackAddressUp(t *testing.T) {
 	s.await(t, "a", "ONLINE")
 }
 
-func TestMonitorOfAProxyPoolSpeaksTheProtocol(t *testing.T) {
+func TestMonitorOfAProxyPoolSendsTheProxyHeader(t *testing.T) {
 	for _, protocol := range []string{"PROXY", "PROXYV2"} {
 		t.Run(protocol, func(t *testing.T) {
 			p, s := newPlane(t)
@@ -182,9 +183,9 @@ func TestMaxRetriesCountAsInOctavia(t *testing.T) {
 	}{
 		"a new member is up, and down at its first failure":    {3, 3, []bool{bad}, []bool{false}},
 		"one success makes it strong":                          {3, 3, []bool{ok, bad, bad, bad}, []bool{true, true, true, false}},
-		"a success between failures starts the count anew":     {1, 2, []bool{ok, bad, ok, bad, bad}, []bool{true, true, true, true, false}},
+		"a success between failures restarts the count":        {1, 2, []bool{ok, bad, ok, bad, bad}, []bool{true, true, true, true, false}},
 		"max_retries successes in a row bring it back":         {3, 1, []bool{bad, ok, ok, ok}, []bool{false, false, false, true}},
-		"a failure on the way up starts the count anew":        {2, 1, []bool{bad, ok, bad, ok, ok}, []bool{false, false, false, false, true}},
+		"a failure on the way up restarts the count":           {2, 1, []bool{bad, ok, bad, ok, ok}, []bool{false, false, false, false, true}},
 		"back in rotation, it takes max_retries_down to leave": {2, 3, []bool{bad, ok, ok, bad, bad, bad}, []bool{false, false, true, true, true, false}},
 	}
 	for name, c := range cases {
@@ -243,7 +244,7 @@ func TestOperatingStatusOfMembers(t *testing.T) {
 	}
 }
 
-func TestChangeElsewhereKeepsTheStateOfAMember(t *testing.T) {
+func TestChangeOfOtherMembersKeepsTheStateOfAMember(t *testing.T) {
 	p, s := newPlane(t)
 	b := startBackend(t, "b")
 	b.stop()
@@ -272,13 +273,17 @@ func TestChangeElsewhereKeepsTheStateOfAMember(t *testing.T) {
 
 func TestExpectedCodesAreParsedOrRefused(t *testing.T) {
 	for in, want := range map[string]string{"": "200", "200": "200", "200,202": "200,202", "200-204": "200-204", "200-204,301": "200-204,301"} {
-		if got, err := parseCodes(in); err != nil || got.String() != want {
-			t.Errorf("%q: %v, %v", in, got, err)
-		}
+		t.Run(fmt.Sprintf("%q", in), func(t *testing.T) {
+			if got, err := parseCodes(in); err != nil || got.String() != want {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 	for _, in := range []string{"abc", "200-", "204-200", "200,,201"} {
-		if got, err := parseCodes(in); err == nil {
-			t.Errorf("%q is taken as %v", in, got)
-		}
+		t.Run(fmt.Sprintf("%q", in), func(t *testing.T) {
+			if got, err := parseCodes(in); err == nil {
+				t.Errorf("it is taken as %v", got)
+			}
+		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSocketsAreOpenedWhereTheLoadBalancerSays(t *testing.T) {
+func TestSocketsAreOpenedByTheFunctionsOfTheLoadBalancer(t *testing.T) {
 	for protocol, c := range map[string]struct {
 		start func(*testing.T) Member
 		ask   func(t *testing.T, at string) string
@@ -51,7 +51,7 @@ func TestSocketsAreOpenedWhereTheLoadBalancerSays(t *testing.T) {
 	}
 }
 
-func TestAddressesElsewhereNeedNotBeLoopbackOnes(t *testing.T) {
+func TestAddressesInOtherNamespacesMayBeOutsideOfLoopback(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("TCP", Member{ID: "far", Address: netip.MustParseAddr("192.0.2.1"), Port: 80, Weight: 1, AdminUp: true})
 	lb.Back = func(open func() error) error { return open() }

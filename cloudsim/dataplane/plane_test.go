@@ -159,7 +159,7 @@ func TestConnectionStaysWithAMemberThatIsRemoved(t *testing.T) {
 	}
 }
 
-func TestConnectionOutlivesItsListenerButNotItsLoadBalancer(t *testing.T) {
+func TestConnectionStaysOpenUntilItsLoadBalancerIsDeleted(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("TCP", startBackend(t, "a").member())
 	lb.Listeners = append(lb.Listeners, Listener{ID: "other", Protocol: "TCP", Port: port + 1})
@@ -208,7 +208,7 @@ func TestHTTPConnectionOfARemovedListenerEndsAfterItsRequest(t *testing.T) {
 	idle.closed()
 }
 
-func TestConnectionsAreCutWhenTheLastListenerGoes(t *testing.T) {
+func TestConnectionsAreCutWhenTheLastListenerIsRemoved(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("TCP", startBackend(t, "a").member())
 	set(t, p, lb)
@@ -219,7 +219,7 @@ func TestConnectionsAreCutWhenTheLastListenerGoes(t *testing.T) {
 	refused(t, vip(lb))
 }
 
-func TestConnectionsThroughAnAddressThatLeavesAreCut(t *testing.T) {
+func TestConnectionsThroughARemovedAddressAreCut(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("TCP", startBackend(t, "a").member())
 	floating := randomAddr()
@@ -286,7 +286,7 @@ func refused(t *testing.T, at string) {
 	}
 }
 
-func TestPortPassesFromOneListenerToAnother(t *testing.T) {
+func TestPortMovesFromOneListenerToAnother(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("TCP", startBackend(t, "a").member())
 	set(t, p, lb)
@@ -325,7 +325,7 @@ func TestTwoListenersShareAPool(t *testing.T) {
 	}
 }
 
-func TestWhatCannotWorkIsAnErrorAndTheRestWorks(t *testing.T) {
+func TestInvalidPartsAreErrorsAndTheOthersWork(t *testing.T) {
 	taken := randomAddr()
 	squatter, err := net.Listen("tcp", netip.AddrPortFrom(taken, port).String())
 	if err != nil {

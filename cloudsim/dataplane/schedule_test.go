@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestRoundRobinTakesTurns(t *testing.T) {
+func TestRoundRobinRotatesMembers(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("TCP", startBackend(t, "a").member(), startBackend(t, "b").member())
 	set(t, p, lb)
@@ -99,7 +99,7 @@ func TestSourceIPKeepsAClientOnItsMember(t *testing.T) {
 	}
 }
 
-func TestPersistentClientMovesOnlyWhenItsMemberLeaves(t *testing.T) {
+func TestPersistentClientMovesOnlyWhenItsMemberIsRemoved(t *testing.T) {
 	p, _ := newPlane(t)
 	a, b := startBackend(t, "a"), startBackend(t, "b")
 	lb := simple("TCP", a.member())
@@ -154,7 +154,7 @@ func TestPersistenceTableIsBounded(t *testing.T) {
 	}
 }
 
-func TestBackupMembersServeOnlyWhenNoOtherCan(t *testing.T) {
+func TestBackupMembersServeOnlyWhenAllOthersAreDown(t *testing.T) {
 	p, _ := newPlane(t)
 	a, spare := startBackend(t, "a"), startBackend(t, "spare").member()
 	spare.Backup = true

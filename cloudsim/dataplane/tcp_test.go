@@ -79,7 +79,7 @@ func TestEveryAddressIsServed(t *testing.T) {
 	}
 }
 
-func TestListenerWithNobodyBehindItClosesConnections(t *testing.T) {
+func TestListenerWithoutMembersClosesConnections(t *testing.T) {
 	down := startBackend(t, "down")
 	down.stop()
 	disabled := startBackend(t, "disabled").member()
@@ -188,7 +188,7 @@ func TestIdleConnectionIsEnded(t *testing.T) {
 	}
 }
 
-func TestProxyPoolTellsTheMemberWhoTheClientIs(t *testing.T) {
+func TestProxyPoolSendsTheAddressOfTheClientToTheMember(t *testing.T) {
 	for protocol, version := range map[string]byte{"PROXY": 1, "PROXYV2": 2} {
 		t.Run(protocol, func(t *testing.T) {
 			p, _ := newPlane(t)

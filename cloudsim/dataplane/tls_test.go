@@ -68,7 +68,7 @@ func visitor(t *testing.T) *http.Client {
 	return c
 }
 
-func TestTheCertificateIsTheOneForTheNameThatTheClientAsksFor(t *testing.T) {
+func TestCertificateMatchesTheServerNameOfTheClient(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := terminated([]Certificate{
 		certificate(t, "default.example"), certificate(t, "*.shop.example"), certificate(t, "deep", "Pay.Shop.example", "other.example"),
@@ -111,7 +111,7 @@ func TestRequestsOverTLSReachTheMemberInPlainHTTPWithTheInsertedHeaders(t *testi
 	}
 }
 
-func TestTheHeaderOfTheSchemeIsHTTPWithoutTLS(t *testing.T) {
+func TestXForwardedProtoIsHTTPWithoutTLS(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("HTTP", startWeb(t, "a", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("X-Forwarded-Proto")+r.Header.Get("X-Forwarded-Port"))
@@ -141,7 +141,7 @@ func TestTLSWithAProxyPoolShowsTheClientsAddress(t *testing.T) {
 	}
 }
 
-func TestANewCertificateIsForNewConnectionsAndOpenOnesGoOn(t *testing.T) {
+func TestNewCertificateAppliesToNewConnectionsAndOpenOnesContinue(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := terminated([]Certificate{certificate(t, "old.example")}, startWeb(t, "a", says("a")))
 	set(t, p, lb)
@@ -205,21 +205,25 @@ func TestAListenerThatCannotTerminateTLSDoesNotOpen(t *testing.T) {
 
 func TestVersionsOfTLSAreARange(t *testing.T) {
 	for _, c := range []struct {
+		name string
+
 		names     []string
 		low, high uint16
 	}{
-		{nil, tls.VersionTLS12, tls.VersionTLS13},
-		{[]string{"TLSv1.3"}, tls.VersionTLS13, tls.VersionTLS13},
-		{[]string{"TLSv1.2", "SSLv3", "TLSv1"}, tls.VersionTLS10, tls.VersionTLS12},
-		{[]string{"TLSv1.1", "TLSv1.3"}, tls.VersionTLS11, tls.VersionTLS13},
+		{"no version named: TLS 1.2 and 1.3", nil, tls.VersionTLS12, tls.VersionTLS13},
+		{"one version", []string{"TLSv1.3"}, tls.VersionTLS13, tls.VersionTLS13},
+		{"unknown and unordered versions", []string{"TLSv1.2", "SSLv3", "TLSv1"}, tls.VersionTLS10, tls.VersionTLS12},
+		{"a version in between", []string{"TLSv1.1", "TLSv1.3"}, tls.VersionTLS11, tls.VersionTLS13},
 	} {
-		if low, high, err := versionRange(c.names); err != nil || low != c.low || high != c.high {
-			t.Errorf("%v: %x to %x, %v; want %x to %x", c.names, low, high, err, c.low, c.high)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if low, high, err := versionRange(c.names); err != nil || low != c.low || high != c.high {
+				t.Errorf("%v: %x to %x, %v; want %x to %x", c.names, low, high, err, c.low, c.high)
+			}
+		})
 	}
 }
 
-func TestAClientThatIsTooOldForTheVersionsIsTurnedAway(t *testing.T) {
+func TestClientWithAnOlderTLSVersionIsRefused(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := terminated([]Certificate{certificate(t, "a.example")})
 	lb.Listeners[0].TLS.Versions = []string{"TLSv1.3"}

@@ -101,7 +101,7 @@ func TestUDPPreservedSource(t *testing.T) {
 	}
 }
 
-func TestUDPFlowStaysOnItsMemberAndFlowsTakeTurns(t *testing.T) {
+func TestUDPFlowStaysOnItsMemberAndNewFlowsAreBalanced(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("UDP", startUDP(t, "a"), startUDP(t, "b"))
 	set(t, p, lb)

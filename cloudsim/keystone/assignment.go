@@ -16,14 +16,17 @@ type assignment struct {
 }
 
 func (s *Service) pathAssignment(r *http.Request) (a assignment, p *problem) {
-	if a.project, p = s.pathProject(r); p != nil {
+	a.project, p = s.pathProject(r)
+	if p != nil {
 		return a, p
 	}
-	if a.user, p = s.pathUser(r, "user"); p != nil {
+	a.user, p = s.pathUser(r, "user")
+	if p != nil {
 		return a, p
 	}
 	var known bool
-	if a.role, known = s.roleByID(r.PathValue("role")); !known {
+	a.role, known = s.roleByID(r.PathValue("role"))
+	if !known {
 		return a, notFound("role", r.PathValue("role"))
 	}
 	return a, nil

@@ -103,13 +103,15 @@ func (s *Service) authenticate(a *authRequest) (*token, *problem) {
 		case "password":
 			t.user, p = s.byPassword(a)
 		case "token":
-			if old, p = s.byToken(a); p == nil {
+			old, p = s.byToken(a)
+			if p == nil {
 				t.user, t.methods, t.auditIDs = old.user, slices.Clone(old.methods), old.auditIDs[len(old.auditIDs)-1:]
 				// A token that was obtained with another token expires with that one.
 				t.expires = old.expires
 			}
 		case "application_credential":
-			if t.credential, p = s.byCredential(a); p == nil {
+			t.credential, p = s.byCredential(a)
+			if p == nil {
 				t.user = t.credential.user
 			}
 		default:
@@ -151,7 +153,8 @@ func (s *Service) byCredential(a *authRequest) (*credential, *problem) {
 	want := a.Identity.ApplicationCredential
 	var owner *user
 	if want.ID == "" {
-		if owner = s.find(want.User); owner == nil {
+		owner = s.find(want.User)
+		if owner == nil {
 			return nil, denied()
 		}
 	}

@@ -113,10 +113,12 @@ func (s *Service) newCredential(r *http.Request, req *credentialRequest, asSent 
 		c.secret = newSecret(64)
 	}
 	var p *problem
-	if c.expires, p = parseTime(req.ExpiresAt); p != nil {
+	c.expires, p = parseTime(req.ExpiresAt)
+	if p != nil {
 		return nil, p
 	}
-	if c.roles, p = s.delegate(t, req.Roles); p != nil {
+	c.roles, p = s.delegate(t, req.Roles)
+	if p != nil {
 		return nil, p
 	}
 	c.rules, p = s.rulesOf(t.user, req.AccessRules)

@@ -86,7 +86,7 @@ func (h *house) bobToken(t *testing.T) string {
 	return token
 }
 
-func TestPasswordIsTakenByIDAndByNameAndNeverWrong(t *testing.T) {
+func TestPasswordAuthenticatesByIDAndByName(t *testing.T) {
 	h := newHouse(t)
 	byName := func(user, domain, secret string) string {
 		return fmt.Sprintf(`{"methods":["password"],"password":{"user":{"name":%q,"domain":%s,"password":%q}}}`, user, domain, secret)
@@ -113,27 +113,36 @@ func TestPasswordIsTakenByIDAndByNameAndNeverWrong(t *testing.T) {
 		"no method":             {`{"methods":[]}`, "", 401},
 		"scope that is no JSON": {password(h.alice, "a-secret"), `"web"`, 400},
 	} {
-		if status, _, body := h.login(t, tc.identity, tc.scope); status != tc.want {
-			t.Errorf("%s: got %d, want %d: %v", name, status, tc.want, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			if status, _, body := h.login(t, tc.identity, tc.scope); status != tc.want {
+				t.Errorf("got %d, want %d: %v", status, tc.want, body)
+			}
+		})
 	}
 }
 
-func TestRefusalsAreInKeystonesShape(t *testing.T) {
+func TestErrorsHaveTheFormatOfKeystone(t *testing.T) {
 	h := newHouse(t)
 	status, header, body := h.do(t, "", "POST", "/v3/auth/tokens", `{"auth":{"identity":`+password(h.alice, "x")+`}}`)
 	want := map[string]any{"error": map[string]any{"code": 401.0, "message": "The request you have made requires authentication.", "title": "Unauthorized"}}
 	if diff := cmp.Diff(want, body); diff != "" || status != 401 || header.Get("WWW-Authenticate") == "" {
 		t.Errorf("got %d %v (-want +got):\n%s", status, header, diff)
 	}
-	for _, bad := range []string{"", "{}", "no JSON", `{"auth":7}`} {
-		if status, _, body := h.do(t, "", "POST", "/v3/auth/tokens", bad); status != 400 || body["error"] == nil {
-			t.Errorf("%q: got %d %v", bad, status, body)
-		}
+	for name, bad := range map[string]string{
+		"empty":                       "",
+		"no credentials":              "{}",
+		"not JSON":                    "no JSON",
+		"number instead of an object": `{"auth":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, _, body := h.do(t, "", "POST", "/v3/auth/tokens", bad); status != 400 || body["error"] == nil {
+				t.Errorf("%q: got %d %v", bad, status, body)
+			}
+		})
 	}
 }
 
-func TestTokenSaysWhoItIsForAndWhatThereIs(t *testing.T) {
+func TestTokenHasUserProjectRolesAndCatalogue(t *testing.T) {
 	h := newHouse(t)
 	_, _, scoped := h.login(t, password(h.alice, "a-secret"), projectScope(h.web))
 	for key, want := range map[string]any{
@@ -193,17 +202,19 @@ func TestTokenIsValidatedAndRevoked(t *testing.T) {
 		caller, method, subject string
 		want                    int
 	}{
-		"own":                {alice, "GET", alice, 200},
-		"own, header only":   {alice, "HEAD", alice, 200},
-		"as admin":           {bob, "GET", alice, 200},
-		"of another user":    {alice, "GET", bob, 403},
-		"of an unknown user": {alice, "GET", "nonsense", 404},
-		"without a token":    {"", "GET", alice, 401},
-		"revoke of another":  {alice, "DELETE", bob, 403},
+		"own token":         {alice, "GET", alice, 200},
+		"own, header only":  {alice, "HEAD", alice, 200},
+		"as an admin":       {bob, "GET", alice, 200},
+		"of another user":   {alice, "GET", bob, 403},
+		"invalid":           {alice, "GET", "nonsense", 404},
+		"without a token":   {"", "GET", alice, 401},
+		"revoke of another": {alice, "DELETE", bob, 403},
 	} {
-		if status, _, body := h.do(t, tc.caller, tc.method, "/v3/auth/tokens", "", "X-Subject-Token", tc.subject); status != tc.want {
-			t.Errorf("%s: got %d, want %d: %v", name, status, tc.want, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			if status, _, body := h.do(t, tc.caller, tc.method, "/v3/auth/tokens", "", "X-Subject-Token", tc.subject); status != tc.want {
+				t.Errorf("got %d, want %d: %v", status, tc.want, body)
+			}
+		})
 	}
 	if status, _, _ := h.do(t, bob, "DELETE", "/v3/auth/tokens", "", "X-Subject-Token", alice); status != 204 {
 		t.Errorf("revoke: got %d", status)
@@ -213,7 +224,7 @@ func TestTokenIsValidatedAndRevoked(t *testing.T) {
 	}
 }
 
-func TestTokenIsHadForATokenButLivesNoLonger(t *testing.T) {
+func TestTokenObtainedWithATokenExpiresAtTheSameTime(t *testing.T) {
 	h := newHouse(t)
 	_, unscoped, _ := h.login(t, password(h.alice, "a-secret"), "")
 	h.clock = h.clock.Add(30 * time.Second)
@@ -249,30 +260,31 @@ func TestApplicationCredentialsAuthenticate(t *testing.T) {
 	}
 	byID := fmt.Sprintf(`{"methods":["application_credential"],"application_credential":{"id":%q,"secret":%q}}`, id, secret)
 	byName := fmt.Sprintf(`{"methods":["application_credential"],"application_credential":{"name":"ci","user":{"name":"alice","domain":{"name":"Default"}},"secret":%q}}`, secret)
-	var restricted string
 	for name, tc := range map[string]struct {
 		identity, scope string
 		want            int
 	}{
-		"by id":             {byID, "", 201},
-		"by name":           {byName, "", 201},
-		"for its project":   {byID, projectScope(h.web), 401},
-		"for another":       {byID, projectScope(h.database), 401},
-		"with wrong secret": {strings.Replace(byID, secret, "x", 1), "", 401},
-		"with unknown id":   {strings.Replace(byID, id, "x", 1), "", 404},
-		"of no name":        {strings.Replace(byName, `"ci"`, `"x"`, 1), "", 401},
+		"by id":           {byID, "", 201},
+		"by name":         {byName, "", 201},
+		"its own project": {byID, projectScope(h.web), 401},
+		"another project": {byID, projectScope(h.database), 401},
+		"wrong secret":    {strings.Replace(byID, secret, "x", 1), "", 401},
+		"unknown id":      {strings.Replace(byID, id, "x", 1), "", 404},
+		"unknown name":    {strings.Replace(byName, `"ci"`, `"x"`, 1), "", 401},
 	} {
-		status, got, body := h.login(t, tc.identity, tc.scope)
-		if status != tc.want {
-			t.Errorf("%s: got %d, want %d: %v", name, status, tc.want, body)
-		}
-		if status == 201 {
-			restricted = got
-			if who, _ := h.Authenticate(got); who.ProjectID != h.web || cmp.Diff([]string{"reader"}, who.Roles) != "" {
-				t.Errorf("%s: token of %+v", name, who)
+		t.Run(name, func(t *testing.T) {
+			status, got, body := h.login(t, tc.identity, tc.scope)
+			if status != tc.want {
+				t.Errorf("got %d, want %d: %v", status, tc.want, body)
 			}
-		}
+			if status == 201 {
+				if who, _ := h.Authenticate(got); who.ProjectID != h.web || cmp.Diff([]string{"reader"}, who.Roles) != "" {
+					t.Errorf("token of %+v", who)
+				}
+			}
+		})
 	}
+	_, restricted, _ := h.login(t, byID, "")
 	if status, _, _ := h.do(t, restricted, "POST", path, `{"application_credential":{"name":"more"}}`); status != 403 {
 		t.Errorf("a restricted credential made another: %d", status)
 	}
@@ -310,7 +322,7 @@ func TestApplicationCredentialExpires(t *testing.T) {
 	}
 }
 
-func TestApplicationCredentialIsRefused(t *testing.T) {
+func TestInvalidApplicationCredentialIsRefused(t *testing.T) {
 	h := newHouse(t)
 	alice, bob := h.aliceToken(t), h.bobToken(t)
 	path := "/v3/users/" + h.alice + "/application_credentials"
@@ -330,9 +342,11 @@ func TestApplicationCredentialIsRefused(t *testing.T) {
 		"for another user": {bob, `{"application_credential":{"name":"x"}}`, 403},
 		"unscoped":         {unscoped, `{"application_credential":{"name":"x"}}`, 403},
 	} {
-		if status, _, body := h.do(t, tc.token, "POST", path, tc.body); status != tc.want {
-			t.Errorf("%s: got %d, want %d: %v", name, status, tc.want, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			if status, _, body := h.do(t, tc.token, "POST", path, tc.body); status != tc.want {
+				t.Errorf("got %d, want %d: %v", status, tc.want, body)
+			}
+		})
 	}
 	_, _, body := h.do(t, alice, "GET", path+"?name=taken", "")
 	if list, _ := body["application_credentials"].([]any); len(list) != 1 {
@@ -341,50 +355,55 @@ func TestApplicationCredentialIsRefused(t *testing.T) {
 }
 
 func TestTrustLetsTheTrusteeActForTheTrustor(t *testing.T) {
-	for _, impersonation := range []bool{true, false} {
-		h := newHouse(t)
-		status, _, body := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(
-			`{"trust":{"trustor_user_id":%q,"trustee_user_id":%q,"project_id":%q,"impersonation":%v,"roles":[{"name":"member"}]}}`, h.alice, h.bob, h.web, impersonation))
-		if status != 201 {
-			t.Fatal(status, body)
-		}
-		id := body["trust"].(map[string]any)["id"].(string)
-		scope := `{"OS-TRUST:trust":{"id":"` + id + `"}}`
-		status, token, described := h.login(t, password(h.bob, "b-secret"), scope)
-		if status != 201 || described["OS-TRUST:trust"].(map[string]any)["id"] != id {
-			t.Fatalf("got %d %v", status, described)
-		}
-		want := wire.Identity{UserID: h.bob, ProjectID: h.web, Roles: []string{"member", "reader"}, Delegated: true}
-		if impersonation {
-			want.UserID = h.alice
-		}
-		if who, _ := h.Authenticate(token); cmp.Diff(want, who) != "" {
-			t.Errorf("impersonation %v: %+v", impersonation, who)
-		}
-		if status, _, _ := h.login(t, password(h.alice, "a-secret"), scope); status != 403 {
-			t.Errorf("a user that is not the trustee got %d", status)
-		}
-		if status, _, _ := h.login(t, `{"methods":["token"],"token":{"id":"`+token+`"}}`, projectScope(h.web)); status != 403 {
-			t.Errorf("a trust's token was rescoped: %d", status)
-		}
-		h.Assign(h.alice, h.web)
-		if status, _, _ := h.login(t, password(h.bob, "b-secret"), scope); status != 403 {
-			t.Errorf("the trust gives a role that its trustor lost: %d", status)
-		}
-		h.Assign(h.alice, h.web, "member")
-		if status, _, _ := h.do(t, h.aliceToken(t), "DELETE", "/v3/OS-TRUST/trusts/"+id, ""); status != 204 {
-			t.Errorf("delete: got %d", status)
-		}
-		if _, ok := h.Authenticate(token); ok {
-			t.Error("the token of a deleted trust is valid")
-		}
-		if status, _, _ := h.login(t, password(h.bob, "b-secret"), scope); status != 401 {
-			t.Errorf("a deleted trust got %d", status)
-		}
+	for name, impersonation := range map[string]bool{
+		"with impersonation":    true,
+		"without impersonation": false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			status, _, body := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(
+				`{"trust":{"trustor_user_id":%q,"trustee_user_id":%q,"project_id":%q,"impersonation":%v,"roles":[{"name":"member"}]}}`, h.alice, h.bob, h.web, impersonation))
+			if status != 201 {
+				t.Fatal(status, body)
+			}
+			id := body["trust"].(map[string]any)["id"].(string)
+			scope := `{"OS-TRUST:trust":{"id":"` + id + `"}}`
+			status, token, described := h.login(t, password(h.bob, "b-secret"), scope)
+			if status != 201 || described["OS-TRUST:trust"].(map[string]any)["id"] != id {
+				t.Fatalf("got %d %v", status, described)
+			}
+			want := wire.Identity{UserID: h.bob, ProjectID: h.web, Roles: []string{"member", "reader"}, Delegated: true}
+			if impersonation {
+				want.UserID = h.alice
+			}
+			if who, _ := h.Authenticate(token); cmp.Diff(want, who) != "" {
+				t.Errorf("impersonation %v: %+v", impersonation, who)
+			}
+			if status, _, _ := h.login(t, password(h.alice, "a-secret"), scope); status != 403 {
+				t.Errorf("who is not the trustee got %d", status)
+			}
+			if status, _, _ := h.login(t, `{"methods":["token"],"token":{"id":"`+token+`"}}`, projectScope(h.web)); status != 403 {
+				t.Errorf("a trust's token was rescoped: %d", status)
+			}
+			h.Assign(h.alice, h.web)
+			if status, _, _ := h.login(t, password(h.bob, "b-secret"), scope); status != 403 {
+				t.Errorf("the trust gives a role that its trustor lost: %d", status)
+			}
+			h.Assign(h.alice, h.web, "member")
+			if status, _, _ := h.do(t, h.aliceToken(t), "DELETE", "/v3/OS-TRUST/trusts/"+id, ""); status != 204 {
+				t.Errorf("delete: got %d", status)
+			}
+			if _, ok := h.Authenticate(token); ok {
+				t.Error("the token of a deleted trust is valid")
+			}
+			if status, _, _ := h.login(t, password(h.bob, "b-secret"), scope); status != 401 {
+				t.Errorf("a deleted trust got %d", status)
+			}
+		})
 	}
 }
 
-func TestTrustIsUsedUp(t *testing.T) {
+func TestTrustWithLimitedUsesRunsOut(t *testing.T) {
 	h := newHouse(t)
 	_, _, body := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(
 		`{"trust":{"trustor_user_id":%q,"trustee_user_id":%q,"project_id":%q,"impersonation":true,"roles":[{"name":"member"}],"remaining_uses":1}}`, h.alice, h.bob, h.web))
@@ -398,7 +417,7 @@ func TestTrustIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestTrustIsRefused(t *testing.T) {
+func TestInvalidTrustIsRefused(t *testing.T) {
 	h := newHouse(t)
 	token := h.aliceToken(t)
 	for name, tc := range map[string]struct {
@@ -412,50 +431,76 @@ func TestTrustIsRefused(t *testing.T) {
 		"unknown trustee":     {h.alice, "unknown", h.web, `[{"name":"member"}]`, 404},
 		"no trustee":          {h.alice, "", h.web, `[{"name":"member"}]`, 400},
 	} {
-		status, _, body := h.do(t, token, "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(
-			`{"trust":{"trustor_user_id":%q,"trustee_user_id":%q,"project_id":%q,"impersonation":true,"roles":%s}}`, tc.trustor, tc.trustee, tc.project, tc.roles))
-		if status != tc.want {
-			t.Errorf("%s: got %d, want %d: %v", name, status, tc.want, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			status, _, body := h.do(t, token, "POST", "/v3/OS-TRUST/trusts", fmt.Sprintf(
+				`{"trust":{"trustor_user_id":%q,"trustee_user_id":%q,"project_id":%q,"impersonation":true,"roles":%s}}`, tc.trustor, tc.trustee, tc.project, tc.roles))
+			if status != tc.want {
+				t.Errorf("got %d, want %d: %v", status, tc.want, body)
+			}
+		})
 	}
 }
 
-func TestDirectoryShowsWhatTheCallerMaySee(t *testing.T) {
+func TestProjectsUsersAndRolesAreShownAccordingToTheRightsOfTheCaller(t *testing.T) {
 	h := newHouse(t)
 	alice, bob := h.aliceToken(t), h.bobToken(t)
 	for _, tc := range []struct {
+		name string
+
 		token, path, key string
 		status, n        int
 	}{
-		{"", "/", "versions", 300, -1}, {"", "/v3", "version", 200, -1}, {"", "/v3/", "version", 200, -1}, {"", "/v3/projects", "error", 401, -1},
-		{alice, "/v3/auth/projects", "projects", 200, 1}, {alice, "/v3/auth/catalog", "catalog", 200, 1}, {alice, "/v3/projects", "error", 403, -1},
-		{bob, "/v3/projects", "projects", 200, 2}, {bob, "/v3/projects?name=web", "projects", 200, 1}, {bob, "/v3/projects?name=x", "projects", 200, 0},
-		{alice, "/v3/projects/" + h.web, "project", 200, -1}, {alice, "/v3/projects/" + h.database, "error", 403, -1}, {bob, "/v3/projects/x", "error", 404, -1},
-		{alice, "/v3/users/" + h.alice, "user", 200, -1}, {alice, "/v3/users/" + h.bob, "error", 403, -1}, {bob, "/v3/users/x", "error", 404, -1},
-		{alice, "/v3/users/" + h.alice + "/projects", "projects", 200, 1}, {bob, "/v3/users", "users", 200, 2}, {alice, "/v3/users", "error", 403, -1},
-		{bob, "/v3/roles?name=admin", "roles", 200, 1}, {alice, "/v3/domains/default", "domain", 200, -1}, {bob, "/v3/domains", "domains", 200, 1}, {alice, "/v3/x", "error", 404, -1},
+		{"versions without a token", "", "/", "versions", 300, -1},
+		{"version without a token", "", "/v3", "version", 200, -1},
+		{"version with a slash without a token", "", "/v3/", "version", 200, -1},
+		{"projects without a token", "", "/v3/projects", "error", 401, -1},
+		{"own projects", alice, "/v3/auth/projects", "projects", 200, 1},
+		{"the catalogue", alice, "/v3/auth/catalog", "catalog", 200, 1},
+		{"a member lists all projects", alice, "/v3/projects", "error", 403, -1},
+		{"an admin lists all projects", bob, "/v3/projects", "projects", 200, 2},
+		{"projects by name", bob, "/v3/projects?name=web", "projects", 200, 1},
+		{"projects by an unknown name", bob, "/v3/projects?name=x", "projects", 200, 0},
+		{"own project", alice, "/v3/projects/" + h.web, "project", 200, -1},
+		{"a project of others", alice, "/v3/projects/" + h.database, "error", 403, -1},
+		{"an unknown project", bob, "/v3/projects/x", "error", 404, -1},
+		{"oneself", alice, "/v3/users/" + h.alice, "user", 200, -1},
+		{"another user", alice, "/v3/users/" + h.bob, "error", 403, -1},
+		{"an unknown user", bob, "/v3/users/x", "error", 404, -1},
+		{"own projects by user", alice, "/v3/users/" + h.alice + "/projects", "projects", 200, 1},
+		{"an admin lists users", bob, "/v3/users", "users", 200, 2},
+		{"a member lists users", alice, "/v3/users", "error", 403, -1},
+		{"a role by name", bob, "/v3/roles?name=admin", "roles", 200, 1},
+		{"the default domain", alice, "/v3/domains/default", "domain", 200, -1},
+		{"all domains", bob, "/v3/domains", "domains", 200, 1},
+		{"an unknown path", alice, "/v3/x", "error", 404, -1},
 	} {
-		status, _, body := h.do(t, tc.token, "GET", tc.path, "")
-		list, _ := body[tc.key].([]any)
-		if status != tc.status || body[tc.key] == nil || tc.n >= 0 && len(list) != tc.n {
-			t.Errorf("%s: got %d %v", tc.path, status, body)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			status, _, body := h.do(t, tc.token, "GET", tc.path, "")
+			list, _ := body[tc.key].([]any)
+			if status != tc.status || body[tc.key] == nil || tc.n >= 0 && len(list) != tc.n {
+				t.Errorf("%s: got %d %v", tc.path, status, body)
+			}
+		})
 	}
 }
 
-func TestRefusalsShowWhatWasSentSince2025(t *testing.T) {
+func TestErrorsRepeatTheRequestSince2025(t *testing.T) {
 	const plain, shown = "'trustee_user_id' is a required property", "Invalid input for field/attribute trust. Value: {'impersonation': True, 'remaining_uses': 1}. "
 	for r, want := range map[release.Release]string{release.Zed: plain, release.Epoxy: shown + plain} {
-		h := newHouse(t)
-		h.release = r
-		for body, want := range map[string]string{
-			`{"trust": {"remaining_uses": 1, "impersonation": true}}`: want,
-			`{}`: "'trust' is a required property",
-		} {
-			status, _, answer := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", body)
-			if message := answer["error"].(map[string]any)["message"]; status != http.StatusBadRequest || message != want {
-				t.Errorf("%s, %s: got %d %v", r, body, status, message)
+		t.Run(r.String(), func(t *testing.T) {
+			h := newHouse(t)
+			h.release = r
+			for name, test := range map[string]struct{ body, want string }{
+				"no trustee": {`{"trust": {"remaining_uses": 1, "impersonation": true}}`, want},
+				"no trust":   {`{}`, "'trust' is a required property"},
+			} {
+				t.Run(name, func(t *testing.T) {
+					status, _, answer := h.do(t, h.aliceToken(t), "POST", "/v3/OS-TRUST/trusts", test.body)
+					if message := answer["error"].(map[string]any)["message"]; status != http.StatusBadRequest || message != test.want {
+						t.Errorf("got %d %v", status, message)
+					}
+				})
 			}
-		}
+		})
 	}
 }

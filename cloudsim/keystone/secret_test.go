@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestSecretsAreRememberedWhenTheyAreGoodNoMore(t *testing.T) {
+func TestSecretsThatAreNoLongerValidAreListed(t *testing.T) {
 	h := newHouse(t)
 	token := h.aliceToken(t)
 	path := "/v3/users/" + h.alice + "/application_credentials"

@@ -147,7 +147,8 @@ func (s *Service) trustedRoles(caller *token, p *project, wanted []roleReference
 		known, ok := s.roleByID(ref.ID)
 		if ref.ID == "" {
 			at := slices.IndexFunc(s.roles, func(r role) bool { return r.Name == ref.Name })
-			if ok = at >= 0; ok {
+			ok = at >= 0
+			if ok {
 				known = s.roles[at]
 			}
 		}

@@ -62,7 +62,8 @@ func (a *allocator) take() (addr netip.Addr, ok bool) {
 	}
 	for a.pool < len(a.pools) {
 		addr, last := a.next, a.pools[a.pool].Last
-		if a.next = addr.Next(); addr == last {
+		a.next = addr.Next()
+		if addr == last {
 			a.nextPool()
 		}
 		if a.claim(addr) {
@@ -73,7 +74,8 @@ func (a *allocator) take() (addr netip.Addr, ok bool) {
 }
 
 func (a *allocator) nextPool() {
-	if a.pool++; a.pool < len(a.pools) {
+	a.pool++
+	if a.pool < len(a.pools) {
 		a.next = a.pools[a.pool].First
 	}
 }

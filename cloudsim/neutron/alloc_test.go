@@ -123,27 +123,32 @@ func TestAllocatorFillsALargeBlock(t *testing.T) {
 }
 
 func TestDefaultPoolsLeaveTheGatewayOut(t *testing.T) {
-	for _, test := range []struct{ cidr, gateway, want string }{
-		{"10.0.0.0/24", "10.0.0.1", "10.0.0.2-10.0.0.254"},
-		{"10.0.0.0/24", "10.0.0.254", "10.0.0.1-10.0.0.253"},
-		{"10.0.0.0/24", "10.0.0.9", "10.0.0.1-10.0.0.8 10.0.0.10-10.0.0.254"},
-		{"10.0.0.0/24", "10.9.9.9", "10.0.0.1-10.0.0.254"},
-		{"10.0.0.0/31", "10.0.0.1", "10.0.0.0-10.0.0.0"},
-		{"10.0.0.7/32", "", "10.0.0.7-10.0.0.7"},
-		{"fd00::/64", "fd00::1", "fd00::2-fd00::ffff:ffff:ffff:ffff"},
+	for _, test := range []struct {
+		name                string
+		cidr, gateway, want string
+	}{
+		{"gateway is the first address", "10.0.0.0/24", "10.0.0.1", "10.0.0.2-10.0.0.254"},
+		{"gateway is the last address", "10.0.0.0/24", "10.0.0.254", "10.0.0.1-10.0.0.253"},
+		{"gateway is in the middle", "10.0.0.0/24", "10.0.0.9", "10.0.0.1-10.0.0.8 10.0.0.10-10.0.0.254"},
+		{"gateway is outside", "10.0.0.0/24", "10.9.9.9", "10.0.0.1-10.0.0.254"},
+		{"a subnet of two addresses", "10.0.0.0/31", "10.0.0.1", "10.0.0.0-10.0.0.0"},
+		{"a subnet of one address", "10.0.0.7/32", "", "10.0.0.7-10.0.0.7"},
+		{"IPv6", "fd00::/64", "fd00::1", "fd00::2-fd00::ffff:ffff:ffff:ffff"},
 	} {
-		gateway, _ := netip.ParseAddr(test.gateway)
-		got := ""
-		for _, p := range defaultPools(netip.MustParsePrefix(test.cidr), gateway) {
-			got += " " + p.First.String() + "-" + p.Last.String()
-		}
-		if got != " "+test.want {
-			t.Errorf("pools of %s with gateway %q are%s, want %s", test.cidr, test.gateway, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			gateway, _ := netip.ParseAddr(test.gateway)
+			got := ""
+			for _, p := range defaultPools(netip.MustParsePrefix(test.cidr), gateway) {
+				got += " " + p.First.String() + "-" + p.Last.String()
+			}
+			if got != " "+test.want {
+				t.Errorf("pools of %s with gateway %q are%s, want %s", test.cidr, test.gateway, got, test.want)
+			}
+		})
 	}
 }
 
-func TestAutomaticAddressComesFromTheMAC(t *testing.T) {
+func TestAutomaticAddressIsDerivedFromTheMACAddress(t *testing.T) {
 	got := automaticAddress(netip.MustParsePrefix("fd00:1::/64"), "fa:16:3e:12:34:56")
 	if want := "fd00:1::f816:3eff:fe12:3456"; got.String() != want {
 		t.Errorf("address %v, want %s", got, want)

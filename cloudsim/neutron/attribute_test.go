@@ -15,36 +15,43 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-func TestTagsAreSetReadAndTakenAway(t *testing.T) {
+func TestTagsAreSetReadAndRemoved(t *testing.T) {
 	c := newCloud(t, Options{})
 	group := c.call(alice, "GET", "/v2.0/security-groups", "").column("id")[0]
-	for _, object := range []string{
-		"networks/" + c.ids.PrivateNetworkID, "subnets/" + c.ids.PrivateSubnetID, "ports/" + c.port(), "routers/" + c.ids.RouterID,
-		"floatingips/" + c.floatingIP("")["id"].(string), "security-groups/" + group,
+	for name, object := range map[string]string{
+		"networks":        "networks/" + c.ids.PrivateNetworkID,
+		"subnets":         "subnets/" + c.ids.PrivateSubnetID,
+		"ports":           "ports/" + c.port(),
+		"routers":         "routers/" + c.ids.RouterID,
+		"floating IPs":    "floatingips/" + c.floatingIP("")["id"].(string),
+		"security groups": "security-groups/" + group,
 	} {
-		path := "/v2.0/" + object
-		tags := func() any { return c.call(alice, "GET", path+"/tags", "").must(http.StatusOK)["tags"] }
-		if got := c.call(alice, "PUT", path+"/tags", `{"tags": ["a", "b"]}`).must(http.StatusOK); !cmp.Equal(got["tags"], []any{"a", "b"}) {
-			t.Error(object, "replaced tags:", got)
-		}
-		c.call(alice, "PUT", path+"/tags/c", "").must(http.StatusCreated)
-		c.call(alice, "GET", path+"/tags/c", "").must(http.StatusNoContent)
-		c.call(alice, "DELETE", path+"/tags/a", "").must(http.StatusNoContent)
-		if got := tags(); !cmp.Equal(got, []any{"b", "c"}) {
-			t.Error(object, "tags:", got)
-		}
-		if got := c.call(alice, "GET", path, "").must(http.StatusOK)["tags"]; !cmp.Equal(got, []any{"b", "c"}) {
-			t.Error(object, "is shown with the tags", got)
-		}
-		c.call(alice, "GET", path+"/tags/a", "").refused(404, "TagNotFound", "Tag a could not be found.")
-		c.call(alice, "DELETE", path+"/tags/a", "").refused(404, "TagNotFound", "Tag a could not be found.")
-		c.call(alice, "PUT", path+"/tags", `{"tag": []}`).refused(400, "InvalidInput", "Invalid input for operation: Invalid tags body.")
-		c.call(alice, "PUT", path+"/tags", `{"tags": ["`+strings.Repeat("x", 256)+`"]}`).refused(400, "InvalidInput",
-			"Invalid input for operation: '"+strings.Repeat("x", 256)+"' exceeds maximum length of 255.")
-		c.call(alice, "DELETE", path+"/tags", "").must(http.StatusNoContent)
-		if got := tags(); !cmp.Equal(got, []any{}) {
-			t.Error(object, "tags:", got)
-		}
+		t.Run(name, func(t *testing.T) {
+			c.reportTo(t)
+			path := "/v2.0/" + object
+			tags := func() any { return c.call(alice, "GET", path+"/tags", "").must(http.StatusOK)["tags"] }
+			if got := c.call(alice, "PUT", path+"/tags", `{"tags": ["a", "b"]}`).must(http.StatusOK); !cmp.Equal(got["tags"], []any{"a", "b"}) {
+				t.Error(object, "replaced tags:", got)
+			}
+			c.call(alice, "PUT", path+"/tags/c", "").must(http.StatusCreated)
+			c.call(alice, "GET", path+"/tags/c", "").must(http.StatusNoContent)
+			c.call(alice, "DELETE", path+"/tags/a", "").must(http.StatusNoContent)
+			if got := tags(); !cmp.Equal(got, []any{"b", "c"}) {
+				t.Error(object, "tags:", got)
+			}
+			if got := c.call(alice, "GET", path, "").must(http.StatusOK)["tags"]; !cmp.Equal(got, []any{"b", "c"}) {
+				t.Error(object, "is shown with the tags", got)
+			}
+			c.call(alice, "GET", path+"/tags/a", "").refused(404, "TagNotFound", "Tag a could not be found.")
+			c.call(alice, "DELETE", path+"/tags/a", "").refused(404, "TagNotFound", "Tag a could not be found.")
+			c.call(alice, "PUT", path+"/tags", `{"tag": []}`).refused(400, "InvalidInput", "Invalid input for operation: Invalid tags body.")
+			c.call(alice, "PUT", path+"/tags", `{"tags": ["`+strings.Repeat("x", 256)+`"]}`).refused(400, "InvalidInput",
+				"Invalid input for operation: '"+strings.Repeat("x", 256)+"' exceeds maximum length of 255.")
+			c.call(alice, "DELETE", path+"/tags", "").must(http.StatusNoContent)
+			if got := tags(); !cmp.Equal(got, []any{}) {
+				t.Error(object, "tags:", got)
+			}
+		})
 	}
 	c.call(bob, "PUT", "/v2.0/networks/"+c.ids.PrivateNetworkID+"/tags/x", "").refused(404, "TagResourceNotFound", "Resource networks "+c.ids.PrivateNetworkID+" could not be found.")
 }
@@ -128,7 +135,7 @@ func TestQuotasAreReadAndSet(t *testing.T) {
 	}
 }
 
-func TestDocumentsTellWhatThereIs(t *testing.T) {
+func TestVersionsAndExtensionsAreListed(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	versions := c.call(admin, "GET", "/", "").must(http.StatusOK)["versions"].([]any)[0].(jsonObject)
 	if versions["id"] != "v2.0" || versions["status"] != "CURRENT" {
@@ -161,7 +168,7 @@ func TestDocumentsTellWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestListsRefuseWhatTheyCannotRead(t *testing.T) {
+func TestListsRefuseInvalidQueries(t *testing.T) {
 	c := newCloud(t, Options{})
 	for query, want := range map[string]struct {
 		status        int

@@ -176,7 +176,8 @@ func (r *router) checkSpelling(routes []hostRoute) error {
 		if slices.Contains(r.routes, route) {
 			continue
 		}
-		if kept = append(kept, route.stored()); slices.Contains(kept[:len(kept)-1], route.stored()) {
+		kept = append(kept, route.stored())
+		if slices.Contains(kept[:len(kept)-1], route.stored()) {
 			return conflict("NeutronDbObjectDuplicateEntry", "Failed to create a duplicate RouterRoute: for attribute(s) ['PRIMARY'] with value(s) %s-%s-%s",
 				route.Destination, route.stored().NextHop, r.id)
 		}

@@ -14,7 +14,7 @@ import (
 
 // test/contract checks Neutron's defaults.
 
-func TestOldCloudHasNoExtraRoutesOneByOne(t *testing.T) {
+func TestExtraRoutesAreNotAddedOneByOneWithoutTheExtension(t *testing.T) {
 	c := newCloud(t, Options{Without: []string{"extraroute-atomic"}})
 	path, one := "/v2.0/routers/"+c.ids.RouterID, `{"router": {"routes": [{"destination": "10.1.0.0/24", "nexthop": "127.16.0.5"}]}}`
 	if a := c.call(alice, "GET", "/v2.0/extensions/extraroute-atomic", ""); a.status != http.StatusNotFound {
@@ -33,7 +33,7 @@ func TestOldCloudHasNoExtraRoutesOneByOne(t *testing.T) {
 	}
 }
 
-func TestOldCloudMatchesNoRevisions(t *testing.T) {
+func TestRevisionNumbersAreNotComparedWithoutTheExtension(t *testing.T) {
 	c := newCloud(t, Options{Without: []string{"revision-if-match"}})
 	path := "/v2.0/routers/" + c.ids.RouterID
 	c.call(alice, "PUT", path, `{"router": {"name": "x"}}`, "If-Match", "revision_number=1").refused(400, "BadRequest",
@@ -41,31 +41,44 @@ func TestOldCloudMatchesNoRevisions(t *testing.T) {
 	c.call(alice, "PUT", path, `{"router": {"name": "x"}}`).must(http.StatusOK)
 }
 
-func TestCloudThatShowsNoTrunkDetails(t *testing.T) {
-	for _, without := range [][]string{nil, {"trunk-details"}} {
-		c := newCloud(t, Options{Without: without})
-		parent, sub := c.port(), c.port()
-		if _, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}}); err != nil {
-			t.Fatal(err)
-		}
-		_, shown := c.call(alice, "GET", "/v2.0/ports/"+parent, "").must(http.StatusOK)["trunk_details"]
-		if shown != (without == nil) {
-			t.Errorf("without %v: trunk details are shown: %v", without, shown)
-		}
+func TestTrunkDetailsAreShownOnlyWithTheExtension(t *testing.T) {
+	for name, without := range map[string][]string{
+		"with the extension":    nil,
+		"without the extension": {"trunk-details"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t, Options{Without: without})
+			parent, sub := c.port(), c.port()
+			if _, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}}); err != nil {
+				t.Fatal(err)
+			}
+			_, shown := c.call(alice, "GET", "/v2.0/ports/"+parent, "").must(http.StatusOK)["trunk_details"]
+			if shown != (without == nil) {
+				t.Errorf("without %v: trunk details are shown: %v", without, shown)
+			}
+		})
 	}
 }
 
-func TestPortsOfTrunksAreInOneTrunkAndStay(t *testing.T) {
+func TestPortOfATrunkIsInNoOtherTrunkAndCannotBeDeleted(t *testing.T) {
 	c := newCloud(t, Options{})
 	parent, sub, free := c.port(), c.port(), c.port()
 	id, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range []TrunkSpec{{PortID: parent}, {PortID: sub}, {PortID: unknownID}, {PortID: free, SubPorts: map[int]string{7: sub}}, {PortID: free, SubPorts: map[int]string{7: free}}} {
-		if _, err := c.AddTrunk(spec); err == nil {
-			t.Errorf("%+v was added", spec)
-		}
+	for name, spec := range map[string]TrunkSpec{
+		"the parent of another trunk":          {PortID: parent},
+		"a subport of another trunk as parent": {PortID: sub},
+		"a parent that does not exist":         {PortID: nobody},
+		"a subport of another trunk":           {PortID: free, SubPorts: map[int]string{7: sub}},
+		"the parent as its own subport":        {PortID: free, SubPorts: map[int]string{7: free}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := c.AddTrunk(spec); err == nil {
+				t.Errorf("%+v was added", spec)
+			}
+		})
 	}
 	if c.DeletePort(parent) == nil || c.DeletePort(sub) == nil {
 		t.Error("a port of a trunk was deleted")

@@ -20,7 +20,8 @@ func (s *Service) allocate(n *network, wishes []addressWish, owner, mac string) 
 	}()
 	fixed = []FixedIP{}
 	if wishes == nil {
-		if fixed, err = s.allocateAny(n); err != nil {
+		fixed, err = s.allocateAny(n)
+		if err != nil {
 			return fixed, err
 		}
 	}
@@ -110,7 +111,8 @@ func (s *Service) allocateWish(n *network, w addressWish, owner string) ([]Fixed
 		}
 	default:
 		var ok bool
-		if addr, ok = sub.free.take(); !ok {
+		addr, ok = sub.free.take()
+		if !ok {
 			return nil, noAddresses(n.id)
 		}
 	}

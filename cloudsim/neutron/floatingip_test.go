@@ -112,7 +112,7 @@ func (c *cloud) island() (network, subnet string) {
 	return network, subnet
 }
 
-func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
+func TestInvalidAddressOfAFloatingIPIsRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	c.floatingIP("")
 	public, private := c.ids.PublicNetworkID, c.ids.PrivateNetworkID
@@ -142,7 +142,7 @@ func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
 	})
 }
 
-func TestFloatingIPIsRefusedItsPort(t *testing.T) {
+func TestInvalidPortOfAFloatingIPIsRefused(t *testing.T) {
 	c := newCloud(t, Options{})
 	port, busy := c.port(), c.port()
 	c.floatingIP(`, "port_id": "` + busy + `"`)
@@ -176,7 +176,7 @@ func TestFloatingIPIsRefusedItsPort(t *testing.T) {
 	})
 }
 
-func TestFloatingIPsEndWithThePoolAndWithTheQuota(t *testing.T) {
+func TestFloatingIPsAreLimitedByThePoolAndTheQuota(t *testing.T) {
 	c := newCloud(t, Options{})
 	// The router has the first of the pool's four addresses.
 	for range 3 {
@@ -206,13 +206,15 @@ func TestFloatingIPAddressCanBeChosenByAdminsAndByOption(t *testing.T) {
 			return c.create(alice, "/v2.0/floatingips", body(c))
 		},
 	} {
-		if got := call()["floating_ip_address"]; got != "127.16.128.77" {
-			t.Errorf("%s: address %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := call()["floating_ip_address"]; got != "127.16.128.77" {
+				t.Errorf("address %v", got)
+			}
+		})
 	}
 }
 
-func TestFloatingIPOutlivesItsPort(t *testing.T) {
+func TestFloatingIPStaysWhenItsPortIsDeleted(t *testing.T) {
 	c := newCloud(t, Options{})
 	port := c.port()
 	id := c.floatingIP(`, "port_id": "` + port + `"`)["id"].(string)
@@ -250,9 +252,12 @@ func TestFloatingIPsAreListedByFilter(t *testing.T) {
 		"floating_network_id=" + c.ids.PublicNetworkID: sorted(on, off),
 		"project_id=project-b":                         {},
 	} {
-		if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/floatingips?"+query, "").column("id")); diff != "" {
-			t.Error(query, diff)
-		}
+		t.Run("?"+query, func(t *testing.T) {
+			c.reportTo(t)
+			if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/floatingips?"+query, "").column("id")); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 	if got := c.call(bob, "GET", "/v2.0/floatingips", "").column("id"); len(got) != 0 {
 		t.Error("another project sees", got)

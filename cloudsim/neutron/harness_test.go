@@ -62,6 +62,13 @@ func newCloud(t *testing.T, o Options) *cloud {
 	return c
 }
 
+// reportTo makes c report failures to t, one case of a test, until the case ends.
+func (c *cloud) reportTo(t *testing.T) {
+	test := c.t
+	c.t = t
+	t.Cleanup(func() { c.t = test })
+}
+
 // answer is an answer of the API.
 type answer struct {
 	t      *testing.T

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-func TestNetworkIsShownWholeToAdminsAndWithoutProviderToOthers(t *testing.T) {
+func TestProviderFieldsOfANetworkAreShownToAdminsOnly(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed, MTU: 1400})
 	got := c.create(alice, "/v2.0/networks", `{"network": {"name": "n", "description": "d", "admin_state_up": false}}`)
 	want := jsonObject{
@@ -31,27 +31,32 @@ func TestNetworkIsShownWholeToAdminsAndWithoutProviderToOthers(t *testing.T) {
 	}
 }
 
-func TestNetworksAreSeenByOwnersAndWhenSharedOrExternal(t *testing.T) {
+func TestNetworksAreVisibleToTheirOwnersOrIfSharedOrExternal(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	shared := c.create(admin, "/v2.0/networks", `{"network": {"name": "shared", "shared": true}}`)["id"].(string)
 	c.create(admin, "/v2.0/subnets", `{"subnet": {"name": "shared-subnet", "network_id": "`+shared+`", "ip_version": 4, "cidr": "10.9.0.0/24"}}`)
 	for _, test := range []struct {
+		name string
+
 		who                         wire.Identity
 		networks, subnets, external []string
 	}{
-		{alice, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "shared-subnet"}, []string{"public"}},
-		{bob, []string{"public", "shared"}, []string{"shared-subnet"}, []string{"public"}},
-		{admin, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "public-subnet", "shared-subnet"}, []string{"public"}},
+		{"owner", alice, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "shared-subnet"}, []string{"public"}},
+		{"another project", bob, []string{"public", "shared"}, []string{"shared-subnet"}, []string{"public"}},
+		{"admin", admin, []string{"private", "public", "shared"}, []string{"private-subnet", "private-subnet-v6", "public-subnet", "shared-subnet"}, []string{"public"}},
 	} {
-		if diff := cmp.Diff(test.networks, c.call(test.who, "GET", "/v2.0/networks", "").column("name")); diff != "" {
-			t.Error(test.who.UserID, diff)
-		}
-		if diff := cmp.Diff(test.subnets, c.call(test.who, "GET", "/v2.0/subnets", "").column("name")); diff != "" {
-			t.Error(test.who.UserID, diff)
-		}
-		if diff := cmp.Diff(test.external, c.call(test.who, "GET", "/v2.0/networks?router:external=True", "").column("name")); diff != "" {
-			t.Error(test.who.UserID, diff)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			c.reportTo(t)
+			if diff := cmp.Diff(test.networks, c.call(test.who, "GET", "/v2.0/networks", "").column("name")); diff != "" {
+				t.Error(test.who.UserID, diff)
+			}
+			if diff := cmp.Diff(test.subnets, c.call(test.who, "GET", "/v2.0/subnets", "").column("name")); diff != "" {
+				t.Error(test.who.UserID, diff)
+			}
+			if diff := cmp.Diff(test.external, c.call(test.who, "GET", "/v2.0/networks?router:external=True", "").column("name")); diff != "" {
+				t.Error(test.who.UserID, diff)
+			}
+		})
 	}
 	c.call(alice, "GET", "/v2.0/subnets/"+c.ids.PublicSubnetID, "").refused(404, "SubnetNotFound", "Subnet "+c.ids.PublicSubnetID+" could not be found.")
 	c.call(bob, "GET", "/v2.0/networks/"+c.ids.PrivateNetworkID, "").refused(404, "NetworkNotFound", "Network "+c.ids.PrivateNetworkID+" could not be found.")
@@ -64,7 +69,7 @@ func TestSubnetsOfExternalNetworksAreShownByOption(t *testing.T) {
 	}
 }
 
-func TestNetworksAndSubnetsAreRefused(t *testing.T) {
+func TestInvalidNetworksAndSubnetsAreRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24"}}`)
@@ -122,7 +127,7 @@ func TestNetworksAndSubnetsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNetworkWithPortsCannotBeDeletedAndTakesItsSubnetsWithIt(t *testing.T) {
+func TestNetworkIsDeletedWithItsSubnetsUnlessItHasPorts(t *testing.T) {
 	c := newCloud(t, Options{})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	subnet := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24"}}`)["id"].(string)
@@ -134,7 +139,7 @@ func TestNetworkWithPortsCannotBeDeletedAndTakesItsSubnetsWithIt(t *testing.T) {
 	c.call(alice, "GET", "/v2.0/subnets/"+subnet, "").refused(404, "SubnetNotFound", "Subnet "+subnet+" could not be found.")
 }
 
-func TestSubnetIsShownWhole(t *testing.T) {
+func TestSubnetHasAllFields(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	got := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.0.0.0/24", "dns_nameservers": ["1.1.1.1"],

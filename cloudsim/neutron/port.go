@@ -195,7 +195,8 @@ func (s *Service) plug(n *network, p *port, wishes []addressWish) (err error) {
 	} else if s.macInUse(n.id, p.mac) {
 		return macInUse(n.id, p.mac)
 	}
-	if p.fixed, err = s.allocate(n, wishes, p.deviceOwner, p.mac); err != nil {
+	p.fixed, err = s.allocate(n, wishes, p.deviceOwner, p.mac)
+	if err != nil {
 		return err
 	}
 	if p.status == "" {
@@ -256,7 +257,8 @@ func (s *Service) protect(c wire.Identity, p *port, v values) error {
 	}
 	if v.has("allowed_address_pairs") {
 		var err error
-		if pairs, err = completePairs(v["allowed_address_pairs"], p.mac, s.options.MaxAddressPairs); err != nil {
+		pairs, err = completePairs(v["allowed_address_pairs"], p.mac, s.options.MaxAddressPairs)
+		if err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-func TestPortIsShownWhole(t *testing.T) {
+func TestPortHasAllFields(t *testing.T) {
 	c := newCloud(t, Options{})
 	group := c.call(alice, "GET", "/v2.0/security-groups?name=default", "").column("id")[0]
 	got := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+c.ids.PrivateNetworkID+`", "name": "p", "mac_address": "FA:16:3E:00:00:01", "device_id": "d",
@@ -42,7 +42,7 @@ func TestPortIsShownWhole(t *testing.T) {
 	}
 }
 
-func TestPortsAreRefused(t *testing.T) {
+func TestInvalidPortsAreRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	network, subnet, port := c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, c.port()
 	shared := c.create(admin, "/v2.0/networks", `{"network": {"shared": true}}`)["id"].(string)
@@ -128,9 +128,12 @@ func TestPortsAreListedByFilter(t *testing.T) {
 		"changed_since=2026-01-02T03:04:05Z&device_id=d2":                                   {two},
 		"project_id=project-b":                                                              {},
 	} {
-		if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/ports?"+query, "").column("id")); diff != "" {
-			t.Error(query, diff)
-		}
+		t.Run("?"+query, func(t *testing.T) {
+			c.reportTo(t)
+			if diff := cmp.Diff(want, c.call(alice, "GET", "/v2.0/ports?"+query, "").column("id")); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
@@ -141,7 +144,7 @@ func TestPortKeepsTheAddressesThatItIsGivenAgain(t *testing.T) {
 		name, wish string
 		want       []string
 	}{
-		{"another address besides", `[{"ip_address": "127.16.0.2"}, {"ip_address": "127.16.0.70"}]`, []string{"127.16.0.2", "127.16.0.70"}},
+		{"a second address", `[{"ip_address": "127.16.0.2"}, {"ip_address": "127.16.0.70"}]`, []string{"127.16.0.2", "127.16.0.70"}},
 		{"any address of the subnet: one that it has", `[{"subnet_id": "` + c.ids.PrivateSubnetID + `"}]`, []string{"127.16.0.2"}},
 		{"a new one", `[{"ip_address": "127.16.0.70"}]`, []string{"127.16.0.70"}},
 		{"none", `[]`, []string{}},
@@ -161,7 +164,7 @@ func TestPortKeepsTheAddressesThatItIsGivenAgain(t *testing.T) {
 	}
 }
 
-func TestPortGivesItselfAnAddressWhereHostsDo(t *testing.T) {
+func TestPortGetsTheAddressOfItsMACInASubnetWithSLAAC(t *testing.T) {
 	c := newCloud(t, Options{})
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
 	subnet := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 6, "cidr": "fd00:2::/64", "ipv6_ra_mode": "slaac", "ipv6_address_mode": "slaac"}}`)["id"].(string)

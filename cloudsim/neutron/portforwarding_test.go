@@ -46,7 +46,7 @@ func TestFloatingIPWithAPortForwardingIsNotPutOnAPort(t *testing.T) {
 	c.call(alice, "PUT", path, `{"floatingip": {"port_id": "`+other+`"}}`).must(http.StatusOK)
 }
 
-func TestPortForwardingIsRefused(t *testing.T) {
+func TestInvalidPortForwardingIsRefused(t *testing.T) {
 	c := newCloud(t, Options{})
 	inner, busy := c.port(), c.port()
 	free := c.floatingIP("")

@@ -171,7 +171,8 @@ func (s *Service) updating(res *resource) http.HandlerFunc {
 		c, id := wire.Caller(r.Context()), r.PathValue("id")
 		items, _, err := res.attributes.body(r, res.one, res.many, false)
 		wanted, unreadable := s.boundTo(r)
-		if err = cmp.Or(err, unreadable); err != nil {
+		err = cmp.Or(err, unreadable)
+		if err != nil {
 			writeError(w, err)
 			return
 		}

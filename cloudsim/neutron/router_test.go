@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-func TestRouterIsBuiltAndTakenDown(t *testing.T) {
+func TestRouterIsCreatedAndDeleted(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	before := c.Counts()
 	network := c.create(alice, "/v2.0/networks", `{"network": {}}`)["id"].(string)
@@ -46,7 +46,7 @@ func TestRouterIsBuiltAndTakenDown(t *testing.T) {
 	}
 }
 
-func TestRouterThatFloatingIPsNeedStays(t *testing.T) {
+func TestRouterThatFloatingIPsNeedCannotBeDeleted(t *testing.T) {
 	c := newCloud(t, Options{})
 	port := c.port()
 	id := c.floatingIP(`, "port_id": "` + port + `"`)["id"].(string)
@@ -64,7 +64,7 @@ func TestRouterThatFloatingIPsNeedStays(t *testing.T) {
 		"External network "+c.ids.PublicNetworkID+" is not reachable from subnet "+c.ids.PrivateSubnetID+".  Therefore, cannot associate Port "+port+" with a Floating IP.")
 }
 
-func TestRoutersAreRefused(t *testing.T) {
+func TestInvalidRoutersAreRefused(t *testing.T) {
 	c := newCloud(t, Options{})
 	router, private := c.ids.RouterID, c.ids.PrivateSubnetID
 	port := c.port()

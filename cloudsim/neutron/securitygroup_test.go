@@ -50,7 +50,7 @@ func TestSecurityGroupsStartWithTheUsualRules(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupRuleIsMadeCanonical(t *testing.T) {
+func TestSecurityGroupRuleIsNormalized(t *testing.T) {
 	c := newCloud(t, Options{})
 	group := c.create(alice, "/v2.0/security-groups", `{"security_group": {"name": "g"}}`)["id"].(string)
 	for body, want := range map[string]jsonObject{
@@ -74,7 +74,7 @@ func TestSecurityGroupRuleIsMadeCanonical(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupsAreRefused(t *testing.T) {
+func TestInvalidSecurityGroupsAreRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	byDefault := c.call(alice, "GET", "/v2.0/security-groups", "").column("id")[0]
 	c.port() // is in the default group
@@ -123,7 +123,7 @@ func TestSecurityGroupsAreRefused(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupTakesItsRulesWithIt(t *testing.T) {
+func TestRulesAreDeletedWithTheirSecurityGroup(t *testing.T) {
 	c := newCloud(t, Options{})
 	before := c.Counts()
 	group := c.create(alice, "/v2.0/security-groups", `{"security_group": {"name": "g"}}`)["id"].(string)

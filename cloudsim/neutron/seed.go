@@ -241,7 +241,8 @@ func wishesOf(fixed []FixedIP) (wishes []addressWish, err error) {
 	for _, f := range fixed {
 		w := addressWish{subnet: f.SubnetID}
 		if f.IPAddress != "" {
-			if w.address, err = netip.ParseAddr(f.IPAddress); err != nil {
+			w.address, err = netip.ParseAddr(f.IPAddress)
+			if err != nil {
 				return nil, fmt.Errorf("%w: %q", ErrInvalidAddress, f.IPAddress)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSeedMakesACloudThatFloatingIPsWorkIn(t *testing.T) {
+func TestSeededCloudHasFloatingIPs(t *testing.T) {
 	c := newCloud(t, Options{})
 	want := map[string]int{
 		"networks": 2, "subnets": 3, "routers": 1, "floatingips": 0,
@@ -58,9 +58,11 @@ func TestObjectsAreAddedWithGivenIDs(t *testing.T) {
 		"router":  func() error { _, err := s.AddRouter(RouterSpec{ID: "router"}); return err },
 		"port":    func() error { _, err := s.AddPort(PortSpec{ID: "port", NetworkID: "net"}); return err },
 	} {
-		if add() == nil {
-			t.Errorf("a second %s with the same id is no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if add() == nil {
+				t.Errorf("a second %s with the same id is no error", name)
+			}
+		})
 	}
 	if err := s.DeletePort("port"); err != nil {
 		t.Error(err)
@@ -70,7 +72,7 @@ func TestObjectsAreAddedWithGivenIDs(t *testing.T) {
 	}
 }
 
-func TestRouterThatCannotBeAddedLeavesNothingBehind(t *testing.T) {
+func TestInvalidRouterOfASeedLeavesNothingBehind(t *testing.T) {
 	c := newCloud(t, Options{})
 	before := c.Counts()
 	_, err := c.AddRouter(RouterSpec{ProjectID: alice.ProjectID, ExternalNetworkID: c.ids.PublicNetworkID, SubnetIDs: []string{"x"}})

@@ -173,7 +173,8 @@ func (s *Service) vipWishes(req VIPRequest) (*network, []addressWish, error) {
 		}
 		w := addressWish{subnet: a.SubnetID}
 		if a.Address != "" {
-			if w.address, err = netip.ParseAddr(a.Address); err != nil {
+			w.address, err = netip.ParseAddr(a.Address)
+			if err != nil {
 				return nil, nil, fmt.Errorf("%w: %q", ErrInvalidAddress, a.Address)
 			}
 			w.address = w.address.Unmap()

@@ -14,29 +14,31 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-func TestVIPPortLooksAsItsProviderMakesIt(t *testing.T) {
+func TestVIPPortHasTheFieldsThatItsProviderSets(t *testing.T) {
 	for provider, want := range map[string]jsonObject{
 		"amphora": {"name": "octavia-lb-lb1", "device_id": "lb-lb1", "device_owner": "Octavia", "admin_state_up": false, "status": "DOWN", "project_id": "project-a"},
 		"ovn":     {"name": "ovn-lb-vip-lb1", "device_id": "lb-lb1", "device_owner": "", "admin_state_up": true, "status": "DOWN", "project_id": "project-a"},
 	} {
-		c := newCloud(t, Options{})
-		vip, err := c.AllocateVIP(VIPRequest{LoadBalancerID: "lb1", ProjectID: alice.ProjectID, Provider: provider, SubnetID: c.ids.PrivateSubnetID})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(VIP{PortID: vip.PortID, NetworkID: c.ids.PrivateNetworkID, SubnetID: c.ids.PrivateSubnetID, Address: "127.16.0.2", Created: true}, vip); diff != "" {
-			t.Error(diff)
-		}
-		port := c.call(alice, "GET", "/v2.0/ports/"+vip.PortID, "").must(http.StatusOK)
-		for key, value := range want {
-			if port[key] != value {
-				t.Errorf("%s: %s is %v, want %v", provider, key, port[key], value)
+		t.Run(provider, func(t *testing.T) {
+			c := newCloud(t, Options{})
+			vip, err := c.AllocateVIP(VIPRequest{LoadBalancerID: "lb1", ProjectID: alice.ProjectID, Provider: provider, SubnetID: c.ids.PrivateSubnetID})
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			if diff := cmp.Diff(VIP{PortID: vip.PortID, NetworkID: c.ids.PrivateNetworkID, SubnetID: c.ids.PrivateSubnetID, Address: "127.16.0.2", Created: true}, vip); diff != "" {
+				t.Error(diff)
+			}
+			port := c.call(alice, "GET", "/v2.0/ports/"+vip.PortID, "").must(http.StatusOK)
+			for key, value := range want {
+				if port[key] != value {
+					t.Errorf("%s is %v, want %v", key, port[key], value)
+				}
+			}
+		})
 	}
 }
 
-func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
+func TestVIPIsAllocatedFromTheGivenPortSubnetOrNetwork(t *testing.T) {
 	c := newCloud(t, Options{})
 	v4, v6, network := c.ids.PrivateSubnetID, c.ids.PrivateIPv6SubnetID, c.ids.PrivateNetworkID
 	both := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+network+`", "fixed_ips": [{"ip_address": "127.16.0.200"}, {"ip_address": "fd00:1::200"}]}}`)["id"].(string)
@@ -48,7 +50,7 @@ func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
 		{"a network: its first IPv4 subnet", VIPRequest{NetworkID: network}, VIP{SubnetID: v4, Address: "127.16.0.2", Created: true}},
 		{"a network and an address: the subnet that has it", VIPRequest{NetworkID: network, Address: "fd00:1::99"}, VIP{SubnetID: v6, Address: "fd00:1::99", Created: true}},
 		{"a subnet and an address", VIPRequest{SubnetID: v4, Address: "127.16.0.99"}, VIP{SubnetID: v4, Address: "127.16.0.99", Created: true}},
-		{"a subnet and one of the other version besides", VIPRequest{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{SubnetID: v4}}},
+		{"a subnet and one of the other IP version", VIPRequest{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{SubnetID: v4}}},
 			VIP{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{v4, "127.16.0.3"}}, Created: true}},
 		{"one subnet twice, the second time with an address", VIPRequest{SubnetID: v4, Additional: []VIPAddress{{v4, "127.16.0.88"}}},
 			VIP{SubnetID: v4, Address: "127.16.0.4", Additional: []VIPAddress{{v4, "127.16.0.88"}}, Created: true}},
@@ -69,7 +71,7 @@ func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
 	}
 }
 
-func TestVIPIsRefused(t *testing.T) {
+func TestInvalidVIPIsRefused(t *testing.T) {
 	c := newCloud(t, Options{})
 	c.SetQuota(bob.ProjectID, "port", 0)
 	network, err := c.AddNetwork(NetworkSpec{ProjectID: alice.ProjectID})
@@ -166,20 +168,24 @@ func TestProjectsMayUseTheSubnetsThatTheySee(t *testing.T) {
 		t.Error("of an external network a project must see the network and not the subnet")
 	}
 	for _, test := range []struct {
+		name string
+
 		project, network, subnet string
 		want                     bool
 	}{
-		{alice.ProjectID, c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, true},
-		{bob.ProjectID, c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, false},
-		{"", c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, true},
-		{bob.ProjectID, sharedNetwork, sharedSubnet, true},
-		{"", c.ids.PublicNetworkID, c.ids.PublicSubnetID, true},
-		{alice.ProjectID, "x", "x", false},
+		{"the owner", alice.ProjectID, c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, true},
+		{"another project", bob.ProjectID, c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, false},
+		{"an admin", "", c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, true},
+		{"another project, of a shared network", bob.ProjectID, sharedNetwork, sharedSubnet, true},
+		{"an admin, of the external network", "", c.ids.PublicNetworkID, c.ids.PublicSubnetID, true},
+		{"a subnet that does not exist", alice.ProjectID, "x", "x", false},
 	} {
-		info, ok := c.Subnet(test.project, test.subnet)
-		if ok != test.want || c.Network(test.project, test.network) != test.want {
-			t.Errorf("project %q, subnet %s: %v, %v, want %v", test.project, test.subnet, info, ok, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			info, ok := c.Subnet(test.project, test.subnet)
+			if ok != test.want || c.Network(test.project, test.network) != test.want {
+				t.Errorf("project %q, subnet %s: %v, %v, want %v", test.project, test.subnet, info, ok, test.want)
+			}
+		})
 	}
 	info, _ := c.Subnet(alice.ProjectID, c.ids.PrivateSubnetID)
 	if diff := cmp.Diff(SubnetInfo{ID: c.ids.PrivateSubnetID, NetworkID: c.ids.PrivateNetworkID, CIDR: "127.16.0.0/24", IPVersion: 4}, info); diff != "" {

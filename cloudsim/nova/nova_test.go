@@ -90,12 +90,14 @@ func TestServersAreListedByTheirFilters(t *testing.T) {
 		"flavor=3":                                                "",
 		"project_id=q":                                            "",
 	} {
-		for _, path := range []string{"/v2.1/servers", "/v2.1/servers/detail"} {
-			status, _, body := o.get(t, path+"?"+strings.ReplaceAll(query, "^", url.QueryEscape("^")))
-			if got := names(body, "servers"); status != 200 || got != want {
-				t.Errorf("%s?%s: got %d %q, want %q", path, query, status, got, want)
+		t.Run("?"+query, func(t *testing.T) {
+			for _, path := range []string{"/v2.1/servers", "/v2.1/servers/detail"} {
+				status, _, body := o.get(t, path+"?"+strings.ReplaceAll(query, "^", url.QueryEscape("^")))
+				if got := names(body, "servers"); status != 200 || got != want {
+					t.Errorf("%s?%s: got %d %q, want %q", path, query, status, got, want)
+				}
 			}
-		}
+		})
 	}
 	if _, _, body := o.get(t, "/v2.1/servers?all_tenants=1", "X-Auth-Token", "admin"); !strings.Contains(names(body, "servers"), "foreign") {
 		t.Errorf("the admin sees %v", body)
@@ -116,7 +118,7 @@ func TestServersArePagedWithANextLink(t *testing.T) {
 	}
 }
 
-func TestServerShowsItsAddressesAndWhatTheMicroversionHas(t *testing.T) {
+func TestServerHasItsAddressesAndTheFieldsOfTheMicroversion(t *testing.T) {
 	o := newOffice()
 	path := "/v2.1/servers/00000000-aaaa-bbbb-cccc-dddddddddddd"
 	_, _, body := o.get(t, path)
@@ -130,40 +132,57 @@ func TestServerShowsItsAddressesAndWhatTheMicroversionHas(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, tc := range []struct {
+		name string
+
 		version, flavorKey     string
 		tags, locked, hostname bool
 	}{
-		{"", "id", false, false, false}, {"2.1", "id", false, false, false}, {"2.9", "id", false, true, false}, {"2.46", "id", true, true, false},
-		{"2.47", "original_name", true, true, false}, {"2.93", "original_name", true, true, true}, {"latest", "original_name", true, true, true},
+		{"no microversion", "", "id", false, false, false},
+		{"2.1", "2.1", "id", false, false, false},
+		{"2.9", "2.9", "id", false, true, false},
+		{"2.46", "2.46", "id", true, true, false},
+		{"2.47", "2.47", "original_name", true, true, false},
+		{"2.93", "2.93", "original_name", true, true, true},
+		{"latest", "latest", "original_name", true, true, true},
 	} {
-		_, header, body := o.get(t, path, "OpenStack-API-Version", "compute "+tc.version)
-		server, _ := body["server"].(map[string]any)
-		_, tags := server["tags"]
-		_, locked := server["locked"]
-		_, hostname := server["OS-EXT-SRV-ATTR:hostname"]
-		if server["flavor"].(map[string]any)[tc.flavorKey] == nil || tags != tc.tags || locked != tc.locked || hostname != tc.hostname {
-			t.Errorf("%q: %v", tc.version, server)
-		}
-		if header.Get("X-OpenStack-Nova-API-Version") == "" || len(header.Values("Vary")) != 2 {
-			t.Errorf("%q: header %v", tc.version, header)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			_, header, body := o.get(t, path, "OpenStack-API-Version", "compute "+tc.version)
+			server, _ := body["server"].(map[string]any)
+			_, tags := server["tags"]
+			_, locked := server["locked"]
+			_, hostname := server["OS-EXT-SRV-ATTR:hostname"]
+			if server["flavor"].(map[string]any)[tc.flavorKey] == nil || tags != tc.tags || locked != tc.locked || hostname != tc.hostname {
+				t.Errorf("%q: %v", tc.version, server)
+			}
+			if header.Get("X-OpenStack-Nova-API-Version") == "" || len(header.Values("Vary")) != 2 {
+				t.Errorf("%q: header %v", tc.version, header)
+			}
+		})
 	}
 }
 
 func TestMicroversionIsNegotiated(t *testing.T) {
 	o := newOffice()
 	for _, tc := range []struct {
+		name string
+
 		header, value, want string
 		status              int
 	}{
-		{"X-OpenStack-Nova-API-Version", "2.79", "2.79", 200}, {"OpenStack-API-Version", "compute 2.79", "2.79", 200},
-		{"OpenStack-API-Version", "volume 3.1, compute 2.5", "2.5", 200}, {"OpenStack-API-Version", "volume 3.1", "2.1", 200},
-		{"OpenStack-API-Version", "compute 2.999", "2.999", 406}, {"OpenStack-API-Version", "compute 3.1", "3.1", 406}, {"OpenStack-API-Version", "compute new", "", 400},
+		{"header of Nova", "X-OpenStack-Nova-API-Version", "2.79", "2.79", 200},
+		{"header of all services", "OpenStack-API-Version", "compute 2.79", "2.79", 200},
+		{"header that names several services", "OpenStack-API-Version", "volume 3.1, compute 2.5", "2.5", 200},
+		{"header that names another service only", "OpenStack-API-Version", "volume 3.1", "2.1", 200},
+		{"newer than supported", "OpenStack-API-Version", "compute 2.999", "2.999", 406},
+		{"another major version", "OpenStack-API-Version", "compute 3.1", "3.1", 406},
+		{"no version", "OpenStack-API-Version", "compute new", "", 400},
 	} {
-		status, header, _ := o.get(t, "/v2.1/flavors", tc.header, tc.value)
-		if status != tc.status || strings.TrimPrefix(header.Get("OpenStack-API-Version"), "compute ") != tc.want {
-			t.Errorf("%s: got %d %q", tc.value, status, header.Get("OpenStack-API-Version"))
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			status, header, _ := o.get(t, "/v2.1/flavors", tc.header, tc.value)
+			if status != tc.status || strings.TrimPrefix(header.Get("OpenStack-API-Version"), "compute ") != tc.want {
+				t.Errorf("%s: got %d %q", tc.value, status, header.Get("OpenStack-API-Version"))
+			}
+		})
 	}
 }
 
@@ -183,20 +202,24 @@ func TestInterfacesOfAServerAreListed(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereOrForeignIsNotFound(t *testing.T) {
+func TestMissingServersAndThoseOfOtherProjectsAreNotFound(t *testing.T) {
 	o := newOffice()
 	for _, path := range []string{
 		"/v2.1/servers/nothing", "/v2.1/servers/99999999", "/v2.1/servers/99999999/os-interface", "/v2.1/servers/99999999/ips",
 		"/v2.1/servers/00000000-aaaa-bbbb-cccc-dddddddddddd/os-interface/x", "/v2.1/flavors/nothing",
 	} {
-		if status, _, body := o.get(t, path); status != 404 || body["itemNotFound"] == nil {
-			t.Errorf("%s: got %d %v", path, status, body)
-		}
+		t.Run(path, func(t *testing.T) {
+			if status, _, body := o.get(t, path); status != 404 || body["itemNotFound"] == nil {
+				t.Errorf("got %d %v", status, body)
+			}
+		})
 	}
 	for _, path := range []string{"/v2.1/servers?marker=nothing", "/v2.1/servers?limit=x", "/v2.1/servers?name=(", "/v2.1/flavors?marker=nothing"} {
-		if status, _, body := o.get(t, path); status != 400 || body["badRequest"] == nil {
-			t.Errorf("%s: got %d %v", path, status, body)
-		}
+		t.Run(path, func(t *testing.T) {
+			if status, _, body := o.get(t, path); status != 400 || body["badRequest"] == nil {
+				t.Errorf("got %d %v", status, body)
+			}
+		})
 	}
 }
 
@@ -206,9 +229,11 @@ func TestFlavorsAndVersionsAreShown(t *testing.T) {
 		"/": "versions", "/v2.1": "version", "/v2.1/": "version", "/v2.1/flavors/2": "flavor", "/v2.1/flavors/2/os-extra_specs": "extra_specs",
 		"/v2.1/servers/00000000-aaaa-bbbb-cccc-dddddddddddd/ips": "addresses",
 	} {
-		if status, _, body := o.get(t, path); status != 200 || body[key] == nil {
-			t.Errorf("%s: got %d %v", path, status, body)
-		}
+		t.Run(path, func(t *testing.T) {
+			if status, _, body := o.get(t, path); status != 200 || body[key] == nil {
+				t.Errorf("got %d %v", status, body)
+			}
+		})
 	}
 	for _, path := range []string{"/v2.1/flavors", "/v2.1/flavors/detail"} {
 		if _, _, body := o.get(t, path); names(body, "flavors") != "m1.small m1.medium m1.large" {
@@ -217,7 +242,7 @@ func TestFlavorsAndVersionsAreShown(t *testing.T) {
 	}
 }
 
-func TestServerThatIsRemovedIsGone(t *testing.T) {
+func TestRemovedServerIsNotFound(t *testing.T) {
 	o := newOffice()
 	if !o.RemoveServer("99999999") || o.RemoveServer("99999999") || len(o.Servers()) != 3 {
 		t.Errorf("left are %v", o.Servers())
@@ -225,7 +250,7 @@ func TestServerThatIsRemovedIsGone(t *testing.T) {
 }
 
 // As in a cloud with reclaim_instance_interval.
-func TestAServerThatIsDeletedAndCanBeRestoredIsInNoListButAnswersToItsID(t *testing.T) {
+func TestSoftDeletedServerIsShownByItsIDAndNotListed(t *testing.T) {
 	o := newOffice()
 	const id = "00000000-aaaa-bbbb-cccc-dddddddddddd"
 	if err := o.Update(id, func(s *Server) { s.Status = "SOFT_DELETED" }); err != nil {
@@ -234,11 +259,13 @@ func TestAServerThatIsDeletedAndCanBeRestoredIsInNoListButAnswersToItsID(t *test
 	for query, want := range map[string]string{
 		"": "other-c node-b", "name=node-a": "", "status=SOFT_DELETED": "", "changes-since=2026-01-02T00:00:00Z": "other-c node-b node-a",
 	} {
-		for _, path := range []string{"/v2.1/servers", "/v2.1/servers/detail"} {
-			if _, _, body := o.get(t, path+"?"+query); names(body, "servers") != want {
-				t.Errorf("%s?%s: got %q, want %q", path, query, names(body, "servers"), want)
+		t.Run("?"+query, func(t *testing.T) {
+			for _, path := range []string{"/v2.1/servers", "/v2.1/servers/detail"} {
+				if _, _, body := o.get(t, path+"?"+query); names(body, "servers") != want {
+					t.Errorf("%s?%s: got %q, want %q", path, query, names(body, "servers"), want)
+				}
 			}
-		}
+		})
 	}
 	if _, _, body := o.get(t, "/v2.1/servers?deleted=True", "X-Auth-Token", "admin"); names(body, "servers") != "node-a" {
 		t.Errorf("the admin sees %v", body)
@@ -251,12 +278,14 @@ func TestAServerThatIsDeletedAndCanBeRestoredIsInNoListButAnswersToItsID(t *test
 
 func TestTheNewestMicroversionIsThatOfTheRelease(t *testing.T) {
 	for r, want := range map[release.Release]int{release.Zed: 93, release.Epoxy: 100, release.Newest: 104} {
-		s := New(Options{Release: r})
-		for minor, status := range map[int]int{want: http.StatusOK, want + 1: http.StatusNotAcceptable} {
-			request := apitest.Request("GET", "/v2.1/flavors", "", "OpenStack-API-Version", fmt.Sprintf("compute 2.%d", minor))
-			if got := apitest.Do(t, s.Mux(), request).Status; got != status {
-				t.Errorf("%s: 2.%d is answered %d, want %d", r, minor, got, status)
+		t.Run(r.String(), func(t *testing.T) {
+			s := New(Options{Release: r})
+			for minor, status := range map[int]int{want: http.StatusOK, want + 1: http.StatusNotAcceptable} {
+				request := apitest.Request("GET", "/v2.1/flavors", "", "OpenStack-API-Version", fmt.Sprintf("compute 2.%d", minor))
+				if got := apitest.Do(t, s.Mux(), request).Status; got != status {
+					t.Errorf("2.%d is answered %d, want %d", minor, got, status)
+				}
 			}
-		}
+		})
 	}
 }

@@ -40,7 +40,7 @@ func ok[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func TestGophercloudUnderstandsTheWholeLifeOfALoadBalancer(t *testing.T) {
+func TestGophercloudCreatesReadsUpdatesAndDeletesALoadBalancer(t *testing.T) {
 	c := newCloud(t, Options{})
 	client, ctx := c.client(), t.Context()
 	weight := 3
@@ -98,7 +98,7 @@ func TestGophercloudUnderstandsTheWholeLifeOfALoadBalancer(t *testing.T) {
 	c.await(lb.ID, "")
 }
 
-func TestGophercloudUnderstandsTheOffer(t *testing.T) {
+func TestGophercloudReadsProvidersFlavorsAndZones(t *testing.T) {
 	c := newCloud(t, Options{DefaultQuota: &Quota{1, 2, 3, 4, 5}})
 	c.AddFlavor("small", "amphora", "{}")
 	client, ctx := c.client(), t.Context()

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 )
 
-func TestTheDataPlaneIsToldEverythingItNeeds(t *testing.T) {
+func TestDataPlaneGetsTheCompleteConfiguration(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create(`"vip_address": "10.0.0.5", "listeners": [
 		{"protocol": "HTTP", "protocol_port": 80, "connection_limit": 9, "allowed_cidrs": ["10.0.0.0/8"], "insert_headers": {"X-Forwarded-For": "true"},
@@ -56,7 +56,7 @@ func TestTheDataPlaneIsToldEverythingItNeeds(t *testing.T) {
 	}
 }
 
-func TestTheDataPlaneSeesAChangeWhenItIsDone(t *testing.T) {
+func TestDataPlaneGetsAChangeWhenItIsComplete(t *testing.T) {
 	c := newCloud(t, Options{})
 	c.HoldPending("")
 	id := c.post(web).must(201).str("loadbalancer.id")

@@ -87,8 +87,8 @@ func TestAWorkerThatFailsLeavesTheChangedChildrenInError(t *testing.T) {
 	}
 }
 
-// TestRulesOverTheQuotaOfOctaviasProject has a quota for two of three source ranges.
-func TestRulesOverTheQuotaOfOctaviasProject(t *testing.T) {
+// TestRulesOverTheQuotaOfOctaviasProjectAreNotEnforced has a quota for two of three source ranges.
+func TestRulesOverTheQuotaOfOctaviasProjectAreNotEnforced(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create(two("ROUND_ROBIN"))
 	listener, pool := c.named("listeners", "l80"), c.named("pools", "p80")

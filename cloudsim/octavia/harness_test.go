@@ -74,6 +74,13 @@ func newCloud(t testing.TB, o Options) *cloud {
 	return c
 }
 
+// reportTo makes c report failures to t, one case of a test, until the case ends.
+func (c *cloud) reportTo(t testing.TB) {
+	test := c.t
+	c.t = t
+	t.Cleanup(func() { c.t = test })
+}
+
 func (c *cloud) changed(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,7 +40,7 @@ func (c *cloud) named(kind, name string) string {
 	return c.call("GET", "/"+kind+"?name="+name, "").column(kind, "id")[0]
 }
 
-func TestAnyChangeOfAPoolEndsWithAllListenersActive(t *testing.T) {
+func TestChangeOfAPoolEndsWithAllListenersActive(t *testing.T) {
 	for name, change := range map[string]func(*cloud, string) reply{
 		"another pool": func(c *cloud, lb string) reply {
 			return c.call("POST", "/pools", fmt.Sprintf(`{"pool": {"loadbalancer_id": %q, "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}}`, lb))
@@ -65,7 +65,7 @@ func TestAnyChangeOfAPoolEndsWithAllListenersActive(t *testing.T) {
 	}
 }
 
-func TestAChangeOfOneListenerLeavesTheOthersBehind(t *testing.T) {
+func TestChangeOfOneListenerLeavesTheOthersPending(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed, StuckChildren: true})
 	lb := c.create(two("ROUND_ROBIN"))
 	c.settled(lb, c.call("PUT", "/loadbalancers/"+lb, `{"loadbalancer": {"name": "x"}}`))
@@ -78,7 +78,7 @@ func TestAChangeOfOneListenerLeavesTheOthersBehind(t *testing.T) {
 	}
 }
 
-func TestOVNNeverMakesTheMonitorsOfACompleteCreateAndLocksForEverWhoTouchesThem(t *testing.T) {
+func TestOVNNeverCreatesTheMonitorsOfACompleteCreateAndStaysPendingWhenTheyAreChanged(t *testing.T) {
 	for _, method := range []string{"PUT", "DELETE"} {
 		t.Run(method, func(t *testing.T) {
 			c := newCloud(t, Options{Release: release.Zed, Provider: "ovn"})
@@ -99,7 +99,7 @@ func TestOVNNeverMakesTheMonitorsOfACompleteCreateAndLocksForEverWhoTouchesThem(
 	}
 }
 
-func TestOVNLetsAPoolWithAMonitorItNeverMadeBeDeleted(t *testing.T) {
+func TestOVNDeletesAPoolWhoseMonitorItNeverCreated(t *testing.T) {
 	c := newCloud(t, Options{Provider: "ovn"})
 	lb := c.create(two("SOURCE_IP_PORT"))
 	c.settled(lb, c.call("DELETE", "/pools/"+c.named("pools", "p80"), ""))
@@ -107,7 +107,7 @@ func TestOVNLetsAPoolWithAMonitorItNeverMadeBeDeleted(t *testing.T) {
 	c.await(lb, "")
 }
 
-func TestOVNOfLaterReleasesFinishesWhatIsAboveAMonitor(t *testing.T) {
+func TestOVNOfNewerReleasesReturnsTheListenersOfAMonitorToActive(t *testing.T) {
 	c := newCloud(t, Options{Provider: "ovn", Release: release.Epoxy})
 	lb := c.create(two("SOURCE_IP_PORT"))
 	listener, pool := c.named("listeners", "l80"), c.named("pools", "p80")
@@ -123,7 +123,7 @@ func TestOVNOfLaterReleasesFinishesWhatIsAboveAMonitor(t *testing.T) {
 	reach("ACTIVE ACTIVE none")
 }
 
-func TestOVNForgetsTheListenersAboveAMonitor(t *testing.T) {
+func TestOVNLeavesTheListenersOfANewMonitorPending(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed, Provider: "ovn"})
 	lb := c.create(strings.ReplaceAll(two("SOURCE_IP_PORT"), `"healthmonitor": {"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2},`, ""))
 	listener, pool := c.named("listeners", "l80"), c.named("pools", "p80")

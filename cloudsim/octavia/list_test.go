@@ -120,38 +120,53 @@ func TestFieldsReduceTheAnswer(t *testing.T) {
 		"/pools/$pool?fields=nothing":                                           `{"pool":{}}`,
 		"/pools/$pool/members?fields=weight&limit=1&sort=address":               `{"members":[{"weight":1}],"members_links":[{"href":"http://example.com/v2.0/lbaas/pools/$pool/members?limit=1&sort=address&marker=$member1","rel":"next"}]}`,
 	} {
-		ids := strings.NewReplacer("$lb", tr.lb, "$listener", tr.listener, "$pool", tr.pool, "$member1", tr.member1)
-		if got := c.call("GET", ids.Replace(path), "").text; got != ids.Replace(want) {
-			t.Errorf("%s answers %s\nwant %s", path, got, ids.Replace(want))
-		}
+		t.Run(path, func(t *testing.T) {
+			c.reportTo(t)
+			ids := strings.NewReplacer("$lb", tr.lb, "$listener", tr.listener, "$pool", tr.pool, "$member1", tr.member1)
+			if got := c.call("GET", ids.Replace(path), "").text; got != ids.Replace(want) {
+				t.Errorf("%s answers %s\nwant %s", path, got, ids.Replace(want))
+			}
+		})
 	}
 }
 
-func TestAwkwardTextsComeBackAsTheyWere(t *testing.T) {
+func TestSpecialCharactersInNamesAreKept(t *testing.T) {
 	c := newCloud(t, Options{})
-	for _, name := range []string{`quote " backslash \ slash /`, "tab\tnewline\n", "<html>&", "äöü 日本語 \u2028", ""} {
-		body := fmt.Sprintf(`"name": %s`, mustJSON(t, name))
-		id := c.create(body)
-		if got := c.call("GET", "/loadbalancers/"+id, "").str("loadbalancer.name"); got != name {
-			t.Errorf("%q comes back as %q", name, got)
-		}
-		found := c.call("GET", "/loadbalancers?fields=id&name="+url.QueryEscape(name), "").column("loadbalancers", "id")
-		if diff := cmp.Diff([]string{id}, found); diff != "" {
-			t.Errorf("by name %q: %s", name, diff)
-		}
+	for kind, name := range map[string]string{
+		"quotes and slashes": `quote " backslash \ slash /`,
+		"control characters": "tab\tnewline\n",
+		"HTML":               "<html>&",
+		"other scripts":      "äöü 日本語 \u2028",
+		"empty":              "",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			c.reportTo(t)
+			body := fmt.Sprintf(`"name": %s`, mustJSON(t, name))
+			id := c.create(body)
+			if got := c.call("GET", "/loadbalancers/"+id, "").str("loadbalancer.name"); got != name {
+				t.Errorf("%q comes back as %q", name, got)
+			}
+			found := c.call("GET", "/loadbalancers?fields=id&name="+url.QueryEscape(name), "").column("loadbalancers", "id")
+			if diff := cmp.Diff([]string{id}, found); diff != "" {
+				t.Errorf("by name %q: %s", name, diff)
+			}
+		})
 	}
 }
 
-func TestAllPathsLeadToTheSameService(t *testing.T) {
+func TestEveryBasePathServesTheAPI(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create("")
 	for _, base := range bases {
-		a := c.send(httptest.NewRequest("GET", base+"/loadbalancers/"+lb, nil), alice)
-		if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
-			t.Errorf("%s gives %s", base, got)
-		}
-		if got := c.send(httptest.NewRequest("GET", base, nil), alice).must(http.StatusOK).text; got != `"v2"` {
-			t.Errorf("%s answers %s", base, got)
-		}
+		t.Run(base, func(t *testing.T) {
+			c.reportTo(t)
+			a := c.send(httptest.NewRequest("GET", base+"/loadbalancers/"+lb, nil), alice)
+			if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
+				t.Errorf("the load balancer is %s", got)
+			}
+			if got := c.send(httptest.NewRequest("GET", base, nil), alice).must(http.StatusOK).text; got != `"v2"` {
+				t.Errorf("the path itself answers %s", got)
+			}
+		})
 	}
 }

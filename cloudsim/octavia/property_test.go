@@ -82,7 +82,7 @@ func known[T interface {
 	return found == o
 }
 
-func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
+func TestStateStaysConsistentDuringRandomOperations(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := newCloud(t, Options{})
 		defer c.Close()
@@ -151,7 +151,7 @@ func (s *Service) pending() bool {
 	return false
 }
 
-func FuzzBodiesAreTakenOrRefusedButNeverBreakAnything(f *testing.F) {
+func FuzzRequestBodiesAreAcceptedOrRefused(f *testing.F) {
 	for _, seed := range []string{
 		`{"loadbalancer": {"vip_subnet_id": "$subnet", ` + web + `}}`, `{"listener": {"protocol": "TCP", "protocol_port": 80, "loadbalancer_id": "$lb"}}`,
 		`{"pool": {"protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "loadbalancer_id": "$lb", "session_persistence": {"type": "SOURCE_IP", "persistence_timeout": 3}}}`,

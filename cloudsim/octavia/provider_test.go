@@ -16,7 +16,7 @@ import (
 // ovnPoolJSON is a pool that the ovn provider accepts.
 const ovnPoolJSON = `"protocol": "TCP", "lb_algorithm": "SOURCE_IP_PORT"`
 
-func TestOVNRefusesWhatItCannotDo(t *testing.T) {
+func TestOVNRefusesUnsupportedFeatures(t *testing.T) {
 	c := newCloud(t, Options{Provider: "ovn"})
 	lb := c.create("")
 	pool := c.settled(lb, c.call("POST", "/pools", fmt.Sprintf(`{"pool": {"loadbalancer_id": %q, %s}}`, lb, ovnPoolJSON))).str("pool.id")
@@ -49,7 +49,7 @@ func TestOVNRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-func TestAnOVNLoadBalancerTakesWhatOVNCanDo(t *testing.T) {
+func TestOVNAcceptsSupportedFeatures(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create(`"provider": "ovn", "listeners": [{"protocol": "UDP", "protocol_port": 53, "default_pool": {"name": "dns", "protocol": "UDP", "lb_algorithm": "SOURCE_IP_PORT",
 		"members": [{"address": "10.0.0.11", "protocol_port": 53}], "healthmonitor": {"type": "UDP-CONNECT", "delay": 5, "timeout": 3, "max_retries": 2}}}]`)

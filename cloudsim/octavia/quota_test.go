@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 )
 
-func TestNothingGoesBeyondTheQuota(t *testing.T) {
+func TestQuotasAreEnforced(t *testing.T) {
 	tests := map[string]struct {
 		quota    Quota
 		resource string
@@ -66,7 +66,7 @@ func TestABatchMayReplaceMembersWithinTheQuota(t *testing.T) {
 	}
 }
 
-func TestQuotasAreForAdminsToSetAndOwnersToSee(t *testing.T) {
+func TestQuotasAreSetByAdminsAndReadByOwners(t *testing.T) {
 	c := newCloud(t, Options{DefaultQuota: &Quota{10, 20, 30, 40, 50}})
 	forbidden := "Policy does not allow this request to be performed."
 	path := "/quotas/" + alice.ProjectID
@@ -95,11 +95,13 @@ func TestAQuotaOfOctavia19HasTheProjectAndBothSpellings(t *testing.T) {
 	newer := maps.Clone(older)
 	maps.Copy(newer, map[string]any{"project_id": alice.ProjectID, "tenant_id": alice.ProjectID, "loadbalancer": 2.0, "healthmonitor": 5.0})
 	for r, want := range map[release.Release]map[string]any{release.Zed: older, release.Epoxy: older, release.Newest: newer} {
-		c := newCloud(t, Options{Release: r, DefaultQuota: &Quota{2, -1, -1, -1, 5}})
-		for _, path := range []string{"/quotas/" + alice.ProjectID, "/quotas/" + alice.ProjectID + "/default"} {
-			if diff := cmp.Diff(map[string]any{"quota": want}, c.call("GET", path, "").body); diff != "" {
-				t.Errorf("%s: %s (-want +got):\n%s", r, path, diff)
+		t.Run(r.String(), func(t *testing.T) {
+			c := newCloud(t, Options{Release: r, DefaultQuota: &Quota{2, -1, -1, -1, 5}})
+			for _, path := range []string{"/quotas/" + alice.ProjectID, "/quotas/" + alice.ProjectID + "/default"} {
+				if diff := cmp.Diff(map[string]any{"quota": want}, c.call("GET", path, "").body); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", path, diff)
+				}
 			}
-		}
+		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-func TestVIPsThatCannotBeHadAreRefused(t *testing.T) {
+func TestInvalidVIPsAreRefused(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	taken := c.create(`"vip_address": "10.0.0.50"`)
 	_ = taken
@@ -81,7 +81,7 @@ func TestAMemberInAnUnknownSubnetIsRefusedExceptInAFullCreate(t *testing.T) {
 	c.await(id, "ERROR") // Octavia detects it when it builds
 }
 
-func TestOthersMayNotSeeOrTouchALoadBalancer(t *testing.T) {
+func TestOtherProjectsMayNeitherReadNorChangeALoadBalancer(t *testing.T) {
 	c := newCloud(t, Options{Release: release.Zed})
 	tr := c.web()
 	forbidden := "Policy does not allow this request to be performed."
@@ -97,12 +97,15 @@ func TestOthersMayNotSeeOrTouchALoadBalancer(t *testing.T) {
 		c.as(admin, "GET", path, "").must(http.StatusOK)
 	}
 	for key, path := range map[string]string{"loadbalancers": "/loadbalancers", "listeners": "/listeners", "pools": "/pools", "healthmonitors": "/healthmonitors"} {
-		for who, want := range map[string]int{"alice": 1, "bob": 0, "admin": 1} {
-			a := c.as(map[string]wireIdentity{"alice": alice, "bob": bob, "admin": admin}[who], "GET", path, "")
-			if got := len(a.column(key, "id")); got != want {
-				t.Errorf("%s sees %d %s, want %d", who, got, key, want)
+		t.Run(key, func(t *testing.T) {
+			c.reportTo(t)
+			for who, want := range map[string]int{"alice": 1, "bob": 0, "admin": 1} {
+				a := c.as(map[string]wireIdentity{"alice": alice, "bob": bob, "admin": admin}[who], "GET", path, "")
+				if got := len(a.column(key, "id")); got != want {
+					t.Errorf("%s sees %d %s, want %d", who, got, key, want)
+				}
 			}
-		}
+		})
 	}
 	c.as(carol, "GET", "/loadbalancers", "").refused(http.StatusForbidden, forbidden)
 	c.as(bob, "GET", "/loadbalancers?project_id="+alice.ProjectID, "").refused(http.StatusForbidden, forbidden)

@@ -166,7 +166,8 @@ func (s *Service) parseVersion(v string) (minor int, err error) {
 		return usualMinor(s.release), nil
 	}
 	major, rest, ok := strings.Cut(strings.TrimPrefix(v, "v"), ".")
-	if minor, err = strconv.Atoi(rest); !ok || major != "2" || err != nil || minor < 0 || minor > newestMinor {
+	minor, err = strconv.Atoi(rest)
+	if !ok || major != "2" || err != nil || minor < 0 || minor > newestMinor {
 		return 0, fmt.Errorf("cannot simulate Octavia API version %q: use 2.0 to 2.%d", v, newestMinor)
 	}
 	return minor, nil

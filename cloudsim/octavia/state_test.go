@@ -43,7 +43,7 @@ func (t tree) writes() []struct{ name, method, path, body, fault string } {
 	}
 }
 
-func TestEveryWriteToALockedTreeIsRefused(t *testing.T) {
+func TestEveryWriteToAPendingLoadBalancerIsRefused(t *testing.T) {
 	lock := map[string]func(c *cloud, tr tree){
 		// A change of the pool locks the pool, its parts and everything above it.
 		"PENDING_UPDATE": func(c *cloud, tr tree) {
@@ -92,7 +92,7 @@ func TestALoadBalancerInErrorCanOnlyBeDeletedOrFailedOver(t *testing.T) {
 	c.await(second, "")
 }
 
-func TestALoadBalancerIsSeenInEachOfItsStates(t *testing.T) {
+func TestLoadBalancerShowsEachOfItsStatuses(t *testing.T) {
 	c := newCloud(t, Options{})
 	c.HoldPending("")
 	a := c.post(web).must(http.StatusCreated)
@@ -118,7 +118,7 @@ func TestALoadBalancerIsSeenInEachOfItsStates(t *testing.T) {
 	}
 }
 
-func TestChangesTakeAsLongAsTheyVary(t *testing.T) {
+func TestDurationsOfChangesVary(t *testing.T) {
 	c := newCloud(t, Options{BuildTime: time.Hour, DeleteTime: 2 * time.Hour, Vary: func(usual time.Duration) time.Duration {
 		if usual == time.Hour {
 			return 0
@@ -150,7 +150,7 @@ func TestTheWholeTreeIsActiveAfterACreate(t *testing.T) {
 	}
 }
 
-func TestAChangeTouchesExactlyWhatItConcerns(t *testing.T) {
+func TestChangeSetsOnlyTheAffectedObjectsToPending(t *testing.T) {
 	type states = map[string]string
 	tests := map[string]struct {
 		method, path, body string
@@ -196,7 +196,7 @@ func TestAChangeTouchesExactlyWhatItConcerns(t *testing.T) {
 	}
 }
 
-func TestUpdatedAtOfTheLoadBalancerMovesWithEveryChangeInIt(t *testing.T) {
+func TestUpdatedAtOfTheLoadBalancerChangesWithEveryChangeOfItsObjects(t *testing.T) {
 	c := newCloud(t, Options{})
 	tr := c.web()
 	for _, w := range tr.writes()[:11] {
@@ -218,7 +218,7 @@ func TestUpdatedAtOfTheLoadBalancerMovesWithEveryChangeInIt(t *testing.T) {
 	}
 }
 
-func TestOfManyWritesAtOnceOneIsTaken(t *testing.T) {
+func TestOneOfManyConcurrentWritesIsAccepted(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create("")
 	c.HoldPending(lb)
@@ -297,7 +297,7 @@ func TestStuckChildrenStayPendingUntilTheyAreUpdated(t *testing.T) {
 	}
 }
 
-func TestOnChangeTellsOfEachChangeThatEnded(t *testing.T) {
+func TestOnChangeIsCalledForEachChangeThatEnded(t *testing.T) {
 	c := newCloud(t, Options{})
 	tr := c.web()
 	c.settled(tr.lb, c.call("PUT", "/pools/"+tr.pool, `{"pool": {"name": "x"}}`))
@@ -310,7 +310,7 @@ func TestOnChangeTellsOfEachChangeThatEnded(t *testing.T) {
 	})
 }
 
-func TestTheVIPPortComesAndGoesWithTheLoadBalancer(t *testing.T) {
+func TestVIPPortIsCreatedAndDeletedWithTheLoadBalancer(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create(`"vip_address": "10.0.0.77"`)
 	port, ok := c.VIPPortID(lb)
@@ -333,7 +333,7 @@ func TestTheVIPPortComesAndGoesWithTheLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestAPortOfTheUserSurvivesTheLoadBalancer(t *testing.T) {
+func TestPortOfTheUserStaysWhenTheLoadBalancerIsDeleted(t *testing.T) {
 	c := newCloud(t, Options{})
 	port, err := c.neutron.AddPort(neutron.PortSpec{NetworkID: c.ids.PrivateNetworkID, ProjectID: alice.ProjectID, FixedIPs: []neutron.FixedIP{{SubnetID: c.ids.PrivateSubnetID, IPAddress: "10.0.0.99"}}})
 	if err != nil {
@@ -351,7 +351,7 @@ func TestAPortOfTheUserSurvivesTheLoadBalancer(t *testing.T) {
 	c.await(again.must(http.StatusCreated).str("loadbalancer.id"), "ACTIVE")
 }
 
-func TestABatchThatNamesAMemberTwiceLocksTheLoadBalancerForEver(t *testing.T) {
+func TestBatchThatNamesAMemberTwiceLeavesTheLoadBalancerPending(t *testing.T) {
 	c := newCloud(t, Options{})
 	tr := c.web()
 	twice := `{"members": [{"address": "10.0.0.11", "protocol_port": 30080}, {"address": "10.0.0.11", "protocol_port": 30080, "weight": 9}]}`

@@ -25,34 +25,38 @@ func mustJSON(t testing.TB, v any) string {
 
 func TestVersionsAreListedFromTheOldestToTheNewest(t *testing.T) {
 	for newest, want := range map[string]int{"": newestMinor + 1, "2.0": 1, "2.5": 6, "2.10": 11, "v2.26": 27} {
-		c := newCloud(t, Options{APIVersion: newest})
-		a := c.send(httptest.NewRequest("GET", "http://cloud:9876/", nil), wire.Identity{})
-		versions := a.must(http.StatusOK).body["versions"].([]any)
-		if len(versions) != want {
-			t.Fatalf("%q lists %d versions, want %d", newest, len(versions), want)
-		}
-		for i, v := range versions {
-			status := "SUPPORTED"
-			if i == want-1 {
-				status = "CURRENT"
+		t.Run("newest is "+newest, func(t *testing.T) {
+			c := newCloud(t, Options{APIVersion: newest})
+			a := c.send(httptest.NewRequest("GET", "http://cloud:9876/", nil), wire.Identity{})
+			versions := a.must(http.StatusOK).body["versions"].([]any)
+			if len(versions) != want {
+				t.Fatalf("%q lists %d versions, want %d", newest, len(versions), want)
 			}
-			at := fmt.Sprintf("versions.%d.", i)
-			if a.str(at+"id") != fmt.Sprintf("v2.%d", i) || a.str(at+"status") != status || a.str(at+"links.0.href") != "http://cloud:9876/v2" {
-				t.Errorf("version %d is %v", i, v)
+			for i, v := range versions {
+				status := "SUPPORTED"
+				if i == want-1 {
+					status = "CURRENT"
+				}
+				at := fmt.Sprintf("versions.%d.", i)
+				if a.str(at+"id") != fmt.Sprintf("v2.%d", i) || a.str(at+"status") != status || a.str(at+"links.0.href") != "http://cloud:9876/v2" {
+					t.Errorf("version %d is %v", i, v)
+				}
 			}
-		}
+		})
 	}
 }
 
 func TestVersionsThatCannotBeSimulatedAreRefused(t *testing.T) {
 	for _, v := range []string{"2", "2.31", "3.0", "2.x", "2.-1", "1.9"} {
-		if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
-			t.Errorf("version %q is taken", v)
-		}
+		t.Run(v, func(t *testing.T) {
+			if _, err := New(Options{APIVersion: v, Network: newCloud(t, Options{}).neutron}); err == nil {
+				t.Errorf("version %q is taken", v)
+			}
+		})
 	}
 }
 
-func TestAnOldCloudDoesNotKnowWhatCameLater(t *testing.T) {
+func TestOlderVersionsRefuseNewerFeatures(t *testing.T) {
 	tests := map[string]struct {
 		since              int
 		method, path, body string
@@ -75,37 +79,43 @@ func TestAnOldCloudDoesNotKnowWhatCameLater(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for minor, old := range map[int]bool{test.since - 1: true, test.since: false} {
-				c := newCloud(t, Options{APIVersion: fmt.Sprintf("2.%d", minor)})
-				tr := c.web()
-				udp := c.settled(tr.lb, c.call("POST", "/pools", fmt.Sprintf(`{"pool": {"loadbalancer_id": %q, "protocol": "UDP", "lb_algorithm": "ROUND_ROBIN"}}`, tr.lb))).str("pool.id")
-				ids := strings.NewReplacer("{lb}", tr.lb, "{listener}", tr.listener, "{pool}", tr.pool, "{monitor}", tr.monitor, "{udp}", udp)
-				a := c.as(admin, test.method, ids.Replace(test.path), ids.Replace(test.body))
-				if refused := a.status >= 400; refused != old {
-					t.Errorf("version 2.%d answers %d %s", minor, a.status, a.text)
-				}
+				t.Run(fmt.Sprintf("2.%d", minor), func(t *testing.T) {
+					c := newCloud(t, Options{APIVersion: fmt.Sprintf("2.%d", minor)})
+					tr := c.web()
+					udp := c.settled(tr.lb, c.call("POST", "/pools", fmt.Sprintf(`{"pool": {"loadbalancer_id": %q, "protocol": "UDP", "lb_algorithm": "ROUND_ROBIN"}}`, tr.lb))).str("pool.id")
+					ids := strings.NewReplacer("{lb}", tr.lb, "{listener}", tr.listener, "{pool}", tr.pool, "{monitor}", tr.monitor, "{udp}", udp)
+					a := c.as(admin, test.method, ids.Replace(test.path), ids.Replace(test.body))
+					if refused := a.status >= 400; refused != old {
+						t.Errorf("version 2.%d answers %d %s", minor, a.status, a.text)
+					}
+				})
 			}
 		})
 	}
 }
 
-func TestAnOldCloudDoesNotShowWhatCameLater(t *testing.T) {
+func TestOlderVersionsDoNotShowNewerFields(t *testing.T) {
 	for since, field := range map[int]string{
 		5: "loadbalancer.tags", 6: "loadbalancer.flavor_id", 14: "loadbalancer.availability_zone", 26: "loadbalancer.additional_vips",
 		1: "listener.timeout_client_data", 12: "listener.allowed_cidrs", 29: "loadbalancer.vip_sg_ids", 27: "listener.hsts_max_age", 10: "healthmonitor.http_version",
 	} {
-		kind, name, _ := strings.Cut(field, ".")
-		for minor, shown := range map[int]bool{since - 1: false, since: true} {
-			c := newCloud(t, Options{APIVersion: fmt.Sprintf("2.%d", minor)})
-			tr := c.web()
-			path := map[string]string{"loadbalancer": "/loadbalancers/" + tr.lb, "listener": "/listeners/" + tr.listener, "healthmonitor": "/healthmonitors/" + tr.monitor}[kind]
-			if _, has := c.call("GET", path, "").body[kind].(map[string]any)[name]; has != shown {
-				t.Errorf("version 2.%d shows %s: %v", minor, field, has)
+		t.Run(field, func(t *testing.T) {
+			kind, name, _ := strings.Cut(field, ".")
+			for minor, shown := range map[int]bool{since - 1: false, since: true} {
+				t.Run(fmt.Sprintf("2.%d", minor), func(t *testing.T) {
+					c := newCloud(t, Options{APIVersion: fmt.Sprintf("2.%d", minor)})
+					tr := c.web()
+					path := map[string]string{"loadbalancer": "/loadbalancers/" + tr.lb, "listener": "/listeners/" + tr.listener, "healthmonitor": "/healthmonitors/" + tr.monitor}[kind]
+					if _, has := c.call("GET", path, "").body[kind].(map[string]any)[name]; has != shown {
+						t.Errorf("version 2.%d shows %s: %v", minor, field, has)
+					}
+				})
 			}
-		}
+		})
 	}
 }
 
-func TestTheOfferChangesWhileTheServiceRuns(t *testing.T) {
+func TestVersionAndProviderCanBeChangedAtRunTime(t *testing.T) {
 	c := newCloud(t, Options{})
 	if err := c.SetOffer("2.31", "ovn"); err == nil {
 		t.Error("a version that cannot be simulated is taken")

@@ -168,7 +168,8 @@ func (c Collection[T]) filter(read fields, query url.Values, items []T) (kept []
 
 func (c Collection[T]) matches(read fields, item T, key string, values []string) (match, known bool) {
 	if c.Filter != nil {
-		if match, known = c.Filter(item, key, values); known {
+		match, known = c.Filter(item, key, values)
+		if known {
 			return match, true
 		}
 	}

@@ -127,32 +127,36 @@ func TestListIsFilteredAndSortedByItsQuery(t *testing.T) {
 		"tags=red,big&fields=id&fields=tags":     "c",
 		"vip=%7B%22address%22%3A%22%22%7D&tags=": "",
 	} {
-		c := collectionOf()
-		c.Filter = func(i item, key string, values []string) (bool, bool) {
-			return (len(i.Name) <= 3) == (values[0] != "no"), key == "short"
-		}
-		status, body := list(t, c, query, someItems)
-		if got := idsOf(t, body); status != http.StatusOK || got != want {
-			t.Errorf("?%s: got %d %q, want %q", query, status, got, want)
-		}
+		t.Run("?"+query, func(t *testing.T) {
+			c := collectionOf()
+			c.Filter = func(i item, key string, values []string) (bool, bool) {
+				return (len(i.Name) <= 3) == (values[0] != "no"), key == "short"
+			}
+			status, body := list(t, c, query, someItems)
+			if got := idsOf(t, body); status != http.StatusOK || got != want {
+				t.Errorf("got %d %q, want %q", status, got, want)
+			}
+		})
 	}
 }
 
-func TestListGivesTheSameForStructsPointersAndThingsThatEncodeThemselves(t *testing.T) {
+func TestListIsTheSameForStructsPointersAndMarshalers(t *testing.T) {
 	pointers := make([]*item, len(someItems))
 	selfMade := make([]encodesItself, len(someItems))
 	for i := range someItems {
 		pointers[i], selfMade[i] = &someItems[i], encodesItself{someItems[i]}
 	}
 	for _, query := range []string{"", "tags=red", "protocol_port=53", "sort_key=protocol_port", "fields=id&fields=vip&fields=extra", "admin_state_up=True&limit=1", "parent_id=p1"} {
-		_, want := list(t, collectionOf(), query, someItems)
-		_, byPointer := list(t, Collection[*item]{Key: "items", ID: func(i *item) string { return i.ID }}, query, pointers)
-		_, byItself := list(t, Collection[encodesItself]{Key: "items", ID: func(i encodesItself) string { return i.item.ID }}, query, selfMade)
-		for _, got := range []map[string]json.RawMessage{byPointer, byItself} {
-			if diff := cmp.Diff(want, got, cmp.Transformer("decode", func(r json.RawMessage) (v any) { _ = json.Unmarshal(r, &v); return })); diff != "" {
-				t.Errorf("?%s (-struct +other):\n%s", query, diff)
+		t.Run("?"+query, func(t *testing.T) {
+			_, want := list(t, collectionOf(), query, someItems)
+			_, byPointer := list(t, Collection[*item]{Key: "items", ID: func(i *item) string { return i.ID }}, query, pointers)
+			_, byItself := list(t, Collection[encodesItself]{Key: "items", ID: func(i encodesItself) string { return i.item.ID }}, query, selfMade)
+			for _, got := range []map[string]json.RawMessage{byPointer, byItself} {
+				if diff := cmp.Diff(want, got, cmp.Transformer("decode", func(r json.RawMessage) (v any) { _ = json.Unmarshal(r, &v); return })); diff != "" {
+					t.Errorf("(-struct +other):\n%s", diff)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -160,7 +164,7 @@ type encodesItself struct{ item item }
 
 func (e encodesItself) MarshalJSON() ([]byte, error) { return json.Marshal(e.item) }
 
-func TestListKeepsOnlyTheFieldsThatAreAskedFor(t *testing.T) {
+func TestListHasOnlyTheRequestedFields(t *testing.T) {
 	_, body := list(t, collectionOf(), "fields=id&fields=protocol_port&fields=nonsense&name=web", someItems)
 	want := `[{"id":"b","protocol_port":443},{"id":"c","protocol_port":80}]`
 	if got := string(body["items"]); got != want {
@@ -168,7 +172,7 @@ func TestListKeepsOnlyTheFieldsThatAreAskedFor(t *testing.T) {
 	}
 }
 
-func TestListFiltersTheItemsAndShowsWhatRenderMakes(t *testing.T) {
+func TestListFiltersItemsAndShowsThemRendered(t *testing.T) {
 	c := collectionOf()
 	c.DefaultSort = []string{"created_at:desc"}
 	c.Render = func(i item) any { return map[string]any{"id": i.ID, "port": i.Port} }
@@ -193,7 +197,7 @@ func TestProjectReducesOneItem(t *testing.T) {
 	}
 }
 
-func TestListLeavesTheCallersSliceAlone(t *testing.T) {
+func TestListDoesNotChangeTheSliceOfTheCaller(t *testing.T) {
 	before := slices.Clone(someItems)
 	list(t, collectionOf(), "name=web&sort_key=name&limit=1", someItems)
 	if diff := cmp.Diff(before, someItems); diff != "" {
@@ -201,16 +205,18 @@ func TestListLeavesTheCallersSliceAlone(t *testing.T) {
 	}
 }
 
-func TestListRefusesWhatItCannotRead(t *testing.T) {
+func TestListRefusesInvalidQueries(t *testing.T) {
 	c := collectionOf()
 	c.Strict = true
 	for query, want := range map[string]int{
 		"limit=-1": 400, "limit=x": 400, "marker=unknown": 400, "nonsense=1": 400, "name=web": 200,
 		"extra=x&name=nothing": 200, "name=nothing&extra=y": 200,
 	} {
-		if status, _ := list(t, c, query, someItems); status != want {
-			t.Errorf("?%s: got %d, want %d", query, status, want)
-		}
+		t.Run("?"+query, func(t *testing.T) {
+			if status, _ := list(t, c, query, someItems); status != want {
+				t.Errorf("got %d, want %d", status, want)
+			}
+		})
 	}
 	c.BadMarker = func(w http.ResponseWriter, marker string) { JSON(w, 404, map[string]string{"gone": marker}) }
 	if status, body := list(t, c, "marker=unknown", someItems); status != 404 || string(body["gone"]) != `"unknown"` {
@@ -218,47 +224,51 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestEmptyListIsNoNull(t *testing.T) {
+func TestEmptyListIsNotNull(t *testing.T) {
 	_, body := list(t, collectionOf(), "", nil)
 	if got := string(body["items"]); got != "[]" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestLinksAreThoseOfTheService(t *testing.T) {
+func TestPaginationLinksFollowTheStyleOfTheService(t *testing.T) {
 	for _, tc := range []struct {
+		name string
+
 		style      LinkStyle
 		query      string
 		next, prev bool
 		key        bool // there is a key of links
 	}{
-		{LinksBoth, "", false, false, false},
-		{LinksBoth, "limit=2", true, true, true},
-		{LinksBoth, "limit=9", false, true, true},
-		{LinksBoth, "limit=2&marker=a&page_reverse=True", true, false, true}, // empty page
-		{LinksBoth, "limit=2&name=unknown", false, true, true},               // empty page
-		{LinksBoth, "limit=2&marker=b&page_reverse=True", true, false, true},
-		{LinksAlways, "", false, false, true},
-		{LinksAlways, "limit=2", true, false, true},
-		{LinksAlways, "limit=2&marker=a", true, true, true},
-		{LinksAlways, "limit=2&marker=c", false, true, true},
-		{LinksNext, "limit=2&marker=a", true, false, true},
-		{LinksNext, "limit=2&marker=c", false, false, false},
-		{LinksNone, "limit=2", false, false, false},
+		{"both links without a limit", LinksBoth, "", false, false, false},
+		{"both links on the first page", LinksBoth, "limit=2", true, true, true},
+		{"both links when everything fits a page", LinksBoth, "limit=9", false, true, true},
+		{"both links on an empty page before the first item", LinksBoth, "limit=2&marker=a&page_reverse=True", true, false, true}, // empty page
+		{"both links on an empty page of a filter", LinksBoth, "limit=2&name=nobody", false, true, true},                          // empty page
+		{"both links on the last page, read backwards", LinksBoth, "limit=2&marker=b&page_reverse=True", true, false, true},
+		{"links always, without a limit", LinksAlways, "", false, false, true},
+		{"links always, on the first page", LinksAlways, "limit=2", true, false, true},
+		{"links always, in the middle", LinksAlways, "limit=2&marker=a", true, true, true},
+		{"links always, on the last page", LinksAlways, "limit=2&marker=c", false, true, true},
+		{"next link in the middle", LinksNext, "limit=2&marker=a", true, false, true},
+		{"next link on the last page", LinksNext, "limit=2&marker=c", false, false, false},
+		{"no links", LinksNone, "limit=2", false, false, false},
 	} {
-		c := collectionOf()
-		c.LinkStyle = tc.style
-		_, body := list(t, c, tc.query, someItems)
-		links := linksOf(t, body)
-		_, next := links["next"]
-		_, prev := links["previous"]
-		if _, key := body["items_links"]; next != tc.next || prev != tc.prev || key != tc.key {
-			t.Errorf("style %d ?%s: got next %v, previous %v, key %v", tc.style, tc.query, next, prev, key)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			c := collectionOf()
+			c.LinkStyle = tc.style
+			_, body := list(t, c, tc.query, someItems)
+			links := linksOf(t, body)
+			_, next := links["next"]
+			_, prev := links["previous"]
+			if _, key := body["items_links"]; next != tc.next || prev != tc.prev || key != tc.key {
+				t.Errorf("style %d ?%s: got next %v, previous %v, key %v", tc.style, tc.query, next, prev, key)
+			}
+		})
 	}
 }
 
-func TestLinksKeepTheQueryAndLeadFromTheRequestsHost(t *testing.T) {
+func TestPaginationLinksKeepTheQueryAndTheHostOfTheRequest(t *testing.T) {
 	c := collectionOf()
 	c.MaxLimit = 1
 	_, body := list(t, c, "name=web&fields=id&limit=500", someItems)

@@ -199,7 +199,8 @@ func (s *Faults) take(service, method, route string) []Fault {
 		if !f.matches(service, method, route) || f.Validate() != nil {
 			continue
 		}
-		if f.seen++; f.seen <= f.Skip {
+		f.seen++
+		if f.seen <= f.Skip {
 			continue
 		}
 		f.used++
@@ -231,7 +232,8 @@ func (s *Faults) holdOn(id string) (release <-chan struct{}, done func()) {
 	return h.release, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if h.count--; h.count == 0 && s.holds[id] == h {
+		h.count--
+		if h.count == 0 && s.holds[id] == h {
 			delete(s.holds, id)
 		}
 	}

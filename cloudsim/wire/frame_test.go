@@ -102,23 +102,32 @@ func withToken(o *Options) {
 func TestOnlyPublicRoutesAreServedWithoutAToken(t *testing.T) {
 	s := newService(t, withToken)
 	for _, tc := range []struct {
+		name string
+
 		path, token string
 		want        int
 	}{
-		{"/", "", 300}, {"/things/1", "", 401}, {"/things/1", "bad", 401}, {"/things/1", "good", 200}, {"/nowhere", "", 401}, {"/nowhere", "good", 404},
+		{"public", "/", "", 300},
+		{"private without a token", "/things/1", "", 401},
+		{"private with a bad token", "/things/1", "bad", 401},
+		{"private with a good token", "/things/1", "good", 200},
+		{"unknown path without a token", "/nowhere", "", 401},
+		{"unknown path with a good token", "/nowhere", "good", 404},
 	} {
-		resp, body, err := s.call(t, "GET", tc.path, "X-Auth-Token", tc.token)
-		if err != nil || resp.StatusCode != tc.want {
-			t.Errorf("%s with token %q: got %v %v %s, want %d", tc.path, tc.token, resp, err, body, tc.want)
-			continue
-		}
-		if got := resp.Header.Get("WWW-Authenticate"); (tc.want == 401) != (got == `Keystone uri="http://keystone.test"`) {
-			t.Errorf("%s with token %q: WWW-Authenticate is %q", tc.path, tc.token, got)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			resp, body, err := s.call(t, "GET", tc.path, "X-Auth-Token", tc.token)
+			if err != nil || resp.StatusCode != tc.want {
+				t.Errorf("%s with token %q: got %v %v %s, want %d", tc.path, tc.token, resp, err, body, tc.want)
+				return
+			}
+			if got := resp.Header.Get("WWW-Authenticate"); (tc.want == 401) != (got == `Keystone uri="http://keystone.test"`) {
+				t.Errorf("%s with token %q: WWW-Authenticate is %q", tc.path, tc.token, got)
+			}
+		})
 	}
 }
 
-func TestTokenThatIsNotForTheRequestIsRefusedLikeAnInvalidOne(t *testing.T) {
+func TestTokenWhoseAccessRulesDoNotAllowTheRequestIsRefused(t *testing.T) {
 	s := newService(t, func(o *Options) {
 		withToken(o)
 		o.Allowed = func(token, service, method, path string) bool {
@@ -126,13 +135,15 @@ func TestTokenThatIsNotForTheRequestIsRefusedLikeAnInvalidOne(t *testing.T) {
 		}
 	})
 	for path, want := range map[string]int{"/things/1": 200, "/things/2": 401, "/nowhere": 401, "/": 300} {
-		if resp, _, err := s.call(t, "GET", path, "X-Auth-Token", "good"); err != nil || resp.StatusCode != want {
-			t.Errorf("%s: got %v %v, want %d", path, resp, err, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if resp, _, err := s.call(t, "GET", path, "X-Auth-Token", "good"); err != nil || resp.StatusCode != want {
+				t.Errorf("got %v %v, want %d", resp, err, want)
+			}
+		})
 	}
 }
 
-func TestHandlerKnowsTheCallerAndTheRequestID(t *testing.T) {
+func TestHandlerGetsTheCallerAndTheRequestID(t *testing.T) {
 	s := newService(t, withToken)
 	resp, body, err := s.call(t, "GET", "/things/42", "X-Auth-Token", "good")
 	if err != nil {
@@ -148,22 +159,26 @@ func TestHandlerKnowsTheCallerAndTheRequestID(t *testing.T) {
 	}
 }
 
-func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
-	s := newService(t, nil)
-	for _, tc := range []struct {
+func TestUnknownPathsAre404AndUnknownMethods405(t *testing.T) {
+	for name, tc := range map[string]struct {
 		method, path string
 		want         int
 		allow        string
 	}{
-		{"GET", "/nowhere", 404, ""}, {"DELETE", "/things/1", 405, "GET, HEAD"}, {"GET", "/things", 405, "POST"},
+		"unknown path":        {"GET", "/nowhere", 404, ""},
+		"path without DELETE": {"DELETE", "/things/1", 405, "GET, HEAD"},
+		"path with only POST": {"GET", "/things", 405, "POST"},
 	} {
-		resp, body, err := s.call(t, tc.method, tc.path)
-		if err != nil || resp.StatusCode != tc.want || resp.Header.Get("Allow") != tc.allow || !strings.HasPrefix(body, `{"error":`) {
-			t.Errorf("%s %s: got %v %v %s", tc.method, tc.path, resp, err, body)
-		}
-	}
-	if counts := s.Recorder.Counts(); counts["GET "] != 2 || counts["DELETE "] != 1 {
-		t.Errorf("calls to unknown paths must be recorded with an empty route: %v", counts)
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, nil)
+			resp, body, err := s.call(t, tc.method, tc.path)
+			if err != nil || resp.StatusCode != tc.want || resp.Header.Get("Allow") != tc.allow || !strings.HasPrefix(body, `{"error":`) {
+				t.Errorf("%s %s: got %v %v %s", tc.method, tc.path, resp, err, body)
+			}
+			if counts := s.Recorder.Counts(); counts[tc.method+" "] != 1 {
+				t.Errorf("a call that no handler serves must be recorded with an empty route: %v", counts)
+			}
+		})
 	}
 }
 
@@ -237,25 +252,34 @@ func TestFaultStatusAnswersInsteadOfTheHandler(t *testing.T) {
 	}
 }
 
-func TestFaultHitsOnlyWhatItNames(t *testing.T) {
+func TestFaultAffectsOnlyMatchingCalls(t *testing.T) {
 	for _, tc := range []struct {
+		name string
+
 		fault Fault
 		hit   bool
 	}{
-		{Fault{}, true}, {Fault{Service: "network"}, true}, {Fault{Service: "compute"}, false}, {Fault{Method: "POST"}, true}, {Fault{Method: "GET"}, false},
-		{Fault{Route: "/things"}, true}, {Fault{Route: "/things/{id}"}, false},
+		{"names nothing", Fault{}, true},
+		{"names the service", Fault{Service: "network"}, true},
+		{"names another service", Fault{Service: "compute"}, false},
+		{"names the method", Fault{Method: "POST"}, true},
+		{"names another method", Fault{Method: "GET"}, false},
+		{"names the route", Fault{Route: "/things"}, true},
+		{"names another route", Fault{Route: "/things/{id}"}, false},
 	} {
-		s := newService(t, nil)
-		tc.fault.Kind, tc.fault.Status = FaultStatus, 500
-		s.Faults.Add(tc.fault)
-		resp, _, err := s.call(t, "POST", "/things")
-		if err != nil || (resp.StatusCode == 500) != tc.hit {
-			t.Errorf("%+v: got %v %v", tc.fault, resp, err)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			s := newService(t, nil)
+			tc.fault.Kind, tc.fault.Status = FaultStatus, 500
+			s.Faults.Add(tc.fault)
+			resp, _, err := s.call(t, "POST", "/things")
+			if err != nil || (resp.StatusCode == 500) != tc.hit {
+				t.Errorf("got %v %v", resp, err)
+			}
+		})
 	}
 }
 
-func TestFaultResets(t *testing.T) {
+func TestResetFaultsCloseTheConnection(t *testing.T) {
 	for _, tc := range []struct {
 		kind   FaultKind
 		ran    int32
@@ -264,31 +288,33 @@ func TestFaultResets(t *testing.T) {
 	}{
 		{FaultResetBefore, 0, 0, false}, {FaultResetAfter, 1, 201, false}, {FaultHalfBody, 1, 201, true},
 	} {
-		s := newService(t, nil)
-		s.Faults.Add(Fault{Kind: tc.kind, Times: 1})
-		resp, body, err := s.call(t, "POST", "/things")
-		if err == nil {
-			t.Errorf("%s: the client saw no error but %d %s", tc.kind, resp.StatusCode, body)
-		}
-		if !tc.half && !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("%s: want a reset connection, got %v", tc.kind, err)
-		}
-		if body != "" && !strings.HasPrefix(thingBody[:len(thingBody)/2], body) {
-			t.Errorf("%s: the client got %q, more than half of the body", tc.kind, body)
-		}
-		if s.ran.Load() != tc.ran {
-			t.Errorf("%s: the handler ran %d times, want %d", tc.kind, s.ran.Load(), tc.ran)
-		}
-		if calls := s.Recorder.Calls(); len(calls) != 1 || calls[0].Status != tc.status || calls[0].Fault != string(tc.kind) {
-			t.Errorf("%s: recorded %+v", tc.kind, calls)
-		}
-		if resp, _, err := s.call(t, "POST", "/things"); err != nil || resp.StatusCode != 201 {
-			t.Errorf("%s: the next call must work: %v %v", tc.kind, resp, err)
-		}
+		t.Run(string(tc.kind), func(t *testing.T) {
+			s := newService(t, nil)
+			s.Faults.Add(Fault{Kind: tc.kind, Times: 1})
+			resp, body, err := s.call(t, "POST", "/things")
+			if err == nil {
+				t.Errorf("the client saw no error but %d %s", resp.StatusCode, body)
+			}
+			if !tc.half && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("want a reset connection, got %v", err)
+			}
+			if body != "" && !strings.HasPrefix(thingBody[:len(thingBody)/2], body) {
+				t.Errorf("the client got %q, more than half of the body", body)
+			}
+			if s.ran.Load() != tc.ran {
+				t.Errorf("the handler ran %d times, want %d", s.ran.Load(), tc.ran)
+			}
+			if calls := s.Recorder.Calls(); len(calls) != 1 || calls[0].Status != tc.status || calls[0].Fault != string(tc.kind) {
+				t.Errorf("recorded %+v", calls)
+			}
+			if resp, _, err := s.call(t, "POST", "/things"); err != nil || resp.StatusCode != 201 {
+				t.Errorf("the next call must work: %v %v", resp, err)
+			}
+		})
 	}
 }
 
-func TestFaultGarbageCommitsAndAnswersNoJSON(t *testing.T) {
+func TestGarbageFaultCarriesOutTheCallAndAnswersNoJSON(t *testing.T) {
 	s := newService(t, nil)
 	s.Faults.Add(Fault{Kind: FaultGarbage, Times: 1})
 	resp, body, err := s.call(t, "POST", "/things")
@@ -426,14 +452,23 @@ func TestLatencyIsThatOfTheMostSpecificSetting(t *testing.T) {
 	l.Set(Operation{Route: "/things"}, 4)
 	l.Set(Operation{Service: "network", Method: "POST", Route: "/things"}, 5)
 	for _, tc := range []struct {
+		name string
+
 		service, method, route string
 		want                   time.Duration
 	}{
-		{"compute", "GET", "/x", 1}, {"network", "GET", "/x", 2}, {"network", "POST", "/x", 3}, {"network", "GET", "/things", 4}, {"network", "POST", "/things", 5}, {"compute", "POST", "/things", 4},
+		{"the default", "compute", "GET", "/x", 1},
+		{"the service", "network", "GET", "/x", 2},
+		{"the service and not the method", "network", "POST", "/x", 3},
+		{"the route rather than the service", "network", "GET", "/things", 4},
+		{"service, method and route", "network", "POST", "/things", 5},
+		{"the route rather than the method", "compute", "POST", "/things", 4},
 	} {
-		if got := l.of(tc.service, tc.method, tc.route); got != tc.want {
-			t.Errorf("%+v: got %d", tc, got)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			if got := l.of(tc.service, tc.method, tc.route); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
 	}
 	l.Set(Operation{Route: "/things"}, 0)
 	if len(l.List()) != 4 || l.of("compute", "GET", "/things") != 1 {
@@ -458,19 +493,36 @@ func TestCallTakesAtLeastItsLatency(t *testing.T) {
 }
 
 func TestFaultIsValidated(t *testing.T) {
-	for _, f := range []Fault{{}, {Kind: "nonsense"}, {Kind: FaultStatus}, {Kind: FaultLatency}, {Kind: FaultPartialList}, {Kind: FaultHang, Times: -1}, {Kind: FaultHang, Skip: -1}} {
-		if f.Validate() == nil {
-			t.Errorf("%+v must be refused", f)
-		}
+	for name, f := range map[string]Fault{
+		"no kind":                           {},
+		"unknown kind":                      {Kind: "nonsense"},
+		"a status fault without a status":   {Kind: FaultStatus},
+		"a latency fault without a delay":   {Kind: FaultLatency},
+		"a partial list that lacks nothing": {Kind: FaultPartialList},
+		"negative times":                    {Kind: FaultHang, Times: -1},
+		"negative skip":                     {Kind: FaultHang, Skip: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if f.Validate() == nil {
+				t.Errorf("%+v must be refused", f)
+			}
+		})
 	}
-	for _, f := range []Fault{{Kind: FaultStatus, Status: 500}, {Kind: FaultHang}, {Kind: FaultLatency, Delay: 1}, {Kind: FaultPartialList, Missing: []string{"a"}}} {
-		if err := f.Validate(); err != nil {
-			t.Errorf("%+v: %v", f, err)
-		}
+	for name, f := range map[string]Fault{
+		"a status":       {Kind: FaultStatus, Status: 500},
+		"a hang":         {Kind: FaultHang},
+		"a latency":      {Kind: FaultLatency, Delay: 1},
+		"a partial list": {Kind: FaultPartialList, Missing: []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := f.Validate(); err != nil {
+				t.Errorf("%+v: %v", f, err)
+			}
+		})
 	}
 }
 
-func TestTooLargeABodyIsRefused(t *testing.T) {
+func TestTooLargeBodyIsRefused(t *testing.T) {
 	s := newService(t, nil)
 	resp, err := s.Client().Post(s.URL+"/things", "application/json", bytes.NewReader(make([]byte, maxBody+1)))
 	if err == nil {

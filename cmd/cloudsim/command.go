@@ -73,7 +73,8 @@ DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /
 
 // run runs a cloud until the context ends.
 func run(ctx context.Context, out, errs io.Writer, f *flags) (err error) {
-	if f.options.Nodes, err = parseNodes(f.nodes); err != nil {
+	f.options.Nodes, err = parseNodes(f.nodes)
+	if err != nil {
 		return err
 	}
 	f.options.Logger = funcr.New(func(prefix, args string) { fmt.Fprintln(errs, prefix, args) }, funcr.Options{})
@@ -96,7 +97,8 @@ func run(ctx context.Context, out, errs io.Writer, f *flags) (err error) {
 		defer os.RemoveAll(dir)
 		cloudsYAML = filepath.Join(dir, "clouds.yaml")
 	}
-	if cloudsYAML, err = filepath.Abs(cloudsYAML); err != nil {
+	cloudsYAML, err = filepath.Abs(cloudsYAML)
+	if err != nil {
 		return err
 	}
 	if err := cloudsim.WriteFile(cloudsYAML, cloud.CloudsYAML()); err != nil {

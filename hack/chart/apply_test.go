@@ -117,8 +117,8 @@ func TestKubeAPIServerAcceptsReleasesWithoutAWarning(t *testing.T) {
 	}
 }
 
-// TestADoctorJobIsMadeOfTheCronJob makes a Job as docs/how-to.md says, and compares its Pods with those of the controller.
-func TestADoctorJobIsMadeOfTheCronJob(t *testing.T) {
+// TestDoctorJobIsCreatedFromTheCronJob makes a Job as docs/how-to.md says, and compares its Pods with those of the controller.
+func TestDoctorJobIsCreatedFromTheCronJob(t *testing.T) {
 	r := cases["everything"]
 	r.Namespace = namespace(t, "restricted")
 	texts, _ := install(t, r, "everything")
@@ -178,8 +178,8 @@ func TestOnlyAPodInTheNetworkOfTheNodeNeedsAPrivilegedNamespace(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfAReleaseAreAboutItsClass installs a release for one class, and creates Services of this class and of none.
-func TestPoliciesOfAReleaseAreAboutItsClass(t *testing.T) {
+// TestAdmissionPolicyOfAReleaseAppliesToItsClassOnly installs a release for one class, and creates Services of this class and of none.
+func TestAdmissionPolicyOfAReleaseAppliesToItsClassOnly(t *testing.T) {
 	r := cases["second"]
 	r.Namespace = namespace(t, "restricted")
 	install(t, r, "second")
@@ -204,8 +204,10 @@ func TestPoliciesOfAReleaseAreAboutItsClass(t *testing.T) {
 		t.Fatalf("an invalid annotation of a Service of the release's class: %v", err)
 	}
 	for name, class := range map[string]*string{"no class": nil, "another class": ptr.To("kube-octavia.io/octavia")} {
-		if err := create(t.Context(), class); err != nil {
-			t.Errorf("a Service of %s is refused: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := create(t.Context(), class); err != nil {
+				t.Errorf("a Service of %s is refused: %v", name, err)
+			}
+		})
 	}
 }

@@ -63,8 +63,8 @@ func TestCloudConfHasTheValues(t *testing.T) {
 	}
 }
 
-// TestAnyTextReachesTheController uses passwords, class names and other text with arbitrary characters.
-func TestAnyTextReachesTheController(t *testing.T) {
+// TestAnyTextOfAValueReachesTheControllerUnchanged is about passwords, class names and other text with whatever is in them.
+func TestAnyTextOfAValueReachesTheControllerUnchanged(t *testing.T) {
 	special := []rune("\"\\#;=[]\n\t '%{}$|é\u2028\u0085")
 	texts := rapid.StringOf(rapid.OneOf(rapid.SampledFrom(special), rapid.Rune().Filter(func(r rune) bool {
 		return r != 0 && r != '\r' && r != '\ufeff'
@@ -148,8 +148,8 @@ func TestEveryKeyOfCloudConfCanBeSet(t *testing.T) {
 	}
 }
 
-// TestPodsAreReplacedForWhatIsReadAtTheStartOnly changes one key after the other.
-func TestPodsAreReplacedForWhatIsReadAtTheStartOnly(t *testing.T) {
+// TestPodsAreReplacedOnlyForSettingsThatAreReadAtTheStart changes one key after the other.
+func TestPodsAreReplacedOnlyForSettingsThatAreReadAtTheStart(t *testing.T) {
 	template := func(global, other map[string]any, files string) string {
 		values := mountsClouds(t)
 		cloud := values["cloudConfig"].(map[string]any)

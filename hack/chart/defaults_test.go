@@ -86,12 +86,14 @@ func same(a, b string) bool {
 // configuration, which does not exist.
 func TestTheProgramTakesTheArguments(t *testing.T) {
 	for name, r := range cases {
-		texts := rendered(t, r, caseFile(t, name, "values.yaml"))
-		d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
-		takesArguments(t, name, d.Spec.Template.Spec.Containers[0].Args)
-		if text, has := texts["drain/job.yaml"]; has {
-			takesArguments(t, name+", the Job", object[batchv1.Job](t, text, "Job").Spec.Template.Spec.Containers[0].Args)
-		}
+		t.Run(name, func(t *testing.T) {
+			texts := rendered(t, r, caseFile(t, name, "values.yaml"))
+			d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
+			takesArguments(t, name, d.Spec.Template.Spec.Containers[0].Args)
+			if text, has := texts["drain/job.yaml"]; has {
+				takesArguments(t, name+", the Job", object[batchv1.Job](t, text, "Job").Spec.Template.Spec.Containers[0].Args)
+			}
+		})
 	}
 }
 
@@ -143,8 +145,8 @@ func TestTheNetworkPolicyAllowsTheUsualPortsOfAllServicesThatAreCalled(t *testin
 	}
 }
 
-// TestTheJobDrainsWhatTheDeploymentServes compares the arguments that both have.
-func TestTheJobDrainsWhatTheDeploymentServes(t *testing.T) {
+// TestJobDrainsTheServicesOfTheDeployment compares the arguments that both have.
+func TestJobDrainsTheServicesOfTheDeployment(t *testing.T) {
 	texts := rendered(t, helm, caseFile(t, "everything", "values.yaml"))
 	job := object[batchv1.Job](t, texts["drain/job.yaml"], "Job")
 	d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
@@ -178,20 +180,22 @@ func TestTheJobDrainsWhatTheDeploymentServes(t *testing.T) {
 func TestTheManifestsAdoptAsTheChartDoes(t *testing.T) {
 	want := "--adopt=" + loaded(t).Values["adopt"].(string)
 	for _, file := range []string{"deployment.yaml", filepath.Join("ui", "deployment.yaml")} {
-		text, err := os.ReadFile(filepath.Join(root, "deploy", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		args := object[appsv1.Deployment](t, "\n"+string(text), "Deployment").Spec.Template.Spec.Containers[0].Args
-		if !slices.Contains(args, want) {
-			t.Errorf("deploy/%s has no %s: %v", file, want, args)
-		}
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root, "deploy", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := object[appsv1.Deployment](t, "\n"+string(text), "Deployment").Spec.Template.Spec.Containers[0].Args
+			if !slices.Contains(args, want) {
+				t.Errorf("deploy/%s has no %s: %v", file, want, args)
+			}
+		})
 	}
 }
 
-// TestTheNotesSayWhatTheFirstServiceNeeds renders NOTES.txt.
-func TestTheNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
-	const closed = "Security groups of a new project do not admit this traffic"
+// TestNotesSayWhatTheFirstServiceNeeds renders NOTES.txt.
+func TestNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
+	const closed = "Security groups of a new project do not let them in"
 	for name, c := range map[string]struct {
 		values         string
 		want, unwanted []string
@@ -205,16 +209,18 @@ func TestTheNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
 		"no Services":    {minimal + "controllers: [node]", nil, []string{closed}},
 		"tag":            {minimal + "adopt: tag", []string{"It serves Services", closed}, []string{"<pending>", "adopt=tag"}},
 	} {
-		notes := rendered(t, helm, c.values)["NOTES.txt"]
-		for _, words := range c.want {
-			if !strings.Contains(notes, words) {
-				t.Errorf("%s: the notes have no %q:\n%s", name, words, notes)
+		t.Run(name, func(t *testing.T) {
+			notes := rendered(t, helm, c.values)["NOTES.txt"]
+			for _, words := range c.want {
+				if !strings.Contains(notes, words) {
+					t.Errorf("the notes have no %q:\n%s", words, notes)
+				}
 			}
-		}
-		for _, words := range c.unwanted {
-			if strings.Contains(notes, words) {
-				t.Errorf("%s: the notes have %q:\n%s", name, words, notes)
+			for _, words := range c.unwanted {
+				if strings.Contains(notes, words) {
+					t.Errorf("the notes have %q:\n%s", words, notes)
+				}
 			}
-		}
+		})
 	}
 }

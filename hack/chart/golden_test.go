@@ -113,20 +113,22 @@ func TestRunbooksOfAlertsAreWhereTheValuesSay(t *testing.T) {
 			}
 		}
 	}
-	for values, base := range map[string]string{
-		"": "https://github.com/kube-octavia/kube-octavia/blob/main/docs/runbooks/",
-		", runbookURL: https://wiki.example.com/runbooks":  "https://wiki.example.com/runbooks/",
-		", runbookURL: https://wiki.example.com/runbooks/": "https://wiki.example.com/runbooks/",
+	for name, test := range map[string]struct{ values, base string }{
+		"default":               {"", "https://github.com/kube-octavia/kube-octavia/blob/main/docs/runbooks/"},
+		"without a final slash": {", runbookURL: https://wiki.example.com/runbooks", "https://wiki.example.com/runbooks/"},
+		"with a final slash":    {", runbookURL: https://wiki.example.com/runbooks/", "https://wiki.example.com/runbooks/"},
 	} {
-		texts := rendered(t, helm, minimal+"metrics: {prometheusRule: {enabled: true"+values+"}}")
-		rules := object[prometheusRule](t, texts["prometheusrule.yaml"], "PrometheusRule").Spec.Groups[0].Rules
-		if len(rules) < 10 {
-			t.Fatalf("there are only %d alerts", len(rules))
-		}
-		for _, r := range rules {
-			if got, want := r.Annotations["runbook_url"], base+r.Alert+".md"; got != want {
-				t.Errorf("the runbook of %s is %s, want %s", r.Alert, got, want)
+		t.Run(name, func(t *testing.T) {
+			texts := rendered(t, helm, minimal+"metrics: {prometheusRule: {enabled: true"+test.values+"}}")
+			rules := object[prometheusRule](t, texts["prometheusrule.yaml"], "PrometheusRule").Spec.Groups[0].Rules
+			if len(rules) < 10 {
+				t.Fatalf("there are only %d alerts", len(rules))
 			}
-		}
+			for _, r := range rules {
+				if got, want := r.Annotations["runbook_url"], test.base+r.Alert+".md"; got != want {
+					t.Errorf("the runbook of %s is %s, want %s", r.Alert, got, want)
+				}
+			}
+		})
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"helm.sh/helm/v3/pkg/lint"
 )
 
-// TestHelmLintHasNothingToSay lints the chart as `helm lint` does, without values and with those of each case.
-func TestHelmLintHasNothingToSay(t *testing.T) {
+// TestHelmLintReportsNoProblem lints the chart as `helm lint` does, without values and with those of each case.
+func TestHelmLintReportsNoProblem(t *testing.T) {
 	version, err := chartutil.ParseKubeVersion(helm.Kubernetes)
 	if err != nil {
 		t.Fatal(err)
@@ -22,11 +22,13 @@ func TestHelmLintHasNothingToSay(t *testing.T) {
 		values[name] = parsed(t, caseFile(t, name, "values.yaml"))
 	}
 	for name, v := range values {
-		for _, message := range lint.AllWithKubeVersion(filepath.Join(root, chartDir), v, helm.Namespace, version).Messages {
-			// The project has no icon.
-			if message.Err.Error() != "icon is recommended" {
-				t.Errorf("%s: %s", name, message)
+		t.Run(name, func(t *testing.T) {
+			for _, message := range lint.AllWithKubeVersion(filepath.Join(root, chartDir), v, helm.Namespace, version).Messages {
+				// The project has no icon.
+				if message.Err.Error() != "icon is recommended" {
+					t.Error(message)
+				}
 			}
-		}
+		})
 	}
 }

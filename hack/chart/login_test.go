@@ -22,9 +22,9 @@ var logins = map[string]string{
 	"trust-id": "t", "trustee-id": "u", "trustee-password": "p", "token": "t", "tenant-id": "k",
 }
 
-// TestWhatTheChartRefusesTheProgramRefuses uses random combinations of the keys. The chart must not refuse a login that
-// works, and must refuse each that lacks an identity or a secret. Redundant keys are refused only by the program.
-func TestWhatTheChartRefusesTheProgramRefuses(t *testing.T) {
+// TestChartAndProgramRefuseTheSameLogins takes any of the keys. The chart must not refuse a login that works, and must
+// refuse each that lacks an identity or a secret. It leaves to the program what says one thing twice.
+func TestChartAndProgramRefuseTheSameLogins(t *testing.T) {
 	keys := slices.Sorted(maps.Keys(logins))
 	rapid.Check(t, func(r *rapid.T) {
 		global, text := map[string]any{}, "[Global]\n"

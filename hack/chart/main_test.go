@@ -84,19 +84,21 @@ cloudConfig: {existingSecret: cloud-config}
 
 func TestGeneratedFilesAreUpToDate(t *testing.T) {
 	for name, generate := range map[string]func(string) (map[string]string, error){"schema": schemaFile, "readme": readmeFile, "manifests": manifestFiles} {
-		files, err := generate(root)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		for path, want := range files {
-			got, err := os.ReadFile(filepath.Join(root, path))
+		t.Run(name, func(t *testing.T) {
+			files, err := generate(root)
 			if err != nil {
 				t.Error(err)
 			}
-			if diff := cmp.Diff(want, string(got)); diff != "" {
-				t.Errorf("%s is not up to date; run `make generate` (-chart +file):\n%s", path, diff)
+			for path, want := range files {
+				got, err := os.ReadFile(filepath.Join(root, path))
+				if err != nil {
+					t.Error(err)
+				}
+				if diff := cmp.Diff(want, string(got)); diff != "" {
+					t.Errorf("%s is not up to date; run `make generate` (-chart +file):\n%s", path, diff)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -124,17 +126,19 @@ func TestEveryManifestComesFromTheChart(t *testing.T) {
 }
 
 func TestAValueWithoutACommentIsAnError(t *testing.T) {
-	for text, want := range map[string]string{
-		"a: 1":                         "line 1: a has no comment",
-		"# A.\na: 1\nb: {}":            "line 3: b has no comment",
-		"# A.\na: 1\nb:\n  c: []":      "line 4: b.c has no comment",
-		"# A.\na: 1\nb:\n  # C.\n  c:": "",
-		"[]":                           "not a mapping",
+	for name, test := range map[string]struct{ text, want string }{
+		"first value":               {"a: 1", "line 1: a has no comment"},
+		"second value":              {"# A.\na: 1\nb: {}", "line 3: b has no comment"},
+		"value in another":          {"# A.\na: 1\nb:\n  c: []", "line 4: b.c has no comment"},
+		"all values have a comment": {"# A.\na: 1\nb:\n  # C.\n  c:", ""},
+		"list":                      {"[]", "not a mapping"},
 	} {
-		_, err := parseValues([]byte(text))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := parseValues([]byte(test.text))
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
 	}
 }
 
@@ -174,8 +178,8 @@ func names(t *testing.T, texts map[string]string) []string {
 	return all
 }
 
-// TestReleasesShareNoObject renders everything that has a name, for releases that differ only in name or namespace.
-func TestReleasesShareNoObject(t *testing.T) {
+// TestReleasesHaveNoObjectInCommon renders everything that has a name, for releases that differ in name or namespace only.
+func TestReleasesHaveNoObjectInCommon(t *testing.T) {
 	values := caseFile(t, "everything", "values.yaml")
 	owner := map[string]release{}
 	for _, r := range []release{

@@ -64,7 +64,7 @@ func TestAMistakeInTheValuesIsRefusedWithWhatToDo(t *testing.T) {
 		"whose password":             {withConf("global: {auth-url: 'https://k/v3', password: hunter2}"), helm, []string{"password needs username or user-id"}},
 		"a user of which domain":     {withConf("global: {auth-url: 'https://k/v3', username: a, password: hunter2}"), helm, []string{"username needs a domain", "Default"}},
 		"a trust without password":   {withConf("global: {auth-url: 'https://k/v3', trust-id: a, trustee-id: b}"), helm, []string{"trust-id needs trustee-password"}},
-		"a trust of nobody":          {withConf("global: {auth-url: 'https://k/v3', trust-id: a, trustee-password: hunter2}"), helm, []string{"trust-id needs trustee-id"}},
+		"a trust without a trustee":  {withConf("global: {auth-url: 'https://k/v3', trust-id: a, trustee-password: hunter2}"), helm, []string{"trust-id needs trustee-id"}},
 		"no file of clouds":          {withConf("global: {use-clouds: true, cloud: a}"), helm, []string{"use-clouds needs the file", "cloudConfig.files"}},
 		"another file of clouds":     {withConf("global: {use-clouds: true, clouds-file: /etc/kube-octavia/clouds.yaml}"), helm, []string{"cloudConfig.files has no clouds.yaml"}},
 		"clouds":                     {withConf("global: {use-clouds: true, clouds-file: /etc/kube-octavia/clouds.yaml}\n  files: {clouds.yaml: a}"), helm, nil},

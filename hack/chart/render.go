@@ -51,7 +51,8 @@ func render(c *chart.Chart, values map[string]any, r release) (map[string]string
 	rendered := map[string]string{}
 	for path, text := range texts {
 		name := strings.TrimPrefix(path, c.Name()+"/templates/")
-		if text = strings.TrimSpace(text); text != "" && !strings.HasPrefix(filepath.Base(name), "_") {
+		text = strings.TrimSpace(text)
+		if text != "" && !strings.HasPrefix(filepath.Base(name), "_") {
 			rendered[name] = text + "\n"
 		}
 	}

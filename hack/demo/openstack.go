@@ -42,7 +42,8 @@ func (c *real) start(ctx context.Context, p *printer) (err error) {
 	if c.state == "" {
 		c.state = openstackState
 	}
-	if c.state, err = filepath.Abs(c.state); err != nil {
+	c.state, err = filepath.Abs(c.state)
+	if err != nil {
 		return err
 	}
 	if _, err := c.script(ctx, "status.sh"); err != nil {
@@ -53,7 +54,8 @@ func (c *real) start(ctx context.Context, p *printer) (err error) {
 			return fmt.Errorf("start OpenStack: %w:\n%s", err, output)
 		}
 	}
-	if c.Cloud, err = openstack.Load(c.state); err != nil {
+	c.Cloud, err = openstack.Load(c.state)
+	if err != nil {
 		return err
 	}
 	if c.DataPlane == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNoStepIsSilentForLong(t *testing.T) {
+func TestLongStepsPrintWhatTheyWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		p := newPrinter(&out)

@@ -53,19 +53,24 @@ func TestTheCommandGetsTheFlagsOfTheDemoBeforeThoseOfTheCaller(t *testing.T) {
 	dir := odd(t)
 	program := write(t, filepath.Join(dir, "program"), "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
 	script := write(t, filepath.Join(dir, "kube-octavia"), wrapper(program, []string{"--cloud-config=" + dir}, []string{"--lease=it's"}))
-	for _, c := range []struct{ args, want []string }{
-		{nil, nil},
-		{[]string{"version"}, []string{"version"}},
-		{[]string{"plan", "-n", "a b"}, []string{"plan", "--cloud-config=" + dir, "-n", "a b"}},
-		{[]string{"doctor", "--all"}, []string{"doctor", "--cloud-config=" + dir, "--lease=it's", "--all"}},
+	for _, c := range []struct {
+		name       string
+		args, want []string
+	}{
+		{"no command", nil, nil},
+		{"a command without flags of the demo", []string{"version"}, []string{"version"}},
+		{"a command that takes the configuration", []string{"plan", "-n", "a b"}, []string{"plan", "--cloud-config=" + dir, "-n", "a b"}},
+		{"a command that takes everything", []string{"doctor", "--all"}, []string{"doctor", "--cloud-config=" + dir, "--lease=it's", "--all"}},
 	} {
-		var got []string
-		if text := strings.TrimSpace(output(t, script, c.args...)); text != "" {
-			got = strings.Split(text, "\n")
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.args, diff)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			if text := strings.TrimSpace(output(t, script, c.args...)); text != "" {
+				got = strings.Split(text, "\n")
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", c.args, diff)
+			}
+		})
 	}
 }
 
@@ -77,13 +82,15 @@ func TestTheEnvironmentIsSetForEachShell(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "bin", "kubectl"), "#!/bin/sh\necho \"kubectl $3 $4 $5\"\n")
 	for _, shell := range []string{"sh", "bash", "zsh"} {
-		if _, err := exec.LookPath(shell); err != nil {
-			continue // not every machine has every shell; sh always exists
-		}
-		got := output(t, shell, "-c", `. "$1"; echo "$KUBECONFIG"; echo "$OS_CLOUD"; address_of web`, shell, file)
-		if want := dir + "/kubeconfig\ndemo\nkubectl get service web\n"; got != want {
-			t.Errorf("%s: got %q, want %q", shell, got, want)
-		}
+		t.Run(shell, func(t *testing.T) {
+			if _, err := exec.LookPath(shell); err != nil {
+				t.Skip("not each machine has each shell; there is always sh")
+			}
+			got := output(t, shell, "-c", `. "$1"; echo "$KUBECONFIG"; echo "$OS_CLOUD"; address_of web`, shell, file)
+			if want := dir + "/kubeconfig\ndemo\nkubectl get service web\n"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -98,10 +98,12 @@ func newStage(ctx context.Context, p *printer, o options) (*stage, error) {
 		return s, err
 	}
 	s.port, s.tlsPort = int32(8080+offset), int32(8443+offset)
-	if s.dir, err = os.MkdirTemp("", "kube-octavia-demo-"); err != nil {
+	s.dir, err = os.MkdirTemp("", "kube-octavia-demo-")
+	if err != nil {
 		return s, err
 	}
-	if s.cloud, err = newCloud(o.cloud, s.dir); err != nil {
+	s.cloud, err = newCloud(o.cloud, s.dir)
+	if err != nil {
 		return s, err
 	}
 	if err := s.startCluster(ctx, p); err != nil {
@@ -124,7 +126,8 @@ func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *stage) startCluster(ctx context.Context, p *printer) (err error) {
 	if s.kubeconfig == "" {
 		p.step("Kubernetes: etcd, kube-apiserver and kube-controller-manager")
-		if s.cluster, err = kube.Start(ctx, kube.Options{Progress: func(what string) { p.doing("%s", what) }}); err != nil {
+		s.cluster, err = kube.Start(ctx, kube.Options{Progress: func(what string) { p.doing("%s", what) }})
+		if err != nil {
 			return err
 		}
 		s.kubeconfig, s.kubectlPath = s.path("kubeconfig"), s.cluster.Kubectl()
@@ -137,14 +140,17 @@ func (s *stage) startCluster(ctx context.Context, p *printer) (err error) {
 		s.config = s.cluster.Config()
 	} else {
 		p.step("Kubernetes: the cluster of %s", s.kubeconfig)
-		if s.config, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig); err != nil {
+		s.config, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+		if err != nil {
 			return err
 		}
-		if s.kubectlPath, err = exec.LookPath("kubectl"); err != nil {
-			return errors.New("with your own cluster, kubectl must be in the PATH")
+		s.kubectlPath, err = exec.LookPath("kubectl")
+		if err != nil {
+			return errors.New("with a cluster of your own, kubectl has to be in the PATH")
 		}
 	}
-	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
+	s.client, err = kubernetes.NewForConfig(s.config)
+	if err != nil {
 		return err
 	}
 	v, err := s.client.ServerVersion()
@@ -184,7 +190,8 @@ func (s *stage) startCloud(ctx context.Context, p *printer) error {
 	if err != nil {
 		return err
 	}
-	if s.session, err = openstack.Connect(ctx, openstack.Options{Config: conf.Global}); err != nil {
+	s.session, err = openstack.Connect(ctx, openstack.Options{Config: conf.Global})
+	if err != nil {
 		return err
 	}
 	s.before, err = s.inventory(ctx)
@@ -196,7 +203,8 @@ func (s *stage) startNodes(ctx context.Context, p *printer) (err error) {
 	if s.targets.pods() {
 		o.PodPorts = s.cloud.podPorts()
 	}
-	if s.nodes, err = node.New(ctx, o); err != nil {
+	s.nodes, err = node.New(ctx, o)
+	if err != nil {
 		return err
 	}
 	for i := 1; i <= 2; i++ {
@@ -265,7 +273,8 @@ func (s *stage) doctorFlags() []string {
 const allControllers = "service,node,node-lifecycle"
 
 func (s *stage) startController() (err error) {
-	if s.log, err = os.Create(s.path("controller.log")); err != nil {
+	s.log, err = os.Create(s.path("controller.log"))
+	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -50,7 +50,7 @@ func TestCompatibilityNamesOnlyTestsThatExist(t *testing.T) {
 	}
 }
 
-func TestCompatibilityHasARowForEveryAnnotationKeyAndWish(t *testing.T) {
+func TestCompatibilityHasARowForEveryAnnotationKeyAndRequest(t *testing.T) {
 	page := read(t, filepath.Join(docsDir, "compatibility.md"))
 	row := func(name string) bool {
 		return regexp.MustCompile("(?m)^\\|[^|]*`" + regexp.QuoteMeta(name) + "`[^|]*\\| [^|\\s]").MatchString(page)

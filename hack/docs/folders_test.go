@@ -4,6 +4,7 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -110,6 +111,39 @@ func TestTheModelImportsNeitherClientsNorTheSimulator(t *testing.T) {
 				t.Errorf("%s imports %s", s.name, imported)
 			}
 		}
+	}
+}
+
+// perKind are the packages of a pass that may know Services: the adapter, what decides whose a Service is, what publishes
+// its status, and what exists for Services only.
+var perKind = []string{"service", "claim", "status", "readiness", "servicesubnet"}
+
+// Any kind of object may own a load balancer, so what a pass decides must not depend on Services.
+func TestPassesAndTheModelDoNotNameServicesOfKubernetes(t *testing.T) {
+	checked := 0
+	for _, s := range sources(t) {
+		folder, name, _ := strings.Cut(s.directory, "/")
+		if folder != "model" && (folder != "reconcile" || slices.Contains(perKind, name)) {
+			continue
+		}
+		checked++
+		file, err := parser.ParseFile(token.NewFileSet(), s.name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			selector, is := n.(*ast.SelectorExpr)
+			if !is {
+				return true
+			}
+			if from, named := selector.X.(*ast.Ident); named && from.Name == "corev1" && (selector.Sel.Name == "Service" || selector.Sel.Name == "ServiceList") {
+				t.Errorf("%s names corev1.%s; it gets a claim.Owner or a desired.Spec", s.name, selector.Sel.Name)
+			}
+			return true
+		})
+	}
+	if checked < 50 {
+		t.Errorf("only %d files were checked", checked)
 	}
 }
 

@@ -99,7 +99,7 @@ func unknownKeys(text string) (found []string) {
 	return found
 }
 
-func TestPagesNameAnnotationsByTheKeysThatPeopleHaveToType(t *testing.T) {
+func TestPagesNameAnnotationsByTheirFullKeys(t *testing.T) {
 	keys := 0
 	for _, page := range keyPages(t) {
 		text := read(t, filepath.Join(root, page.path))
@@ -125,17 +125,21 @@ func TestNamesWithoutPrefixAndUnknownKeysAreFound(t *testing.T) {
 		"annotations `loadbalancer.openstack.org/class` and `subnet-id`": 1, "of annotation tls-secret": 1, "`subnet-id` in cloud.conf": 0,
 		"`loadbalancer.openstack.org/tls-secret`": 0, "`secret`": 0,
 	} {
-		if got := withoutPrefix(text); len(got) != want {
-			t.Errorf("%q: found %v, want %d", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := withoutPrefix(text); len(got) != want {
+				t.Errorf("found %v, want %d", got, want)
+			}
+		})
 	}
 	for text, want := range map[string]int{
 		"kube-octavia.io/tls-secert: web": 1, "kube-octavia.io/octavia": 0, "kube-octavia.io/Accepted": 0, "loadbalancer.openstack.org/timeout-*": 0,
 		"loadbalancer.openstack.org/max-members": 0, "kube-octavia.io/load-balancer-id": 1,
 	} {
-		if got := unknownKeys(text); len(got) != want {
-			t.Errorf("%q: found %v, want %d", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := unknownKeys(text); len(got) != want {
+				t.Errorf("found %v, want %d", got, want)
+			}
+		})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // requireVersion fails the test unless the file contains the text, in which VERSION stands for the version of
@@ -42,16 +42,18 @@ func TestTheOldestKubernetesIsTheSameEverywhere(t *testing.T) {
 		"Makefile":                       "a version other than that of hack/kube/go.mod: VERSION or newer",
 		"hack/kube/versions.go":          `lastReleases = map[string]string{"VERSION"`,
 	} {
-		requireVersion(t, file, text, kube.Oldest)
+		t.Run(file, func(t *testing.T) {
+			requireVersion(t, file, text, kubeversion.Oldest)
+		})
 	}
 }
 
 // TestPoliciesSayWhichKubernetesTheyNeed compares the chart and the guides with the versions of the tests.
 func TestPoliciesSayWhichKubernetesTheyNeed(t *testing.T) {
-	requireVersion(t, "charts/kube-octavia/templates/admission-policy/policy.yaml", `semverCompare "<VERSION.0-0"`, kube.HasValidatingAdmissionPolicy)
-	requireVersion(t, "docs/how-to.md", "a ValidatingAdmissionPolicy with a binding, for Kubernetes VERSION and newer", kube.HasValidatingAdmissionPolicy)
-	requireVersion(t, "charts/kube-octavia/templates/readiness-gates/policy.yaml", `semverCompare "<VERSION.0-0"`, kube.HasMutatingAdmissionPolicy)
-	requireVersion(t, "docs/how-to.md", "The policy is for Kubernetes VERSION and newer", kube.HasMutatingAdmissionPolicy)
-	requireVersion(t, "docs/how-to.md", "ServiceCIDR, since Kubernetes VERSION;", kube.HasServiceCIDR)
-	requireVersion(t, "docs/service-authors.md", "before Kubernetes VERSION, whose API server removes `ipMode`", kube.HasIPMode)
+	requireVersion(t, "charts/kube-octavia/templates/admission-policy/policy.yaml", `semverCompare "<VERSION.0-0"`, kubeversion.HasValidatingAdmissionPolicy)
+	requireVersion(t, "docs/how-to.md", "a ValidatingAdmissionPolicy with a binding, for Kubernetes VERSION and newer", kubeversion.HasValidatingAdmissionPolicy)
+	requireVersion(t, "charts/kube-octavia/templates/readiness-gates/policy.yaml", `semverCompare "<VERSION.0-0"`, kubeversion.HasMutatingAdmissionPolicy)
+	requireVersion(t, "docs/how-to.md", "The policy is for Kubernetes VERSION and newer", kubeversion.HasMutatingAdmissionPolicy)
+	requireVersion(t, "docs/how-to.md", "ServiceCIDR, since Kubernetes VERSION;", kubeversion.HasServiceCIDR)
+	requireVersion(t, "docs/service-authors.md", "before Kubernetes VERSION, whose API server removes `ipMode`", kubeversion.HasIPMode)
 }

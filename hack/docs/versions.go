@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // versions returns the data of the page: what each feature needs from Octavia, the tested versions
@@ -32,7 +32,7 @@ func versions() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"Features": features, "Tested": tested, "Oldest": kubernetes(kube.Oldest), "Kubernetes": kubernetesVersions()}, nil
+	return map[string]any{"Features": features, "Tested": tested, "Oldest": kubernetes(kubeversion.Oldest), "Kubernetes": kubernetesVersions()}, nil
 }
 
 // kubernetes returns the name of a minor version.
@@ -41,7 +41,7 @@ func kubernetes(minor int) string { return fmt.Sprintf("1.%d", minor) }
 // kubernetesVersions returns the table of what depends on the version of Kubernetes, with one column for each range
 // of versions that do not differ.
 func kubernetesVersions() *table {
-	firsts := []int{kube.Oldest, kube.HasValidatingAdmissionPolicy, kube.HasIPMode, kube.HasServiceCIDR, kube.HasMutatingAdmissionPolicy}
+	firsts := []int{kubeversion.Oldest, kubeversion.HasValidatingAdmissionPolicy, kubeversion.HasIPMode, kubeversion.HasServiceCIDR, kubeversion.HasMutatingAdmissionPolicy}
 	slices.Sort(firsts)
 	firsts = slices.Compact(firsts)
 	heads := []string{""}
@@ -60,13 +60,13 @@ func kubernetesVersions() *table {
 		since         int
 		before, after string
 	}{
-		{"load balancers, nodes, routes, the commands; the chart and the manifests in [deploy](../../deploy)", kube.Oldest, "", "yes"},
+		{"load balancers, nodes, routes, the commands; the chart and the manifests in [deploy](../../deploy)", kubeversion.Oldest, "", "yes"},
 		{"`ipMode: Proxy`, by which traffic from Pods passes load balancers with [PROXY or TLS ports](../service-authors.md#protocols)",
-			kube.HasIPMode, "no: set a [host name](../service-authors.md#protocols)", "yes"},
+			kubeversion.HasIPMode, "no: set a [host name](../service-authors.md#protocols)", "yes"},
 		{"the policy that [rejects invalid annotations](../how-to.md#reject-invalid-annotations-in-kubectl-apply) (ValidatingAdmissionPolicy)",
-			kube.HasValidatingAdmissionPolicy, "no: conditions say what is invalid", "yes"},
-		{"[cluster-ip mode](../how-to.md#the-subnet-of-the-clusterips): what the subnet is compared with", kube.HasServiceCIDR, "the ClusterIP", "the whole Service range"},
-		{"the policy that adds [readiness gates](../how-to.md#switch-it-on) to Pods (MutatingAdmissionPolicy)", kube.HasMutatingAdmissionPolicy,
+			kubeversion.HasValidatingAdmissionPolicy, "no: conditions say what is invalid", "yes"},
+		{"[cluster-ip mode](../how-to.md#the-subnet-of-the-clusterips): what the subnet is compared with", kubeversion.HasServiceCIDR, "the ClusterIP", "the whole Service range"},
+		{"the policy that adds [readiness gates](../how-to.md#switch-it-on) to Pods (MutatingAdmissionPolicy)", kubeversion.HasMutatingAdmissionPolicy,
 			"no: write them into the templates of Pods", "yes"},
 	} {
 		cells := []string{r.what}

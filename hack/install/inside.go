@@ -50,7 +50,8 @@ type try struct {
 func inside(ctx context.Context, method, dir string, c *clock) (err error) {
 	t := &try{clock: c, dir: dir}
 	defer func() { err = errors.Join(err, t.close()) }()
-	if t.page, err = readPage(t.clone()); err != nil {
+	t.page, err = readPage(t.clone())
+	if err != nil {
 		return err
 	}
 	install := map[string]func(context.Context) error{"helm": t.withHelm, "helm-template": t.withHelmTemplate, "kustomize": t.withKustomize}[method]
@@ -96,16 +97,19 @@ func (t *try) startWorld(ctx context.Context) (err error) {
 		return err
 	}
 	controllers := append(kube.DefaultControllers(), "deployment-controller", "replicaset-controller")
-	if t.cluster, err = kube.Start(ctx, kube.Options{Controllers: controllers}); err != nil {
+	t.cluster, err = kube.Start(ctx, kube.Options{Controllers: controllers})
+	if err != nil {
 		return err
 	}
 	if err := t.cluster.Kubeconfig(filepath.Join(t.dir, "kubeconfig")); err != nil {
 		return err
 	}
-	if t.client, err = kubernetes.NewForConfig(t.cluster.Config()); err != nil {
+	t.client, err = kubernetes.NewForConfig(t.cluster.Config())
+	if err != nil {
 		return err
 	}
-	if t.cloud, err = cloudsim.Start(cloudsim.Options{DataPlane: true, MemberAt: node.Loopback, Nodes: []cloudsim.Node{{Name: nodeName}}}); err != nil {
+	t.cloud, err = cloudsim.Start(cloudsim.Options{DataPlane: true, MemberAt: node.Loopback, Nodes: []cloudsim.Node{{Name: nodeName}}})
+	if err != nil {
 		return err
 	}
 	// Other Pods have a separate namespace, because kube-octavia uses port 8080 on all addresses of this
@@ -116,7 +120,8 @@ func (t *try) startWorld(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if t.nodes, err = node.New(ctx, node.Options{Config: t.cluster.Config(), PodNetwork: t.pods}); err != nil {
+	t.nodes, err = node.New(ctx, node.Options{Config: t.cluster.Config(), PodNetwork: t.pods})
+	if err != nil {
 		return err
 	}
 	server := t.cloud.Nova().Servers()[0]

@@ -47,8 +47,8 @@ func enabled(t *testing.T, args []string) (running []string) {
 	return running
 }
 
-// TestTheLibraryReadsControllersAsTheTableSays uses the table of the tests of package othercontroller.
-func TestTheLibraryReadsControllersAsTheTableSays(t *testing.T) {
+// TestKubernetesEnablesControllersAsInTheTable reads the table that package othercontroller is tested with.
+func TestKubernetesEnablesControllersAsInTheTable(t *testing.T) {
 	table, err := os.ReadFile("../../internal/operate/othercontroller/testdata/controllers.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,8 @@ func run(ctx context.Context, cache, kubernetes string) error {
 			return err
 		}
 	}
-	if cache, err = filepath.Abs(cache); err != nil {
+	cache, err = filepath.Abs(cache)
+	if err != nil {
 		return err
 	}
 	dir := filepath.Join(cache, versions.kubernetes)

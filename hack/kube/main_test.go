@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,9 +77,11 @@ func TestARequestedVersionIsARelease(t *testing.T) {
 
 func TestARequestThatIsNoVersionIsAnError(t *testing.T) {
 	for _, requested := range []string{"latest", "1", "2.1", "1.28.x", "1.28 ", "../1.28.1", "1.34"} {
-		if got, err := resolve(requested, testVersions.kubernetes, func() ([]string, error) { return nil, nil }); err == nil {
-			t.Errorf("%q is taken for %s", requested, got)
-		}
+		t.Run(fmt.Sprintf("%q", requested), func(t *testing.T) {
+			if got, err := resolve(requested, testVersions.kubernetes, func() ([]string, error) { return nil, nil }); err == nil {
+				t.Errorf("it is taken for %s", got)
+			}
+		})
 	}
 	unreachable := errors.New("the proxy does not answer")
 	if _, err := resolve("1.34", testVersions.kubernetes, func() ([]string, error) { return nil, unreachable }); !errors.Is(err, unreachable) {
@@ -128,13 +131,15 @@ func TestAModuleThatCannotBeBuiltElsewhereIsAnError(t *testing.T) {
 		"a Kubernetes with another major":        {"v2.0.0", `{"Go": "1.20"}`},
 		"a replacement that only a checkout has": {"v1.28.15", `{"Go": "1.20", "Replace": [{"Old": {"Path": "k8s.io/api"}, "New": {"Path": "../api"}}]}`},
 	} {
-		if got, err := module(test.kubernetes, []byte(test.goMod)); err == nil {
-			t.Errorf("%s: got %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := module(test.kubernetes, []byte(test.goMod)); err == nil {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 }
 
-func TestProgramsAreToldTheirVersion(t *testing.T) {
+func TestProgramsAreBuiltWithTheirVersion(t *testing.T) {
 	flags := testVersions.linkerFlags()
 	for _, want := range []string{".gitVersion=v1.36.3 ", ".gitMajor=1 ", ".gitMinor=36 "} {
 		if !strings.Contains(flags+" ", want) {
@@ -218,7 +223,7 @@ func TestFailedBuildShowsWhatTheGoCommandSaid(t *testing.T) {
 	}
 }
 
-func TestProgressCountsWhatIsStillToBeCompiled(t *testing.T) {
+func TestProgressCountsThePackagesStillToBeCompiled(t *testing.T) {
 	p := &progress{what: "fetching modules"}
 	p.line("go: downloading k8s.io/kubernetes v1.36.3")
 	if got, want := p.state(time.Second), "  0 %  fetching modules: 1 so far, 1s"; got != want {

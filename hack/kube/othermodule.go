@@ -33,7 +33,8 @@ func writeModule(ctx context.Context, dir, kubernetes string) error {
 	if err := json.Unmarshal([]byte(text), &downloaded); err != nil {
 		return fmt.Errorf("read the output of `go mod download` for %s@%s: %w", kubernetesModule, kubernetes, err)
 	}
-	if text, err = goCommand(ctx, dir, line, "mod", "edit", "-json", downloaded.GoMod); err != nil {
+	text, err = goCommand(ctx, dir, line, "mod", "edit", "-json", downloaded.GoMod)
+	if err != nil {
 		return err
 	}
 	content, err := module(kubernetes, []byte(text))

@@ -303,7 +303,7 @@ func alertOf(t *testing.T, rule rulefmt.Rule, sample promql.Sample) fired {
 	return alert
 }
 
-func TestEachAlertFiresInTroubleAndOnlyThen(t *testing.T) {
+func TestEachAlertFiresForItsProblemOnly(t *testing.T) {
 	var names []string
 	for _, rule := range alerts(t) {
 		names = append(names, rule.Alert)

@@ -160,9 +160,11 @@ func TestAMetricOrLabelThatDoesNotExistIsFound(t *testing.T) {
 		`up and on (zone) down`:          {"[up] has no label zone"},
 		`max by (zone) (up or down) > 1`: nil,
 	} {
-		if diff := cmp.Diff(want, unused(expr, known)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", expr, diff)
-		}
+		t.Run(expr, func(t *testing.T) {
+			if diff := cmp.Diff(want, unused(expr, known)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 	if unused("sum(", known) == nil {
 		t.Error("a syntax error is not found")

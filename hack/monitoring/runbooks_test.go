@@ -63,19 +63,21 @@ func TestKubectlCommandsOfRunbooksWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range commands(t, "kubectl") {
-		line := command
-		for placeholder, name := range map[string]string{"NS": namespace, "NAME": "web"} {
-			line = regexp.MustCompile(`( )`+placeholder+`( |$)`).ReplaceAllString(line, "${1}"+name+"${2}")
-		}
-		sh := exec.CommandContext(t.Context(), "sh", "-c", line)
-		sh.Dir, sh.Env = t.TempDir(), append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+filepath.Join(bin, "kubeconfig"))
-		var out, errs bytes.Buffer
-		sh.Stdout, sh.Stderr = &out, &errs
-		err := sh.Run()
-		answer := strings.Contains(errs.String(), "not found") || out.String() == "no\n" // of can-i
-		if err != nil && !answer || strings.Contains(errs.String(), "unknown") {
-			t.Errorf("%s: %v\n%s", line, err, &errs)
-		}
+		t.Run(command, func(t *testing.T) {
+			line := command
+			for placeholder, name := range map[string]string{"NS": namespace, "NAME": "web"} {
+				line = regexp.MustCompile(`( )`+placeholder+`( |$)`).ReplaceAllString(line, "${1}"+name+"${2}")
+			}
+			sh := exec.CommandContext(t.Context(), "sh", "-c", line)
+			sh.Dir, sh.Env = t.TempDir(), append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+filepath.Join(bin, "kubeconfig"))
+			var out, errs bytes.Buffer
+			sh.Stdout, sh.Stderr = &out, &errs
+			err := sh.Run()
+			answer := strings.Contains(errs.String(), "not found") || out.String() == "no\n" // of can-i
+			if err != nil && !answer || strings.Contains(errs.String(), "unknown") {
+				t.Errorf("%s: %v\n%s", line, err, &errs)
+			}
+		})
 	}
 }
 
@@ -85,20 +87,22 @@ func TestCommandsOfKubeOctaviaInRunbooksExist(t *testing.T) {
 		checks[m[1]] = true
 	}
 	for _, command := range commands(t, "kube-octavia") {
-		args := strings.Fields(command)[1:]
-		var out, errs bytes.Buffer
-		if status := cli.Run(t.Context(), append(args, "--help"), cli.IO{Out: &out, Err: &errs}, cli.Options{Version: "test"}); status != 0 {
-			t.Errorf("%s: %s", command, &errs)
-		}
-		for _, arg := range args {
-			if names, is := strings.CutPrefix(arg, "--checks="); is {
-				for name := range strings.SplitSeq(names, ",") {
-					if !checks[name] {
-						t.Errorf("%s: there is no check %s", command, name)
+		t.Run(command, func(t *testing.T) {
+			args := strings.Fields(command)[1:]
+			var out, errs bytes.Buffer
+			if status := cli.Run(t.Context(), append(args, "--help"), cli.IO{Out: &out, Err: &errs}, cli.Options{Version: "test"}); status != 0 {
+				t.Errorf("%s", &errs)
+			}
+			for _, arg := range args {
+				if names, is := strings.CutPrefix(arg, "--checks="); is {
+					for name := range strings.SplitSeq(names, ",") {
+						if !checks[name] {
+							t.Errorf("there is no check %s", name)
+						}
 					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -118,20 +122,22 @@ func TestCommandsOfTheOpenStackClientInRunbooksExist(t *testing.T) {
 		next[m[1]] = append(next[m[1]], strings.Fields(m[2])...)
 	}
 	for _, command := range commands(t, "openstack") {
-		path, complete, unknown := "", false, ""
-		for _, word := range strings.Fields(command)[1:] {
-			option := strings.HasPrefix(word, "--")
-			switch {
-			case option && path == "": // of all commands
-			case slices.Contains(next[path], word) && !option:
-				path = strings.TrimPrefix(path+"_"+word, "_")
-				complete = slices.Contains(next[path], "--help")
-			case option && !slices.Contains(next[path], word):
-				unknown = word
+		t.Run(command, func(t *testing.T) {
+			path, complete, unknown := "", false, ""
+			for _, word := range strings.Fields(command)[1:] {
+				option := strings.HasPrefix(word, "--")
+				switch {
+				case option && path == "": // of all commands
+				case slices.Contains(next[path], word) && !option:
+					path = strings.TrimPrefix(path+"_"+word, "_")
+					complete = slices.Contains(next[path], "--help")
+				case option && !slices.Contains(next[path], word):
+					unknown = word
+				}
 			}
-		}
-		if !complete || unknown != "" {
-			t.Errorf("the client does not know %s %s", command, unknown)
-		}
+			if !complete || unknown != "" {
+				t.Errorf("the client does not know %s %s", command, unknown)
+			}
+		})
 	}
 }

@@ -34,12 +34,11 @@ if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-test.timeout=2h); fi
 # The tests with OVN: those about packets, those of the provider, and those that do not depend on
 # the provider, because load balancers of OVN need the least CPU time.
 PACKETS='CannotBeEnforced|GoOnUntilItEnds|Outside|Inside|PacketsStop|CannotBeAttachedLeaves|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN|Pods|TargetType|WaitsForGates|MemberTakesTraffic|WithoutKubeProxy'
-EITHER='ExhaustedQuota|RulesGoThough|ThatSharesLeaves|ServiceSurvives|CallsStay|TellsWhat|AnotherClientDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade|PodsAreMembersWithoutNodePorts|TargetTypeIsSwitched|MemberTakesTraffic|MembersOfARefusedService'
-# The tests in the project for which Octavia is not patched: those about this bug, and those that do
-# not depend on it.
-UNPATCHED='Unfinished|OneByOne|TheOtherController|BecomesInternal'
-# Tests that take minutes and are about requests that must not fail, which noop amphorae do not
-# answer.
+EITHER='ExhaustedQuota|RulesAreDeletedIf|SharerOfAnotherCluster|ServiceSurvives|CallsStay|MigrateShows|PlanShows|ServiceShowsIts|ReportsWhatMayBelong|ReportsWhatTheCloud|AnotherClientDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsCreated|PodsAreMembersWithoutNodePorts|TargetTypeIsSwitched|MemberTakesTraffic|MembersOfARefusedService'
+# What is run in the project for which Octavia is not patched: the tests of that, and what
+# depends on it as little.
+UNPATCHED='LeavesObjectsPending|LeftPending|OneByOne|TheOtherController|BecomesInternal'
+# What takes minutes and is about requests that must not fail, which noop amphorae do not answer.
 REQUESTS='ReplacedOneAfterTheOther|WaitsForGates'
 
 main() {

@@ -30,7 +30,7 @@ func TestThePolicyIsUpToDate(t *testing.T) {
 	}
 }
 
-func TestEveryAnnotationThatPeopleSetIsLookedAt(t *testing.T) {
+func TestPolicyChecksEveryAnnotationThatUsersSet(t *testing.T) {
 	text, err := render()
 	if err != nil {
 		t.Fatal(err)
@@ -61,14 +61,16 @@ func TestALineOfTheTableWithoutARuleIsAnError(t *testing.T) {
 		"no expression":         {[]annotation.Rule{{Kind: "kind", Right: "must be"}}, "annotation a has no rule"},
 		"two rules of one kind": {[]annotation.Rule{fine, {Kind: "Kind!", Right: "must be fine", Value: "false"}}, "different rules"},
 	} {
-		var table []annotation.Annotation
-		for i, rule := range c.rules {
-			table = append(table, annotation.Annotation{Key: string(rune('a' + i)), Rule: rule})
-		}
-		_, err := newPolicy(table, nil)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			var table []annotation.Annotation
+			for i, rule := range c.rules {
+				table = append(table, annotation.Annotation{Key: string(rune('a' + i)), Rule: rule})
+			}
+			_, err := newPolicy(table, nil)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
 	}
 	if _, err := newPolicy(nil, annotation.Comparisons); err == nil {
 		t.Error("annotations are compared that are not in the table")

@@ -64,7 +64,8 @@ func programComponents(ctx context.Context, s source, programs []program) ([]com
 		return nil, err
 	}
 	library := component{path: standardLibrary, version: strings.TrimPrefix(programs[0].modules.GoVersion, "go")}
-	if library.licence, library.text, err = readLicence(goroot); err != nil {
+	library.licence, library.text, err = readLicence(goroot)
+	if err != nil {
 		return nil, err
 	}
 	return append([]component{library}, components...), nil
@@ -94,7 +95,8 @@ func moduleComponents(ctx context.Context, dir string, modules []string) ([]comp
 			return nil, fmt.Errorf("read the list of modules: %w", err)
 		}
 		c := component{path: module.Path, version: module.Version, sum: module.Sum}
-		if c.licence, c.text, err = readLicence(module.Dir); err != nil {
+		c.licence, c.text, err = readLicence(module.Dir)
+		if err != nil {
 			return nil, fmt.Errorf("licence of %s: %w", c, err)
 		}
 		components = append(components, c)

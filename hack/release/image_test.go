@@ -83,56 +83,60 @@ func TestImageRunsTheProgramOfEachPlatformAsNonroot(t *testing.T) {
 		t.Errorf("%d images", len(all))
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
-		image := all["linux/"+arch]
-		if image == nil {
-			t.Fatalf("no image for linux/%s: %v", arch, all)
-		}
-		config, err := image.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := v1.Config{User: "65532:65532", WorkingDir: "/", Entrypoint: []string{"/kube-octavia"}, Labels: labels}
-		if diff := cmp.Diff(want, config.Config); diff != "" {
-			t.Errorf("config for %s (-want +got):\n%s", arch, diff)
-		}
-		if config.OS != "linux" || config.Architecture != arch || config.Created.Unix() != 1700000000 {
-			t.Errorf("config for %s: %s/%s of %v", arch, config.OS, config.Architecture, config.Created)
-		}
-		_, contents, _ := untar(t, mutate.Extract(image))
-		if got := string(contents["kube-octavia"]); got != "program for "+arch {
-			t.Errorf("/kube-octavia of %s is %q", arch, got)
-		}
+		t.Run(arch, func(t *testing.T) {
+			image := all["linux/"+arch]
+			if image == nil {
+				t.Fatalf("no image for linux/%s: %v", arch, all)
+			}
+			config, err := image.ConfigFile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := v1.Config{User: "65532:65532", WorkingDir: "/", Entrypoint: []string{"/kube-octavia"}, Labels: labels}
+			if diff := cmp.Diff(want, config.Config); diff != "" {
+				t.Errorf("config for %s (-want +got):\n%s", arch, diff)
+			}
+			if config.OS != "linux" || config.Architecture != arch || config.Created.Unix() != 1700000000 {
+				t.Errorf("config for %s: %s/%s of %v", arch, config.OS, config.Architecture, config.Created)
+			}
+			_, contents, _ := untar(t, mutate.Extract(image))
+			if got := string(contents["kube-octavia"]); got != "program for "+arch {
+				t.Errorf("/kube-octavia of %s is %q", arch, got)
+			}
+		})
 	}
 }
 
 func TestOnlyRootMayWriteInTheImageAndNothingIsSetuid(t *testing.T) {
 	for platform, image := range images(t, twoPlatforms(t)) {
-		layers, err := image.Layers()
-		if err != nil || len(layers) == 0 {
-			t.Fatalf("%d layers, %v", len(layers), err)
-		}
-		for _, l := range layers {
-			archive, err := l.Uncompressed()
-			if err != nil {
-				t.Fatal(err)
+		t.Run(platform, func(t *testing.T) {
+			layers, err := image.Layers()
+			if err != nil || len(layers) == 0 {
+				t.Fatalf("%d layers, %v", len(layers), err)
 			}
-			headers, _, order := untar(t, archive)
-			for _, name := range order {
-				h := headers[name]
-				if h.Mode&^0o755 != 0 || h.Uid != 0 || h.Gid != 0 {
-					t.Errorf("%s: %s has mode %o of %d:%d", platform, name, h.Mode, h.Uid, h.Gid)
+			for _, l := range layers {
+				archive, err := l.Uncompressed()
+				if err != nil {
+					t.Fatal(err)
 				}
-				if executable := h.Mode&0o111 != 0; executable != (h.Typeflag == tar.TypeDir || name == programName) {
-					t.Errorf("%s: %s has mode %o", platform, name, h.Mode)
+				headers, _, order := untar(t, archive)
+				for _, name := range order {
+					h := headers[name]
+					if h.Mode&^0o755 != 0 || h.Uid != 0 || h.Gid != 0 {
+						t.Errorf("%s has mode %o of %d:%d", name, h.Mode, h.Uid, h.Gid)
+					}
+					if executable := h.Mode&0o111 != 0; executable != (h.Typeflag == tar.TypeDir || name == programName) {
+						t.Errorf("%s has mode %o", name, h.Mode)
+					}
+					if dir := path.Dir(path.Clean(name)) + "/"; dir != "./" && headers[dir] == nil {
+						t.Errorf("the directory of %s is not there, so whoever unpacks it chooses its mode", name)
+					}
 				}
-				if dir := path.Dir(path.Clean(name)) + "/"; dir != "./" && headers[dir] == nil {
-					t.Errorf("%s: the directory of %s is missing, so the program that unpacks it chooses its mode", platform, name)
+				if err := archive.Close(); err != nil {
+					t.Error(err)
 				}
 			}
-			if err := archive.Close(); err != nil {
-				t.Error(err)
-			}
-		}
+		})
 	}
 }
 

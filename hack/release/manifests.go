@@ -79,7 +79,8 @@ func chartFile(ctx context.Context, s source) (packaged chart, err error) {
 			return packaged, err
 		}
 		if path == chartDirectory+"/Chart.yaml" {
-			if content, err = setChartVersion(content, s.version); err != nil {
+			content, err = setChartVersion(content, s.version)
+			if err != nil {
 				return packaged, fmt.Errorf("%s: %w", path, err)
 			}
 			packaged.metadata = content

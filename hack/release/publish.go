@@ -63,29 +63,35 @@ type built struct {
 
 // buildAll builds the programs and the image, if check returns no error.
 func buildAll(ctx context.Context, o options, out io.Writer, check func(source, []platform) error) (b built, err error) {
-	if b.tag, err = imageName(o.image, o.push); err != nil {
+	b.tag, err = imageName(o.image, o.push)
+	if err != nil {
 		return b, err
 	}
 	platforms, err := parsePlatforms(o.platforms)
 	if err != nil {
 		return b, err
 	}
-	if b.source, err = readSource(ctx, o.root, o.version); err != nil {
+	b.source, err = readSource(ctx, o.root, o.version)
+	if err != nil {
 		return b, err
 	}
 	if err := check(b.source, platforms); err != nil {
 		return b, err
 	}
-	if b.programs, err = build(ctx, b.source, platforms, out); err != nil {
+	b.programs, err = build(ctx, b.source, platforms, out)
+	if err != nil {
 		return b, err
 	}
-	if b.components, err = programComponents(ctx, b.source, b.programs); err != nil {
+	b.components, err = programComponents(ctx, b.source, b.programs)
+	if err != nil {
 		return b, err
 	}
-	if b.index, err = indexOf(b.source, b.imagePrograms(), b.components); err != nil {
+	b.index, err = indexOf(b.source, b.imagePrograms(), b.components)
+	if err != nil {
 		return b, err
 	}
-	if b.digest, err = b.index.Digest(); err != nil {
+	b.digest, err = b.index.Digest()
+	if err != nil {
 		return b, err
 	}
 	b.archive, err = imageArchive(b.source, b.tag, b.index)

@@ -84,7 +84,7 @@ func packages(document *spdx.Document) []string {
 	return all
 }
 
-func TestBillOfAProgramListsExactlyItsModules(t *testing.T) {
+func TestSBOMOfAProgramListsExactlyItsModules(t *testing.T) {
 	r, _ := sharedReleases(t)
 	name := "kube-octavia-v1.2.3-linux-" + testPlatform.arch
 	_, contents, _ := untar(t, gunzip(t, r.read(t, name+".tar.gz")))
@@ -99,7 +99,7 @@ func TestBillOfAProgramListsExactlyItsModules(t *testing.T) {
 	}
 }
 
-func TestBillOfTheImageHasAlsoTheRootCertificates(t *testing.T) {
+func TestSBOMOfTheImageListsTheRootCertificates(t *testing.T) {
 	r, _ := sharedReleases(t)
 	image := readBill(t, r, "kube-octavia-v1.2.3-image.spdx.json")
 	program := readBill(t, r, "kube-octavia-v1.2.3-linux-"+testPlatform.arch+".spdx.json")
@@ -123,17 +123,21 @@ func TestLicencesAreRecognizedByTheirText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
+		name string
+
 		texts []string
 		want  string
 	}{
-		{[]string{string(apache)}, "Apache-2.0"},
-		{[]string{string(apache), string(apache)}, "Apache-2.0"},
-		{[]string{"All rights reserved. Do not use."}, noAssertion},
-		{nil, noAssertion},
+		{"the Apache licence", []string{string(apache)}, "Apache-2.0"},
+		{"the same licence twice", []string{string(apache), string(apache)}, "Apache-2.0"},
+		{"an unknown text", []string{"All rights reserved. Do not use."}, noAssertion},
+		{"no text", nil, noAssertion},
 	} {
-		if got := licenceExpression(c.texts); got != c.want {
-			t.Errorf("%.40q: %s, want %s", c.texts, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := licenceExpression(c.texts); got != c.want {
+				t.Errorf("%.40q: %s, want %s", c.texts, got, c.want)
+			}
+		})
 	}
 }
 

@@ -26,17 +26,19 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-func TestTimeOfABuildIsThatOfItsCommitUnlessTheEnvironmentSaysAnother(t *testing.T) {
+func TestBuildTimeIsThatOfTheCommitUnlessSourceDateEpochIsSet(t *testing.T) {
 	dir := repository(t)
 	for given, want := range map[string]string{"": "2023-11-14T22:13:20Z", "86400": "1970-01-02T00:00:00Z"} {
-		t.Setenv("SOURCE_DATE_EPOCH", given)
-		s, err := readSource(t.Context(), dir, testVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.time.Format(time.RFC3339); got != want {
-			t.Errorf("with SOURCE_DATE_EPOCH=%q the time is %s, want %s", given, got, want)
-		}
+		t.Run("SOURCE_DATE_EPOCH="+given, func(t *testing.T) {
+			t.Setenv("SOURCE_DATE_EPOCH", given)
+			s, err := readSource(t.Context(), dir, testVersion)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.time.Format(time.RFC3339); got != want {
+				t.Errorf("with SOURCE_DATE_EPOCH=%q the time is %s, want %s", given, got, want)
+			}
+		})
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
 	if s, err := readSource(t.Context(), dir, testVersion); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH=yesterday") {
@@ -44,7 +46,7 @@ func TestTimeOfABuildIsThatOfItsCommitUnlessTheEnvironmentSaysAnother(t *testing
 	}
 }
 
-func TestReleaseThatNobodyCouldBuildAgainIsRefused(t *testing.T) {
+func TestReleaseThatCannotBeReproducedIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, version string
 		change        func(t *testing.T, dir string)
@@ -87,23 +89,27 @@ func TestReleaseThatNobodyCouldBuildAgainIsRefused(t *testing.T) {
 func TestWrongFlagsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "output")
 	for _, c := range []struct {
+		name string
+
 		args []string
 		want string
 	}{
-		{nil, "image or release"},
-		{[]string{"publish"}, "image or release"},
-		{[]string{"image", "-version=v1"}, "-o and -version"},
-		{[]string{"image", "-version=v1", "-o", output, "-platforms=linux"}, "PLATFORMS=linux:"},
-		{[]string{"image", "-version=v1", "-o", output, "-platforms=linux/amd64,darwin/arm64"}, "images exist for linux"},
-		{[]string{"release", "-version=v1.2.3", "-o", output, "-platforms=darwin/arm64"}, "needs a platform of linux"},
-		{[]string{"image", "-version=v1", "-o", output, "-image=Wrong Name"}, "IMAGE=Wrong Name:"},
-		{[]string{"image", "-version=v1", "-o", output, "-image=kube-octavia:v1", "-push"}, "include the registry"},
-		{[]string{"image", "-version=v1", "-o", output, "more"}, `"more"`},
+		{"no command", nil, "image or release"},
+		{"an unknown command", []string{"publish"}, "image or release"},
+		{"no output", []string{"image", "-version=v1"}, "-o and -version"},
+		{"a platform without an architecture", []string{"image", "-version=v1", "-o", output, "-platforms=linux"}, "PLATFORMS=linux:"},
+		{"an image for macOS", []string{"image", "-version=v1", "-o", output, "-platforms=linux/amd64,darwin/arm64"}, "images are for linux"},
+		{"a release without Linux", []string{"release", "-version=v1.2.3", "-o", output, "-platforms=darwin/arm64"}, "needs a platform of linux"},
+		{"a wrong name of an image", []string{"image", "-version=v1", "-o", output, "-image=Wrong Name"}, "IMAGE=Wrong Name:"},
+		{"a push without a registry", []string{"image", "-version=v1", "-o", output, "-image=kube-octavia:v1", "-push"}, "name the registry too"},
+		{"an unknown argument", []string{"image", "-version=v1", "-o", output, "more"}, `"more"`},
 	} {
-		err := run(t.Context(), c.args, os.Stdout)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: error %v, want %q", c.args, err, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			err := run(t.Context(), c.args, os.Stdout)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v: error %v, want %q", c.args, err, c.want)
+			}
+		})
 	}
 	if _, err := os.Stat(output); !os.IsNotExist(err) {
 		t.Errorf("something was built: %v", err)

@@ -162,9 +162,9 @@ func (w *world) uid() string {
 	return string(system.UID)
 }
 
-// TestTheOutputOfEveryCommandFitsItsPublishedSchema runs every command that prints JSON in a cluster with a served
-// Service, drift, a refused Service and one of another class; and with an empty cloud.
-func TestTheOutputOfEveryCommandFitsItsPublishedSchema(t *testing.T) {
+// TestOutputOfEveryCommandMatchesItsPublishedSchema runs every command that prints JSON where there is much to print: a Service
+// that is served, drift, one that is refused and one of another class; and in a cloud in which nothing is.
+func TestOutputOfEveryCommandMatchesItsPublishedSchema(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	w := newWorld(t)
 	w.requireValid("before", map[string][][]string{

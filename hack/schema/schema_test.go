@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { kubetest.Main(m, kubetest.IgnoreStoppedQueue()) }
 // published is the directory of the schemas.
 const published = "../../docs/reference/schema/v1"
 
-func TestThePublishedSchemasAreThoseOfTheTypes(t *testing.T) {
+func TestPublishedSchemasMatchTheTypes(t *testing.T) {
 	want, err := schemas("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func invalid(t *testing.T, command, document string) error {
 	return compiled(t, command).Validate(value)
 }
 
-func TestASchemaRefusesOtherDocuments(t *testing.T) {
+func TestSchemaRejectsOtherDocuments(t *testing.T) {
 	const head = `{"apiVersion": "cli.kube-octavia.io/v1", "kind": "PlanList", `
 	for name, test := range map[string]struct {
 		document string
@@ -93,9 +93,11 @@ func TestASchemaRefusesOtherDocuments(t *testing.T) {
 		"a Service unnamed":  {head + `"items": [{"namespace": "a", "ops": []}]}`, false},
 		"ops that are a map": {head + `"items": [{"namespace": "a", "name": "b", "ops": {}}]}`, false},
 	} {
-		if err := invalid(t, "plan", test.document); (err == nil) != test.fits {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := invalid(t, "plan", test.document); (err == nil) != test.fits {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -133,17 +133,22 @@ func TestABrokenLinkOfTheBuiltSiteIsFound(t *testing.T) {
 		}
 		t.Skip("there is no site that is served at /: run `make site` first")
 	}
-	for changed, want := range map[string]string{
-		`href="/reference/condition.html"`:       `troubleshoot.html: link "/reference/condition.html": there is no reference/condition.html`,
-		`href="/reference/conditions.html#Gone"`: `troubleshoot.html: link "/reference/conditions.html#Gone": reference/conditions.html has no heading #Gone`,
-		`href="/reference/conditions.html#noip"`: `troubleshoot.html: link "/reference/conditions.html#noip": reference/conditions.html has no heading #noip`,
+	for mistake, test := range map[string]struct{ changed, want string }{
+		"unknown page": {`href="/reference/condition.html"`,
+			`troubleshoot.html: link "/reference/condition.html": there is no reference/condition.html`},
+		"unknown heading": {`href="/reference/conditions.html#Gone"`,
+			`troubleshoot.html: link "/reference/conditions.html#Gone": reference/conditions.html has no heading #Gone`},
+		"heading in another case": {`href="/reference/conditions.html#noip"`,
+			`troubleshoot.html: link "/reference/conditions.html#noip": reference/conditions.html has no heading #noip`},
 	} {
-		got, err := check(broken{site, name, strings.Replace(string(text), link, changed, 1)}, "/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{want}, got.Problems); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		t.Run(mistake, func(t *testing.T) {
+			got, err := check(broken{site, name, strings.Replace(string(text), link, test.changed, 1)}, "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{test.want}, got.Problems); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

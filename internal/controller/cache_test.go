@@ -17,6 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -86,7 +87,7 @@ func slim[T client.Object](t *testing.T, object T) T {
 	return object
 }
 
-func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
+func TestCacheKeepsOnlyFieldsThatAreRead(t *testing.T) {
 	service := fullService()
 	service.Labels, service.ManagedFields, service.OwnerReferences = nil, nil, nil
 	delete(service.Annotations, corev1.LastAppliedConfigAnnotation)
@@ -137,9 +138,10 @@ func TestTheCacheKeepsClusterIPsAndLabelsOfServicesInClusterIPMode(t *testing.T)
 func TestObjectsOfTheCacheLeadToTheSameLoadBalancer(t *testing.T) {
 	wanted := func(s *corev1.Service, n *corev1.Node, e *discoveryv1.EndpointSlice) lb.Wanted {
 		n.DeletionTimestamp, n.Spec.Taints = nil, nil // so that it is a member
+		operator := config.LoadBalancer{Provider: "amphora", Method: "ROUND_ROBIN"}
 		w, err := desired.Wanted(desired.Input{
-			Service: s, Nodes: []corev1.Node{*n}, Slices: []discoveryv1.EndpointSlice{*e}, Owner: lb.Owner{ServiceUID: "uid"},
-			Config:       config.LoadBalancer{Provider: "amphora", Method: "ROUND_ROBIN"},
+			Spec: service.Spec(s, operator), Nodes: []corev1.Node{*n}, Slices: []discoveryv1.EndpointSlice{*e}, Owner: lb.Owner{ServiceUID: "uid"},
+			Config:       operator,
 			Networks:     desired.Networks{VIPSubnetID: "vip", MemberSubnetID: "nodes", FloatingNetworkID: "public"},
 			Capabilities: lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 26}, Provider: "amphora"},
 		})
@@ -164,7 +166,7 @@ func TestAPatchOfAServiceOfTheCacheRemovesNothingThatTheCacheDropped(t *testing.
 	if diff := cmp.Diff(want, string(patch)); diff != "" || err != nil {
 		t.Errorf("error %v, patch (-want +got):\n%s", err, diff)
 	}
-	if fields := conflict.ChangedFields(fullService(), before); len(fields) > 0 {
+	if fields := conflict.ChangedFields(service.Kind{}.Of(fullService()), service.Kind{}.Of(before)); len(fields) > 0 {
 		t.Errorf("the cache seems to change %v", fields)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/nodegroup"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/pass"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
@@ -35,7 +36,9 @@ const backlog = 1024
 
 // Options configure the controller.
 type Options struct {
-	Planner *planner.Planner
+	// Planner is what the planner needs, but for what the controller itself makes: its memory, its survey and the readiness
+	// gates.
+	Planner planner.Options
 	Metrics *metrics.Metrics
 	// Registry is the registry for the gauges of PENDING load balancers and of Services.
 	Registry prometheus.Registerer
@@ -72,9 +75,8 @@ func SetUp(m manager.Manager, o Options) error {
 		return nil
 	})
 	known := memory.NewStore()
-	o.Planner.Remembered = known
-	o.Planner.Survey = newSurvey(o, enqueue)
-	var reconciler *service.Reconciler
+	surveyed := newSurvey(o, enqueue)
+	var reconciler *pass.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		List:          o.Planner.Octavia.ProjectHeads,
 		Get:           o.Planner.Octavia.Head,
@@ -91,21 +93,26 @@ func SetUp(m manager.Manager, o Options) error {
 		}
 	}
 	recorder := m.GetEventRecorder("kube-octavia")
-	options := service.Options{
-		Planner: o.Planner, Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
+	options := pass.Options{
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
 		Metrics: o.Metrics, Logger: o.Logger, Memory: known, Timing: o.Timing, Enqueue: enqueue,
 		First: sources[owner.Key](o.Others), Others: o.Others.Serving,
 	}
 	if err := setUpOptional(m, o, &options); err != nil {
 		return err
 	}
-	reconciler = service.New(options)
-	sweeping := sweep.Options{
-		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
-		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
-		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: o.Planner.Survey.Drop, Look: o.Others.Look,
+	o.Planner.Remembered, o.Planner.Survey = known, surveyed
+	if options.Readiness != nil {
+		o.Planner.Gates = options.Readiness
 	}
-	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), o.Planner.Survey, sweep.New(sweeping), sweep.NewHealth(sweeping)} {
+	options.Planner = planner.New(o.Planner)
+	reconciler = pass.New(options)
+	sweeping := sweep.Options{
+		Finder: options.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
+		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
+		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: surveyed.Drop, Look: o.Others.Look,
+	}
+	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), surveyed, sweep.New(sweeping), sweep.NewHealth(sweeping)} {
 		if err := m.Add(r); err != nil {
 			return fmt.Errorf("add to the manager: %w", err)
 		}
@@ -113,12 +120,12 @@ func SetUp(m manager.Manager, o Options) error {
 	return reconciler.SetUp(m, o.Concurrency, wake)
 }
 
-// setUpOptional adds the reconcilers that run only if a setting enables them: those of the nodes' security groups
-// and of readiness gates.
-func setUpOptional(m manager.Manager, o Options, options *service.Options) (err error) {
+// setUpOptional adds what runs only if a setting requests it: the reconcilers of the nodes' security groups and of
+// readiness gates.
+func setUpOptional(m manager.Manager, o Options, options *pass.Options) (err error) {
 	if o.Planner.Config.ManageSecurityGroups {
 		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{
-			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
+			Kinds: o.Planner.Kinds, Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
 			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: options.Memory, Recorder: options.Recorder, Metrics: o.Metrics,
 			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now, First: sources[reconcile.Request](o.Others),
 		})
@@ -130,12 +137,9 @@ func setUpOptional(m manager.Manager, o Options, options *service.Options) (err 
 		return nil
 	}
 	options.Readiness, err = readiness.SetUp(m, readiness.Options{
-		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy,
-		PodTargets: o.Planner.PodTargets, Enqueue: options.Enqueue, Timing: o.Timing, First: sources[reconcile.Request](o.Others),
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder,
+		Services: service.Kind{Policy: o.Planner.Policy, Config: o.Planner.Config}, Enqueue: options.Enqueue, Timing: o.Timing, First: sources[reconcile.Request](o.Others),
 	})
-	if err == nil {
-		o.Planner.Gates = options.Readiness
-	}
 	return err
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/pass"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
 // TellUnconnected returns the function that reports in the Services that the cloud is not connected, and why. Only the
@@ -23,7 +23,7 @@ func TellUnconnected(m manager.Manager, others *Others, p *planner.Planner, log 
 			return
 		}
 		others.BeforeWriting(ctx)
-		if err := service.ReportUnconnected(ctx, m, p, failure); err != nil && ctx.Err() == nil {
+		if err := pass.ReportUnconnected(ctx, m, p, failure); err != nil && ctx.Err() == nil {
 			log.Info("cannot report in the conditions of the Services that the cloud is unavailable", "error", err.Error())
 		}
 	}

@@ -77,7 +77,8 @@ func (h *hub) begin() {
 func (h *hub) left() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.viewers--; h.viewers == 0 {
+	h.viewers--
+	if h.viewers == 0 {
 		h.leave = time.AfterFunc(linger, h.rest)
 	}
 }

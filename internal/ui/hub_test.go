@@ -45,7 +45,7 @@ func named(names ...string) topology.Topology {
 	return t
 }
 
-func TestItIsReadOnceForAllViewersAndAgainAfterARest(t *testing.T) {
+func TestTopologyIsReadOnceForAllViewersAndAgainAfterAPause(t *testing.T) {
 	r := reading{make(chan struct{}), make(chan struct{}), make(chan topology.Topology)}
 	h := newHub(t.Context(), r)
 	leaveFirst := h.join()
@@ -114,7 +114,7 @@ func TestChangeHasOnlyTheServicesThatDiffer(t *testing.T) {
 	}
 }
 
-func TestOnlyTheChangesThatAPageLacksAreSentAndTheyOutlastARest(t *testing.T) {
+func TestOnlyMissingChangesAreSentAlsoAfterAPause(t *testing.T) {
 	r := reading{make(chan struct{}), make(chan struct{}), make(chan topology.Topology)}
 	h := newHub(t.Context(), r)
 	read := func(names ...string) *snapshot {
@@ -151,14 +151,16 @@ func TestOnlyTheChangesThatAPageLacksAreSentAndTheyOutlastARest(t *testing.T) {
 		sent change
 		want []string
 	}{
-		"a new page, at first":      {first.since(nil), nil},
-		"a page that saw the first": {third.since(first), []string{"b", "c"}},
-		"one that saw the second":   {third.since(second), []string{"c"}},
-		"one that saw all":          {third.since(third), nil},
-		"a new page after a rest":   {fourth.since(nil), []string{"b", "c", "d"}},
+		"a new page at the start":             {first.since(nil), nil},
+		"a page that has the first topology":  {third.since(first), []string{"b", "c"}},
+		"a page that has the second topology": {third.since(second), []string{"c"}},
+		"a page that has the last topology":   {third.since(third), nil},
+		"a new page after a rest":             {fourth.since(nil), []string{"b", "c", "d"}},
 	} {
-		if diff := cmp.Diff(c.want, services(c.sent)); diff != "" || c.sent.ChangesSince.IsZero() {
-			t.Errorf("%s: since %v (-want +got):\n%s", name, c.sent.ChangesSince, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, services(c.sent)); diff != "" || c.sent.ChangesSince.IsZero() {
+				t.Errorf("since %v (-want +got):\n%s", c.sent.ChangesSince, diff)
+			}
+		})
 	}
 }

@@ -76,7 +76,8 @@ func newHandler(h *hub, o Options) (http.Handler, error) {
 	var data http.Handler = topologyHandler(h, o.Filter != nil)
 	if o.Filter != nil {
 		var err error
-		if data, err = o.Filter(o.Logger, data); err != nil {
+		data, err = o.Filter(o.Logger, data)
+		if err != nil {
 			return nil, fmt.Errorf("set up authentication: %w", err)
 		}
 	}

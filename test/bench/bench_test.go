@@ -41,15 +41,17 @@ func TestWrongFlagsAreExplained(t *testing.T) {
 		{[]string{"-plots=x"}, "-plots needs -out"},
 		{[]string{"creat"}, `unknown scenario "creat"`},
 	} {
-		_, err := parse(test.args, io.Discard)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v: %v, want an error with %q", test.args, err, test.want)
-		}
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			_, err := parse(test.args, io.Discard)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v: %v, want an error with %q", test.args, err, test.want)
+			}
+		})
 	}
 }
 
-// TestTinyRun measures one Service of the controller of this tree from end to end.
-func TestTinyRun(t *testing.T) {
+// TestSmallRun measures one Service of the controller of this tree from end to end.
+func TestSmallRun(t *testing.T) {
 	if _, err := kube.AssetsDir(); err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,8 @@ func (r *runner) findControllers(ctx context.Context, dir string) error {
 		this.fast = this.command.With("--concurrency=64", "--cloud-rate=5000", "--cloud-burst=10000")
 	} else {
 		var err error
-		if this.command, err = controller.Parse(r.flags.controller); err != nil {
+		this.command, err = controller.Parse(r.flags.controller)
+		if err != nil {
 			return fmt.Errorf("-controller: %w", err)
 		}
 		this.fast = this.command

@@ -26,7 +26,7 @@ func has(selector, text string) string {
 	return fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? '').includes(%q)`, selector, text)
 }
 
-func TestOneServiceIsShownInItsSize(t *testing.T) {
+func TestOneServiceIsShownCompletely(t *testing.T) {
 	chromium(t)
 	w := newWorld(t)
 	w.addServices(name{"shop", "checkout"})
@@ -249,7 +249,7 @@ func TestLongNamesFit(t *testing.T) {
 	tab.requireNoComplaints()
 }
 
-func TestAnOutageOfTheCloudIsShownWithTheAgeOfWhatIsKnown(t *testing.T) {
+func TestOutageOfTheCloudIsShownWithTheAgeOfTheData(t *testing.T) {
 	chromium(t)
 	w := newCluster(t, "production", "worker-1", "worker-2", "worker-3")
 	over := w.outage()

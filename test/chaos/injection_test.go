@@ -226,7 +226,7 @@ func handedOver(name string, kind wire.FaultKind) injection {
 		first.signal(syscall.SIGSTOP)
 		defer first.kill()
 		var err error
-		if r.controller, err = startProcess(r.controllerArgs); err != nil {
+		if r.controller, err = startProcess(r.controllerArgs, r.ofAnotherKind); err != nil {
 			return err
 		}
 		r.t.Cleanup(r.controller.kill)

@@ -41,6 +41,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
+	"github.com/kube-octavia/kube-octavia/test/ownerkind"
 )
 
 var (
@@ -73,7 +74,11 @@ func TestMain(m *testing.M) {
 func runController() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "chaos", Timing: cloudDurations().delays})
+	program := cli.Options{Version: "chaos", Timing: cloudDurations().delays}
+	if os.Getenv(otherKindVariable) != "" {
+		program.MoreKinds = ownerkind.Kinds
+	}
+	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, program)
 }
 
 // reporting prints the number of cases after the tests, and stops the environments.

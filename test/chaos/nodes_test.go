@@ -205,7 +205,7 @@ func TestAPartialListDeletesNoNode(t *testing.T) {
 	r.requireNoError(r.finish())
 }
 
-func TestADeletedServerTakesOnlyItsNodeAlong(t *testing.T) {
+func TestDeletedServerDeletesOnlyItsNode(t *testing.T) {
 	r := startNodeTest(t)
 	r.requireNoError(r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
 	before := r.periods()
@@ -225,7 +225,7 @@ func TestADeletedServerTakesOnlyItsNodeAlong(t *testing.T) {
 	r.requireNoError(r.finish())
 }
 
-func TestTwoServersOfOneNameLeaveTheNodeAsItIs(t *testing.T) {
+func TestTwoServersOfOneNameDoNotChangeTheNode(t *testing.T) {
 	r := startNodeTest(t)
 	const name = "twin"
 	first, err := r.env.cloud.sim().AddServer(name)

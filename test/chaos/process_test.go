@@ -17,7 +17,9 @@ import (
 // process is a controller. If it ends by itself it is started again, as by a kubelet.
 type process struct {
 	args []string
-	log  log
+	// ofAnotherKind is whether the controller also serves ConfigMaps.
+	ofAnotherKind bool
+	log           log
 
 	mu         sync.Mutex
 	command    *exec.Cmd
@@ -51,8 +53,8 @@ func (l *log) String() string {
 const restartPause = 50 * time.Millisecond
 
 // startProcess starts a controller with these arguments.
-func startProcess(args []string) (*process, error) {
-	p := &process{args: args}
+func startProcess(args []string, ofAnotherKind bool) (*process, error) {
+	p := &process{args: args, ofAnotherKind: ofAnotherKind}
 	return p, p.start()
 }
 
@@ -65,6 +67,9 @@ func (p *process) start() error {
 	defer p.mu.Unlock()
 	c := exec.Command(program, p.args...)
 	c.Env = append(os.Environ(), controllerVariable+"=1")
+	if p.ofAnotherKind {
+		c.Env = append(c.Env, otherKindVariable+"=1")
+	}
 	if *stateDir != "" {
 		c.Env = append(c.Env, realCloudVariable+"=1")
 	}

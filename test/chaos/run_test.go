@@ -40,6 +40,8 @@ type run struct {
 	controllerArgs []string
 	// converged returns an error while something is not as it should be at the end.
 	converged func() error
+	// ofAnotherKind is whether the owner of the load balancer is a ConfigMap: see package ownerkind.
+	ofAnotherKind bool
 	// given is a floating IP that was created by hand.
 	given floatingIP
 	// maxWrites bounds the writes to the cloud; 0 is no bound.
@@ -86,7 +88,7 @@ func newRun(t *testing.T) *run {
 // startController starts the controller, and waits until it works.
 func (r *run) startController() error {
 	var err error
-	if r.controller, err = startProcess(r.controllerArgs); err != nil {
+	if r.controller, err = startProcess(r.controllerArgs, r.ofAnotherKind); err != nil {
 		return err
 	}
 	r.t.Cleanup(r.controller.kill)
@@ -482,6 +484,9 @@ func (r *run) services() typed.ServiceInterface {
 
 // service returns the Service as it is now, nil when there is none.
 func (r *run) service() (*corev1.Service, error) {
+	if r.ofAnotherKind {
+		return r.likeAService()
+	}
 	v, err := r.services().Get(r.ctx, r.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -144,8 +144,13 @@ func edit(changes ...change) func(*run) error {
 	}
 }
 
-// remove deletes the Service.
-func remove(r *run) error { return r.services().Delete(r.ctx, r.name, metav1.DeleteOptions{}) }
+// remove deletes the Service, or whatever the owner is.
+func remove(r *run) error {
+	if r.ofAnotherKind {
+		return r.configMaps().Delete(r.ctx, r.name, metav1.DeleteOptions{})
+	}
+	return r.services().Delete(r.ctx, r.name, metav1.DeleteOptions{})
+}
 
 func tcp(port int32) change { return open(corev1.ProtocolTCP, port) }
 func udp(port int32) change { return open(corev1.ProtocolUDP, port) }

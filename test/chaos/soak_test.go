@@ -109,7 +109,7 @@ func (s *soak) prepare() error {
 	// One call in a hundred is answered with Retry-After, which would soon reduce the usual
 	// rate to a few calls a second.
 	args := append(e.controllerArgs(), "--metrics-bind-address="+s.metrics, "--cloud-rate=500", "--cloud-burst=500")
-	if s.controller, err = startProcess(args); err != nil {
+	if s.controller, err = startProcess(args, false); err != nil {
 		return err
 	}
 	s.t.Cleanup(s.controller.kill)

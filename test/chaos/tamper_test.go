@@ -139,8 +139,8 @@ func onFloatingIP(do func(*run, floatingIP) error) func(*run, balancer) error {
 	}
 }
 
-// TestTampering runs each scenario, and tampers at the end or in the middle of it.
-func TestTampering(t *testing.T) {
+// TestObjectsChangedByOtherClients runs each scenario, and tampers at the end or in the middle of it.
+func TestObjectsChangedByOtherClients(t *testing.T) {
 	if *stateDir != "" {
 		t.Skip("it needs a cloud that can be made to wait and to fail")
 	}

@@ -35,7 +35,7 @@ func recorded(t *testing.T, dir string, r release, cases map[string][]exchange) 
 	}
 }
 
-func TestAReleaseAnswersAsTheOneBeforeUnlessItsOwnAnswerIsRecorded(t *testing.T) {
+func TestRecordingsOfAReleaseDefaultToThoseOfTheOneBefore(t *testing.T) {
 	dir := t.TempDir()
 	recorded(t, dir, release2022, map[string][]exchange{"same": answered(200), "changed": answered(500), "changed back": answered(200)})
 	recorded(t, dir, release2025, map[string][]exchange{"same": answered(200), "changed": answered(404), "changed back": answered(201), "new": answered(202)})
@@ -52,26 +52,28 @@ func TestAReleaseAnswersAsTheOneBeforeUnlessItsOwnAnswerIsRecorded(t *testing.T)
 		{newest, map[string][]exchange{"changed back": answered(200)},
 			map[string]int{"same": 200, "changed": 404, "changed back": 200, "new": 202}},
 	} {
-		of, err := loadRecordings(dir, "TestThings", c.release)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.kept, of.kept); diff != "" {
-			t.Errorf("%s keeps (-want +have):\n%s", c.release, diff)
-		}
-		answers := map[string]int{}
-		for _, name := range []string{"same", "changed", "changed back", "new"} {
-			if exchanges, known := of.of(name); known {
-				answers[name] = exchanges[0].Status
+		t.Run(string(c.release), func(t *testing.T) {
+			of, err := loadRecordings(dir, "TestThings", c.release)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if diff := cmp.Diff(c.answers, answers); diff != "" {
-			t.Errorf("%s answers (-want +have):\n%s", c.release, diff)
-		}
+			if diff := cmp.Diff(c.kept, of.kept); diff != "" {
+				t.Errorf("recordings (-want +have):\n%s", diff)
+			}
+			answers := map[string]int{}
+			for _, name := range []string{"same", "changed", "changed back", "new"} {
+				if exchanges, known := of.of(name); known {
+					answers[name] = exchanges[0].Status
+				}
+			}
+			if diff := cmp.Diff(c.answers, answers); diff != "" {
+				t.Errorf("answers (-want +have):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestAReleaseThatNoLongerDiffersHasNoRecordings(t *testing.T) {
+func TestReleaseThatNoLongerDiffersHasNoRecordings(t *testing.T) {
 	dir := t.TempDir()
 	recorded(t, dir, release2022, map[string][]exchange{"case": answered(http.StatusOK)})
 	recorded(t, dir, release2025, map[string][]exchange{"case": answered(http.StatusNotFound)})
@@ -81,7 +83,7 @@ func TestAReleaseThatNoLongerDiffersHasNoRecordings(t *testing.T) {
 	}
 }
 
-func TestACaseThatIsNoMoreLeavesTheRecordings(t *testing.T) {
+func TestRecordingsOfRemovedCasesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	recorded(t, dir, release2022, map[string][]exchange{"case": answered(200), "old": answered(200)})
 	recorded(t, dir, release2022, map[string][]exchange{"case": answered(200)})
@@ -103,7 +105,7 @@ func TestReleasesWithoutRecordingsAreRefused(t *testing.T) {
 	}
 }
 
-func TestACaseIsRunWhereItHolds(t *testing.T) {
+func TestCaseRunsOnlyInReleasesWhereItHolds(t *testing.T) {
 	for _, c := range []struct {
 		says  string
 		bound func(func(*try)) func(*try)

@@ -26,8 +26,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
-	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
@@ -90,7 +90,7 @@ func altered(t *testing.T, file, from, to string) string {
 	return dir
 }
 
-func TestASlipInTheManifestsWouldBeNoticed(t *testing.T) {
+func TestMistakesInTheManifestsAreFound(t *testing.T) {
 	installed(t)
 	dir := altered(t, "deployment.yaml", "readOnlyRootFilesystem", "readOnlyRootFilesytem")
 	_, err := deploy.Kubectl(t.Context(), kubetest.Cluster(t), "apply", "-k", dir, "--validate=strict", "--dry-run=server")
@@ -121,7 +121,7 @@ func TestTheSecretIsNeverOverwritten(t *testing.T) {
 	}
 }
 
-func TestTheExampleIsWhatThePodReads(t *testing.T) {
+func TestExampleIsTheFileThatThePodReads(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(manifests, "example", "secret.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestTheExampleIsWhatThePodReads(t *testing.T) {
 	}
 }
 
-func TestBudgetAndServiceAreAboutThePods(t *testing.T) {
+func TestPodDisruptionBudgetAndServiceSelectThePods(t *testing.T) {
 	d := installed(t)
 	pods := labels.Set(d.Spec.Template.Labels)
 	budget, err := kubetest.Client(t).PolicyV1().PodDisruptionBudgets(deploy.Namespace).Get(t.Context(), deploy.Name, metav1.GetOptions{})
@@ -194,37 +194,42 @@ func TestNodesCanBeDrainedWhileNoReplicaIsReady(t *testing.T) {
 	if _, err := budgets.UpdateStatus(t.Context(), budget, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, ready := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse} {
-		pods := client.CoreV1().Pods(deploy.Namespace)
-		pod, err := pods.Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "drained-", Labels: d.Spec.Template.Labels}, Spec: *d.Spec.Template.Spec.DeepCopy(),
-		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := pods.Delete(context.Background(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil && !apierrors.IsNotFound(err) {
-				t.Error(err)
+	for name, ready := range map[string]corev1.ConditionStatus{
+		"Pod is ready":     corev1.ConditionTrue,
+		"Pod is not ready": corev1.ConditionFalse,
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := client.CoreV1().Pods(deploy.Namespace)
+			pod, err := pods.Create(t.Context(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "drained-", Labels: d.Spec.Template.Labels}, Spec: *d.Spec.Template.Spec.DeepCopy(),
+			}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := pods.Delete(context.Background(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil && !apierrors.IsNotFound(err) {
+					t.Error(err)
+				}
+			})
+			pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}
+			if _, err := pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
+			switch err := pods.EvictV1(t.Context(), eviction); {
+			case ready == corev1.ConditionTrue && !apierrors.IsTooManyRequests(err):
+				t.Errorf("the last ready Pod is evicted: %v", err)
+			case ready == corev1.ConditionFalse && err != nil:
+				t.Errorf("a Pod that is not ready cannot be evicted: %v", err)
 			}
 		})
-		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}
-		if _, err := pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
-		switch err := pods.EvictV1(t.Context(), eviction); {
-		case ready == corev1.ConditionTrue && !apierrors.IsTooManyRequests(err):
-			t.Errorf("the last ready Pod is evicted: %v", err)
-		case ready == corev1.ConditionFalse && err != nil:
-			t.Errorf("a Pod that is not ready cannot be evicted: %v", err)
-		}
 	}
 }
 
-// TestPodIsOneOfTheRestrictedLevel makes the Pod of the Deployment as its
+// TestPodMeetsTheRestrictedPodSecurityStandard makes the Pod of the Deployment as its
 // controllers would, where kube-apiserver enforces the Pod Security Standards, and
 // shows that it would refuse one that is less restricted.
-func TestPodIsOneOfTheRestrictedLevel(t *testing.T) {
+func TestPodMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 	template := installed(t).Spec.Template
 	for name, weaken := range map[string]func(pod *corev1.PodSpec, container *corev1.SecurityContext){
 		"":                       func(*corev1.PodSpec, *corev1.SecurityContext) {},
@@ -253,9 +258,9 @@ func TestPodIsOneOfTheRestrictedLevel(t *testing.T) {
 	}
 }
 
-// TestPodGetsNoMoreThanItNeeds is about what the Pod Security Standards leave
+// TestPodHasNoUnneededRights is about what the Pod Security Standards leave
 // open.
-func TestPodGetsNoMoreThanItNeeds(t *testing.T) {
+func TestPodHasNoUnneededRights(t *testing.T) {
 	pod := installed(t).Spec.Template.Spec
 	c := pod.Containers[0]
 	if !ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false) {
@@ -287,35 +292,37 @@ func page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestInstallationAndDrainAreAsTheDocsTell takes the kustomizations of the docs and lets
+// TestInstallationAndDrainWorkAsDocumented takes the kustomizations of the docs and lets
 // kube-apiserver see what comes of them.
-func TestInstallationAndDrainAreAsTheDocsTell(t *testing.T) {
+func TestInstallationAndDrainWorkAsDocumented(t *testing.T) {
 	installed(t)
 	for _, path := range []string{docs, "../../docs/magnum-and-cluster-api.md"} {
-		_, rest, found := strings.Cut(page(t, path), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
-		if !found {
-			t.Fatalf("%s has no kustomization", path)
-		}
-		block, _, _ := strings.Cut(rest, "\n\n")
-		dir := t.TempDir()
-		if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
-			t.Fatal(err)
-		}
-		mine := filepath.Join(dir, "mine")
-		if err := os.Mkdir(mine, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
-		if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
-		out := kubectl(t, "kustomize", mine)
-		for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%s: there is no %q in\n%s", path, want, out)
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			_, rest, found := strings.Cut(page(t, path), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
+			if !found {
+				t.Fatalf("%s has no kustomization", path)
 			}
-		}
+			block, _, _ := strings.Cut(rest, "\n\n")
+			dir := t.TempDir()
+			if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
+				t.Fatal(err)
+			}
+			mine := filepath.Join(dir, "mine")
+			if err := os.Mkdir(mine, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
+			if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
+			out := kubectl(t, "kustomize", mine)
+			for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("%s: there is no %q in\n%s", path, want, out)
+				}
+			}
+		})
 	}
 }
 
@@ -323,7 +330,7 @@ func TestInstallationAndDrainAreAsTheDocsTell(t *testing.T) {
 const gates = "../../deploy/readiness-gates"
 
 func TestKubeAPIServerAcceptsTheManifestsForReadinessGatesWithoutAWarning(t *testing.T) {
-	kubetest.NeedsVersion(t, kube.HasMutatingAdmissionPolicy, "MutatingAdmissionPolicy in API version v1")
+	kubetest.NeedsVersion(t, kubeversion.HasMutatingAdmissionPolicy, "MutatingAdmissionPolicy in API version v1")
 	installed(t)
 	if err := deploy.InstallGates(t.Context(), kubetest.Cluster(t), gates); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ var chapters = []struct {
 // The table has at least as many rows as this.
 const rows = 60
 
-func TestARightSetupHasNoFinding(t *testing.T) {
+func TestCorrectSetupHasNoFindings(t *testing.T) {
 	if *stateDir != "" {
 		t.Skip("on a real cloud, TestOnARealCloud does the same")
 	}
@@ -109,7 +109,7 @@ func TestOnARealCloud(t *testing.T) {
 	t.Run("A right setup in the end", right)
 }
 
-func TestTheAdviceFitsTheSituation(t *testing.T) {
+func TestAdviceForEachSituation(t *testing.T) {
 	if *stateDir != "" {
 		t.Skip("on a real cloud, TestOnARealCloud does the same")
 	}

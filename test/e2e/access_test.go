@@ -54,7 +54,7 @@ func persistent(key, kind string, timeout int) func(tree) error {
 	}
 }
 
-func TestSourceRangesKeepOthersOut(t *testing.T) {
+func TestSourceRangesRefuseOtherClients(t *testing.T) {
 	onlyWithProvider(t, "amphora", "OVN has no source ranges")
 	skipOnRealOpenStack(t, "source ranges and their changes are in the contract")
 	s := newStage(t, settings{})
@@ -117,7 +117,7 @@ func TestSourceRangesThatCannotBeEnforcedAreRefused(t *testing.T) {
 	web.waitUntilProgrammed()
 }
 
-func TestWhatTheOperatorSaysThatAProviderLacksIsNotAskedOfIt(t *testing.T) {
+func TestFeaturesThatCloudConfDeniesAProviderAreNotRequestedOfIt(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud is not asked")
 	s := newStage(t, settings{conf: []string{`[LoadBalancerProvider "amphora"]`, "lacks=allowed-cidrs,timeouts"}})
 	web := s.service("web", tcp(8080), openTo("192.0.2.0/24"))

@@ -37,7 +37,7 @@ func TestServiceBecomesInternalAndExternalAgain(t *testing.T) {
 	s.requireNoFailedRequest(visitor)
 }
 
-func TestAllServicesAreInternalWhereTheConfigurationSaysSo(t *testing.T) {
+func TestAllServicesAreInternalIfConfigured(t *testing.T) {
 	skipOnRealOpenStack(t, "TestServiceBecomesInternalAndExternalAgain has an internal Service, too")
 	s := newStage(t, settings{conf: []string{"internal-lb=true"}})
 	web := s.service("web", tcp(8080))
@@ -48,7 +48,7 @@ func TestAllServicesAreInternalWhereTheConfigurationSaysSo(t *testing.T) {
 	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }
 
-func TestInternalServiceGetsTheVIPItAsksFor(t *testing.T) {
+func TestInternalServiceGetsTheRequestedVIP(t *testing.T) {
 	skipOnRealOpenStack(t, "a VIP with a given address is in the contract")
 	s := newStage(t, settings{})
 	wish := parseAddr(t, s.address("b"))
@@ -92,7 +92,7 @@ func TestGivenFloatingIPIsAdoptedAndKept(t *testing.T) {
 	}
 }
 
-func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
+func TestFloatingIPThatIsInUseIsRefusedUntilItIsFree(t *testing.T) {
 	skipOnRealOpenStack(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{})
 	other := s.cloud.makeFloatingIP(s.cloud.makePort().ID)
@@ -121,7 +121,7 @@ func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
 	}
 }
 
-func TestFloatingIPIsKeptWhenTheServiceAsksForIt(t *testing.T) {
+func TestFloatingIPIsKeptIfTheServiceRequestsIt(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a floating IP that is taken off a port")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(keepKey, "true"))
@@ -176,7 +176,7 @@ func TestFloatingIPIsChosenByAnnotationAndChangedLive(t *testing.T) {
 	s.requireNoFailedRequest(vip)
 }
 
-func TestStatusHasTheAddressesThatAreAskedFor(t *testing.T) {
+func TestStatusHasTheRequestedAddresses(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated("kube-octavia.io/status-addresses", "both"))

@@ -168,7 +168,7 @@ func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testin
 
 // What two Services share that openstack-cloud-controller-manager let do so is the first
 // one's, stays with the second when that leaves, and goes with the last.
-func TestTheLastToLeaveWhatTheOtherControllerLetThemShareDeletesIt(t *testing.T) {
+func TestLastSharerOfALoadBalancerOfTheOtherControllerDeletesIt(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is as if we had made it")
 	s := newStage(t, settings{off: true})
 	all := s.inherits(t, rowsOf("shared-first", "shared-second"))
@@ -267,7 +267,7 @@ func (v *service) waitForMessage(is metav1.ConditionStatus, reason, text string)
 	})
 }
 
-func TestNothingIsDoneForServicesThatAreOnlyObservedUntilTheyAreTakenOver(t *testing.T) {
+func TestServicesThatAreOnlyObservedAreNotChangedUntilTheyAreTakenOver(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a few reads")
 	s := newStage(t, settings{off: true, flags: []string{observing, "--sweep-interval=1s"}})
 	all := s.inherits(t, rowsOf("tcp", "several-ports", "internal", "no-tags-at-all"))
@@ -316,7 +316,7 @@ func TestNothingIsDoneForServicesThatAreOnlyObservedUntilTheyAreTakenOver(t *tes
 	grows.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 }
 
-func TestWhatWasTakenOverIsServedWhileOthersAreOnlyObserved(t *testing.T) {
+func TestServicesThatWereTakenOverAreServedWhileOthersAreOnlyObserved(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud nothing is new")
 	s := newStage(t, settings{})
 	own := s.service("own", tcp(8080))
@@ -400,7 +400,7 @@ var foreign = map[string]struct {
 	}, "another Service (uid other)"},
 }
 
-func TestLoadBalancerOfAnotherOwnerIsNotTakenOverForItsName(t *testing.T) {
+func TestLoadBalancerOfAnotherOwnerIsNotTakenOverBecauseOfItsName(t *testing.T) {
 	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, settings{off: true})
 	var all []*occmService
@@ -466,6 +466,7 @@ func (s *stage) migration(status int) migration {
 	return s.parseMigration(out)
 }
 
+// parseMigration reads what `kube-octavia migrate --output=json` printed.
 func (s *stage) parseMigration(out string) (m migration) {
 	s.t.Helper()
 	if err := json.Unmarshal([]byte(out), &m); err != nil {
@@ -488,7 +489,7 @@ func (m migration) of(name string) (row struct {
 	return row
 }
 
-func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
+func TestMigrateShowsWhatWouldHappenToEveryServiceAndDoesNothing(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{off: true})
 	all := s.inherits(t, rowsOf("tcp", "internal", "name-of-old", "several-ports", "connection-limit", "hostname", "shared-first", "shared-second"))
@@ -529,14 +530,16 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 		"classy":           {"left-alone", "other.example/lb"},
 		"copied":           {"not-owned", unknown},
 	} {
-		row := m.of(name)
-		text := strings.Join(row.Reasons, " ")
-		for _, op := range row.Ops {
-			text += " " + op.Text
-		}
-		if row.Outcome != want.outcome || !strings.Contains(text, want.says) {
-			t.Errorf("%s: %+v; want %s that says %q", name, row, want.outcome, want.says)
-		}
+		t.Run(name, func(t *testing.T) {
+			row := m.of(name)
+			text := strings.Join(row.Reasons, " ")
+			for _, op := range row.Ops {
+				text += " " + op.Text
+			}
+			if row.Outcome != want.outcome || !strings.Contains(text, want.says) {
+				t.Errorf("%+v; want %s that says %q", row, want.outcome, want.says)
+			}
+		})
 	}
 	makes, waits := m.of("makes"), m.of("waits")
 	if len(makes.Ops) == 0 {

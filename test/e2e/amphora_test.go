@@ -64,6 +64,7 @@ func withAmphora(t *testing.T, c *cloud) {
 	c.backend = a
 }
 
+// ip runs the command `ip` of the system with these arguments, which are separated by blanks.
 func (a *amphora) ip(args string) {
 	a.t.Helper()
 	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
@@ -71,10 +72,19 @@ func (a *amphora) ip(args string) {
 	}
 }
 
-func (a *amphora) packets() bool      { return true }
+// packets reports true: HAProxy carries them.
+func (a *amphora) packets() bool { return true }
+
+// podNetwork is the namespace of the amphora, in which the nodes are, too.
 func (a *amphora) podNetwork() string { return a.namespace }
-func (a *amphora) outside() client    { return a.internet() }
-func (a *amphora) inside() client     { return a.internet() }
+
+// outside is the same client as internet: there is only one namespace.
+func (a *amphora) outside() client { return a.internet() }
+
+// inside is the same client as internet: there is only one namespace.
+func (a *amphora) inside() client { return a.internet() }
+
+// internet is a client with an address that is in no subnet of the cloud.
 func (a *amphora) internet() client {
 	return client{namespace: a.namespace, address: "198.51.100.7"}
 }
@@ -126,6 +136,7 @@ func (a *amphora) serve(loadBalancerID, vip, port string) {
 	}
 }
 
+// write writes a file that only the user of the test can read, and makes its directory.
 func (a *amphora) write(path, text string) {
 	a.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

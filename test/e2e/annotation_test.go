@@ -79,7 +79,7 @@ func TestAnnotationsAreUnderstoodUnderBothPrefixes(t *testing.T) {
 	}
 }
 
-func TestUnknownAnnotationsAreToldWithWhatTheyWereMeantToBe(t *testing.T) {
+func TestUnknownAnnotationsAreReportedWithTheNearestKey(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(ownPrefix+"max-member", "1"), annotated("service.beta.kubernetes.io/aws-load-balancer-type", "nlb"))

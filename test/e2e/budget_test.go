@@ -89,7 +89,7 @@ func TestCallsToCreateALoadBalancerAtAClusterIPStayWithinTheBudget(t *testing.T)
 	}
 }
 
-func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
+func TestManyServicesAtOnceTakeNoMoreCallsThanEachAlone(t *testing.T) {
 	skipOnRealOpenStack(t, "the calls of each are counted by TestCallsStayWithinTheBudget")
 	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: time.Second}})
 	n := 20

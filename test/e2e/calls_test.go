@@ -15,8 +15,8 @@ import (
 // resetCalls begins the count of calls anew.
 func (s *stage) resetCalls() { s.cloud.Recorder().Reset() }
 
-// calls returns the calls that passes over Services made since forget, each as "METHOD route",
-// oldest first.
+// calls are the calls that passes over Services made since resetCalls, each as
+// "METHOD route", oldest first.
 //
 // All calls of one pass carry the same global request id, and every other call
 // has one of its own. So those of the watcher, the sweeper and the session are told apart
@@ -65,7 +65,7 @@ func looks(c wire.Call) bool {
 	return false
 }
 
-// writes returns the calls that change something, since forget.
+// writes are the calls that change something, since resetCalls.
 func (s *stage) writes() []string {
 	s.t.Helper()
 	var found []string
@@ -80,7 +80,7 @@ func (s *stage) writes() []string {
 	return found
 }
 
-// requireCallsAtMost fails the test when passes made more calls since forget than they may.
+// requireCallsAtMost fails the test when passes made more calls since resetCalls than they may.
 func (s *stage) requireCallsAtMost(what string, most int) {
 	s.t.Helper()
 	if calls := s.calls(); len(calls) > most {

@@ -87,7 +87,7 @@ func ends(key, certificate string, sni ...string) func(tree) error {
 	}
 }
 
-// lookups returns the calls to Barbican since forget. With a real cloud they go past the record.
+// lookups are the calls to Barbican since resetCalls. With a real cloud they go past the record.
 func (s *stage) lookups() []string {
 	var calls []string
 	for _, c := range s.cloud.Recorder().Calls() {
@@ -98,8 +98,8 @@ func (s *stage) lookups() []string {
 	return calls
 }
 
-// Octavia creates the port of the VIP before it looks at the certificate, and leaves it.
-func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalancer(t *testing.T) {
+// Octavia makes the port of the VIP before it looks at the certificate, and leaves it.
+func TestCertificateThatOctaviaRefusesLeavesOneVIPPortAndDelaysNoLoadBalancer(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "what Octavia leaves behind is in the contract")
 	s := newStage(t, settings{password: true})
@@ -132,7 +132,7 @@ func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalance
 }
 
 // Behind the port that Octavia leaves the address would be allocated for ever.
-func TestCertificateThatOctaviaRefusesCostsAnInternalServiceNotItsAddress(t *testing.T) {
+func TestCertificateThatOctaviaRefusesDoesNotChangeTheAddressOfAnInternalService(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "what Octavia leaves behind is in the contract")
 	s := newStage(t, settings{password: true})
@@ -196,7 +196,7 @@ func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	web.requireSameListener(was, "UDP/8080")
 }
 
-func TestCertificateOfCloudConfIsForServicesThatDoNotSayOtherwise(t *testing.T) {
+func TestCertificateOfCloudConfIsTheDefaultOfServices(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "listeners that end TLS are in the contract")
 	s := newStage(t, settings{password: true, off: true})
@@ -212,7 +212,7 @@ func TestCertificateOfCloudConfIsForServicesThatDoNotSayOtherwise(t *testing.T) 
 }
 
 // Octavia leaves the port of the VIP behind when it refuses a create for that.
-func TestCertificateThatIsNotThereIsRefusedBeforeAnythingChanges(t *testing.T) {
+func TestCertificateThatDoesNotExistIsRefusedBeforeAnythingChanges(t *testing.T) {
 	skipOnRealOpenStack(t, "what Barbican answers for what is not there is in the contract")
 	s := newStage(t, settings{password: true})
 	web := s.service("web", tcp(8080))
@@ -242,7 +242,7 @@ func TestCertificateThatIsNotThereIsRefusedBeforeAnythingChanges(t *testing.T) {
 	}
 }
 
-func TestCertificateInAnotherPlaceIsLeftToOctavia(t *testing.T) {
+func TestCertificateInAnotherStoreIsNotChecked(t *testing.T) {
 	skipOnRealOpenStack(t, "the contract has the cloud's part in it")
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	s := newStage(t, settings{password: true, conf: []string{"container-store=external"}})
@@ -262,7 +262,7 @@ func TestCertificateInAnotherPlaceIsLeftToOctavia(t *testing.T) {
 
 // What openstack-cloud-controller-manager made with its switches is as it is to be:
 // nothing but our marks is written.
-func TestWhatTheSwitchesMadeBeforeIsTakenOverAsItIs(t *testing.T) {
+func TestListenersThatOCCMCreatedForAnnotationsAreTakenOverUnchanged(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone takes over what is made there")
 	s := newStage(t, settings{password: true, off: true})

@@ -58,7 +58,7 @@ func (s *stage) refusedCertificates() (n int) {
 // Octavia of 2022.2 reads a certificate with a token that Keystone gives it in exchange for the controller's. Keystone gives
 // none in exchange for the token of an application credential. Octavia of 2025.1 uses the controller's token. Only a try
 // tells which of the two Octavia does.
-func TestCertificateThatOctaviaCannotReadForTheLoginKeepsNoOtherPortOut(t *testing.T) {
+func TestCertificateThatOctaviaCannotReadForTheLoginDoesNotDelayOtherPorts(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
 	s := newStage(t, settings{cloud: cloudsim.Options{Release: release.Zed}, program: retryingNothing()})
 	ref := s.bundle()

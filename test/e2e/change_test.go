@@ -33,10 +33,10 @@ func TestTheOtherTransportOfAPortIsAddedInEveryRelease(t *testing.T) {
 	}
 }
 
-// TestPortsChangeWhileOthersGoOnServing changes the ports of a live Service in
+// TestPortsChangeWhileOtherPortsServe changes the ports of a live Service in
 // every way while a client uses port 8080, which does not change.
-func TestPortsChangeWhileOthersGoOnServing(t *testing.T) {
-	skipOnRealOpenStack(t, "TestPortComesAndGoesWithoutAFailureOnOthers changes them with packets")
+func TestPortsChangeWhileOtherPortsServe(t *testing.T) {
+	skipOnRealOpenStack(t, "TestPortIsOpenedAndClosedWithoutAFailureOnOthers changes them with packets")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
@@ -123,7 +123,7 @@ func TestMembersFollowANodePortThatChanges(t *testing.T) {
 	s.requireNoFailedRequest(visitor)
 }
 
-func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
+func TestTargetPortDoesNotAffectTheLoadBalancer(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -137,7 +137,7 @@ func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestServiceStopsAndStartsToBeALoadBalancer(t *testing.T) {
+func TestServiceIsReleasedAndServedAgainWhenItsTypeChanges(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a deletion and a creation")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -158,7 +158,7 @@ func TestServiceStopsAndStartsToBeALoadBalancer(t *testing.T) {
 	}
 }
 
-func TestManyChangesAtOnceEndInTheLast(t *testing.T) {
+func TestLastOfManyChangesTakesEffect(t *testing.T) {
 	skipOnRealOpenStack(t, "which change is the last is not for the cloud to say")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

@@ -35,7 +35,7 @@ func (v *service) requireUntouched(was *corev1.Service) {
 	}
 }
 
-func TestServicesOfAnotherClassAreNeverTouched(t *testing.T) {
+func TestServicesOfAnotherClassAreNeverChanged(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	own := s.service("own", tcp(8081), ofClass(ourClass))
@@ -62,7 +62,7 @@ func TestServicesOfAnotherClassAreNeverTouched(t *testing.T) {
 	s.answers(own.address(), 8081)
 }
 
-func TestServicesWithoutAClassAreLeftAloneWhenToldSo(t *testing.T) {
+func TestServicesWithoutAClassAreIgnoredIfConfigured(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: []string{"--handle-default-class=false"}})
 	plain := s.service("plain", tcp(8080))
@@ -81,7 +81,7 @@ func TestServicesWithoutAClassAreLeftAloneWhenToldSo(t *testing.T) {
 	}
 }
 
-func TestClassToServeCanBeChosen(t *testing.T) {
+func TestClassToServeIsConfigurable(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: []string{"--load-balancer-class=example.com/lb"}})
 	usual := s.service("usual", tcp(8080), ofClass(ourClass))
@@ -91,7 +91,7 @@ func TestClassToServeCanBeChosen(t *testing.T) {
 	usual.requireUntouched(was)
 }
 
-func TestOtherTypesOfServicesAreLeftAlone(t *testing.T) {
+func TestServicesOfOtherTypesAreIgnored(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	plain := s.service("plain", tcp(8080), ofType(corev1.ServiceTypeNodePort))

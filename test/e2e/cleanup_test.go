@@ -21,6 +21,7 @@ import (
 // leftovers are the numbers of what clusters have in the cloud.
 type leftovers struct{ LoadBalancers, Listeners, Pools, FloatingIPs, VIPPorts, SecurityGroups int }
 
+// leftovers counts what the project has in the cloud now.
 func (s *stage) leftovers() leftovers {
 	s.t.Helper()
 	n := leftovers{

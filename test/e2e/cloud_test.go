@@ -333,6 +333,7 @@ func (c *cloud) count(kind string) int {
 	return len(c.ids(kind))
 }
 
+// ids are the ids of all objects of a kind, such as "listeners", without those of before the test.
 func (c *cloud) ids(kind string) []string {
 	c.t.Helper()
 	var answer map[string][]struct{ ID string }

@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // apiServer is where kube-apiserver says that it is.
@@ -179,7 +179,7 @@ func TestAServiceThatIsNotSelectedAnyMoreIsReleased(t *testing.T) {
 	other.requireUnserved()
 }
 
-func TestAServiceAtItsClusterIPThatGoesOverToAnotherClassCanBeDeleted(t *testing.T) {
+func TestAServiceAtItsClusterIPThatChangesItsClassCanBeDeleted(t *testing.T) {
 	s, _ := clusterIPStage(t)
 	web := s.service("web", tcp(8080), toClusterIP)
 	web.waitForCondition(programmed, conditionTrue, "Programmed")
@@ -210,7 +210,7 @@ func TestALoadBalancerAtAClusterIPIsNoOrphanThoughAnotherClientRemovesTheMarksOf
 }
 
 func TestProblemsOfTheServiceSubnetAreReportedBeforeAnythingIsCreated(t *testing.T) {
-	kubetest.NeedsVersion(t, kube.HasServiceCIDR, "ServiceCIDR in API version v1, from which the Service range is read")
+	kubetest.NeedsVersion(t, kubeversion.HasServiceCIDR, "ServiceCIDR in API version v1, from which the Service range is read")
 	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	subnet := s.serviceSubnet(map[string]any{"gateway_ip": "10.96.0.1", "allocation_pools": []any{map[string]any{"start": "10.96.255.0", "end": "10.97.255.254"}}})
@@ -242,7 +242,7 @@ func TestProblemsOfTheServiceSubnetAreReportedBeforeAnythingIsCreated(t *testing
 }
 
 func TestAServiceIsServedSoonAfterTheServiceSubnetWasCorrected(t *testing.T) {
-	kubetest.NeedsVersion(t, kube.HasServiceCIDR, "ServiceCIDR in API version v1, from which the Service range is read")
+	kubetest.NeedsVersion(t, kubeversion.HasServiceCIDR, "ServiceCIDR in API version v1, from which the Service range is read")
 	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	subnet := s.serviceSubnet(map[string]any{"allocation_pools": []any{map[string]any{"start": "10.96.255.0", "end": "10.96.255.254"}}})
@@ -382,7 +382,7 @@ func TestDualStackServicesHaveBothClusterIPs(t *testing.T) {
 }
 
 func TestTheSubnetOfTheSecondClusterIPIsCheckedToo(t *testing.T) {
-	kubetest.NeedsVersion(t, kube.HasServiceCIDR, "ServiceCIDR in API version v1, from which the Service range is read")
+	kubetest.NeedsVersion(t, kubeversion.HasServiceCIDR, "ServiceCIDR in API version v1, from which the Service range is read")
 	s, _ := clusterIPStage(t)
 	one := s.service("one", tcp(8080), toClusterIP, stack(prefersBoth)) // there is an IPv6 subnet, but not of the ClusterIPs
 	message := one.waitForCondition(accepted, conditionFalse, "ServiceSubnetUnusable").Message

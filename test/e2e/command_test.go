@@ -53,7 +53,7 @@ func (s *stage) plans(status int) []planned {
 	return list.Items
 }
 
-func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
+func TestPlanShowsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{off: true, conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
@@ -102,7 +102,7 @@ func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
 	}
 }
 
-func TestPlanSaysWhatItCannotFindOut(t *testing.T) {
+func TestPlanReportsWhatItCannotRead(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true})
 	s.service("web", tcp(8080))
@@ -126,24 +126,29 @@ func TestCommandsSayWhyThereIsNoServiceToHandle(t *testing.T) {
 	named := s.namespace + "/" + other.name
 	class := `spec.loadBalancerClass is "example.com/other", and --load-balancer-class is "kube-octavia.io/octavia"`
 	for _, c := range []struct {
+		name string
+
 		args     []string
 		status   int
 		out, err string
 	}{
-		{[]string{"plan", "-n", "nope"}, 1, "", `namespace "nope" does not exist`},
-		{[]string{"plan", "-n", "nope", "web"}, 1, "", `namespace "nope" does not exist`},
-		{[]string{"plan", "-n", "kube-public"}, 0, "", "there is no Service to handle in namespace kube-public: none is of type LoadBalancer"},
-		{[]string{"plan", "-n", s.namespace}, 0, "", "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer: " + class},
-		{[]string{"plan", "-n", s.namespace, "web"}, 1, "", "Service " + s.namespace + "/web does not exist"},
-		{[]string{"plan", "no-such-service"}, 1, "", "Service default/no-such-service does not exist; without --namespace, the command reads namespace default"},
-		{[]string{"plan", "-n", s.namespace, other.name}, 0, named + ": not handled: " + class, ""},
-		{[]string{"plan", "-n", "default", "kubernetes"}, 0, "default/kubernetes: not handled: its type is ClusterIP and not LoadBalancer", ""},
-		{[]string{"plan", "-n", s.namespace, other.name, "-o", "json"}, 0, `"notHandled": "spec.loadBalancerClass is`, ""},
+		{"all Services of a namespace that does not exist", []string{"plan", "-n", "nope"}, 1, "", `namespace "nope" does not exist`},
+		{"a Service of a namespace that does not exist", []string{"plan", "-n", "nope", "web"}, 1, "", `namespace "nope" does not exist`},
+		{"a namespace without Services", []string{"plan", "-n", "kube-public"}, 0, "", "there is no Service to handle in namespace kube-public: none is of type LoadBalancer"},
+		{"a namespace without Services to handle", []string{"plan", "-n", s.namespace}, 0, "", "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer: " + class},
+		{"a Service that does not exist", []string{"plan", "-n", s.namespace, "web"}, 1, "", "Service " + s.namespace + "/web does not exist"},
+		{"a Service that is not in the default namespace", []string{"plan", "no-such-service"}, 1, "", "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
+		{"a Service of another class", []string{"plan", "-n", s.namespace, other.name}, 0, named + ": not handled: " + class, ""},
+		{"a Service of another type", []string{"plan", "-n", "default", "kubernetes"}, 0, "default/kubernetes: not handled: its type is ClusterIP and not LoadBalancer", ""},
+		{"a Service of another class, as JSON", []string{"plan", "-n", s.namespace, other.name, "-o", "json"}, 0, `"notHandled": "spec.loadBalancerClass is`, ""},
 	} {
-		status, out, errs := s.run(c.args...)
-		if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) || c.out == "" && out != "" || c.err == "" && errs != "" {
-			t.Errorf("%v: status %d, printed %q, said %q; want %d, %q, %q", c.args, status, out, errs, c.status, c.out, c.err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			s.reportTo(t)
+			status, out, errs := s.run(c.args...)
+			if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) || c.out == "" && out != "" || c.err == "" && errs != "" {
+				t.Errorf("%v: status %d, printed %q, said %q; want %d, %q, %q", c.args, status, out, errs, c.status, c.out, c.err)
+			}
+		})
 	}
 }
 

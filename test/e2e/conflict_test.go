@@ -185,7 +185,7 @@ const (
 	anotherID         = "6d8f5f1c-3f0e-4c44-9d3c-9f4d5a8ad3a1"
 )
 
-func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
+func TestOneWriteOfAnotherClientIsRepairedAtOnce(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -215,7 +215,7 @@ func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
 }
 
 // An API server without the field ipMode keeps less than the controller writes.
-func TestWhatTheAPIServerDoesNotKeepIsNeitherWrittenAgainNorTakenForAConflict(t *testing.T) {
+func TestFieldsThatTheAPIServerDropsAreNeitherWrittenAgainNorAConflict(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))
@@ -309,7 +309,7 @@ func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
 	s.waitForGauge(contestedServices, 0)
 }
 
-func TestWorkIsTakenUpAgainAfterAPause(t *testing.T) {
+func TestServiceInConflictIsServedAgainAfterAPause(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(2 * time.Second)})
 	web := s.service("web", tcp(8080))
@@ -339,7 +339,7 @@ func TestWorkIsTakenUpAgainAfterAPause(t *testing.T) {
 	})
 }
 
-func TestContestedServiceCanBeDeleted(t *testing.T) {
+func TestServiceInConflictCanBeDeleted(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))
@@ -364,7 +364,7 @@ func (v *service) removesMarks(ctx context.Context, now *corev1.Service) (wrote 
 	return true, err
 }
 
-func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *testing.T) {
+func TestServiceInConflictLeavesNothingBehindWithoutItsFinalizer(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))
@@ -464,7 +464,7 @@ func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
 
 // Two controllers of this project with different classes that both serve Services
 // without one.
-func TestTwoControllersThatServeTheSameServiceDoNotGoOnForEver(t *testing.T) {
+func TestTwoControllersThatServeTheSameServiceStopWriting(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))

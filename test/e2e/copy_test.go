@@ -115,9 +115,9 @@ func (s *stage) copied(from *corev1.Service, namespace, name string, edits ...ed
 	return &service{stage: &there, name: name}
 }
 
-// As after a cluster's Services were lost and restored: the load balancer of the lost one is an orphan, and the address
-// that it was given automatically is what users know.
-func TestARestoredServiceGetsTheAddressOfTheLostOneThatItRequests(t *testing.T) {
+// As after a cluster's Services were lost and restored: the load balancer of the lost one is an orphan, and the address that it
+// was given automatically is what people know.
+func TestARestoredServiceGetsItsFormerAddressIfItRequestsIt(t *testing.T) {
 	skipOnRealOpenStack(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{flags: collecting})
 	web := s.service("web", tcp(8080))

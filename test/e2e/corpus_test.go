@@ -245,6 +245,7 @@ func renumber(o *occmService, balancer fields, places ...int) {
 	}
 }
 
+// numbered is the name that openstack-cloud-controller-manager gives the listener, pool or monitor of a port.
 func numbered(kind string, place int, o *occmService) string {
 	return kind + "_" + strconv.Itoa(place) + "_" + o.balancerName()
 }
@@ -324,6 +325,7 @@ type addressedPort struct {
 	} `json:"fixed_ips"`
 }
 
+// portIn creates a port with an address in the subnet.
 func (c *cloud) portIn(subnet string) addressedPort {
 	c.t.Helper()
 	var answer struct{ Port addressedPort }

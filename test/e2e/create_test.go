@@ -49,7 +49,7 @@ func TestServiceGetsALoadBalancerThatCarriesTraffic(t *testing.T) {
 	}
 }
 
-func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
+func TestObjectsHaveTheNamesAndTagsThatOtherToolsExpect(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080), udp(5300))
 	address := web.waitUntilProgrammed()
@@ -98,7 +98,7 @@ func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
 	}
 }
 
-func TestServiceTellsWhatItHas(t *testing.T) {
+func TestServiceShowsItsAddressConditionsAndLoadBalancer(t *testing.T) {
 	s := newStage(t, settings{})
 	s.sweepWithNewOVN()
 	web := s.service("web", tcp(8080))

@@ -305,8 +305,8 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 	s.requireNoFailedRequest(visitor)
 }
 
-func TestControllerThatIsStartedWithRevokedCredentialsComesToLifeWhenTheyAreReplaced(t *testing.T) {
-	skipOnRealOpenStack(t, "TestCredentialIsMadeAndRotatedInItsSecret sees the cloud's part")
+func TestControllerThatIsStartedWithRevokedCredentialsBecomesReadyWhenTheyAreReplaced(t *testing.T) {
+	skipOnRealOpenStack(t, "TestCredentialIsCreatedAndRotatedInItsSecret sees the cloud's part")
 	s := newStage(t, settings{off: true})
 	person, session := s.person()
 	conf, id, err := s.newCredential(person, session)
@@ -335,7 +335,7 @@ func TestControllerThatIsStartedWithRevokedCredentialsComesToLifeWhenTheyAreRepl
 	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 }
 
-func TestCredentialsInAFileThatIsNoGoodLeaveTheOnesInUse(t *testing.T) {
+func TestInvalidFileLeavesTheCredentialsInUse(t *testing.T) {
 	skipOnRealOpenStack(t, "it is about a file")
 	s := newStage(t, settings{off: true})
 	good := s.cloud.CloudConf()
@@ -405,8 +405,8 @@ func (s *stage) credentialSecret(person string, flags ...string) (name string, i
 	}
 }
 
-// TestCredentialIsMadeAndRotatedInItsSecret does what docs/credentials.md says.
-func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
+// TestCredentialIsCreatedAndRotatedInItsSecret does what docs/credentials.md says.
+func TestCredentialIsCreatedAndRotatedInItsSecret(t *testing.T) {
 	s := newStage(t, settings{off: true})
 	person, session := s.person()
 	secret, inUse := s.credentialSecret(person, "--expires=30d")
@@ -461,7 +461,7 @@ func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 	web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082"))
 }
 
-func TestApplicationCredentialCannotMakeOthers(t *testing.T) {
+func TestApplicationCredentialCannotCreateOthers(t *testing.T) {
 	s := newStage(t, settings{off: true})
 	person, session := s.person()
 	conf, _, err := s.newCredential(person, session)

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 )
 
-func TestServiceStaysUntilEverythingItHadIsGone(t *testing.T) {
+func TestServiceStaysUntilAllItsObjectsAreDeleted(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
 	address := web.waitUntilProgrammed()
@@ -62,7 +62,7 @@ func TestServiceDeletedBeforeItsLoadBalancerIsReady(t *testing.T) {
 	}
 }
 
-func TestServiceOfTheSameNameIsMadeRightAfterDeletion(t *testing.T) {
+func TestServiceOfTheSameNameIsCreatedRightAfterDeletion(t *testing.T) {
 	skipOnRealOpenStack(t, "what a list by name shows is in the contract")
 	s := newStage(t, settings{cloud: cloudsim.Options{DeleteTime: time.Second}})
 	web := s.service("web", tcp(8080))

@@ -39,11 +39,11 @@ var echoes = []struct {
 	{cloudsim.Identity, http.MethodPost, "/v3/auth/tokens", 401, `{"error": {"code": 401, "title": "Unauthorized", "message": "%s"}}`},
 }
 
-// TestNothingSecretIsShownWhateverGoesWrong runs the controller with all logs
+// TestSecretsAreNotShownByAnyFailure runs the controller with all logs
 // there are, lets the cloud repeat what it was sent in its refusals, and has the
 // controller end with a dump of all goroutines. What was shown is searched when
 // the stage is taken down.
-func TestNothingSecretIsShownWhateverGoesWrong(t *testing.T) {
+func TestSecretsAreNotShownByAnyFailure(t *testing.T) {
 	simulatorOnly(t, "the refusals are made up")
 	program := build(t)
 	for _, kind := range []string{"password", "application credential"} {
@@ -70,8 +70,8 @@ func TestNothingSecretIsShownWhateverGoesWrong(t *testing.T) {
 					t.Fatalf("after %+v", echo)
 				}
 			}
-			s.hidesItsInsides(p, health, metrics)
-			s.plansAloud(program)
+			s.servesNoProfiles(p, health, metrics)
+			s.planWithAllLogs(program)
 			p.dump()
 		})
 	}
@@ -128,8 +128,9 @@ func (s *stage) token() string {
 	return all[len(all)-1]
 }
 
-// hidesItsInsides checks that the controller serves metrics and probes, but no profiles.
-func (s *stage) hidesItsInsides(p *process, health, metrics string) {
+// servesNoProfiles looks at what the controller serves, which is metrics and
+// probes, and no profiles.
+func (s *stage) servesNoProfiles(p *process, health, metrics string) {
 	s.t.Helper()
 	page, err := fetch("http://" + metrics + "/metrics")
 	if err != nil {
@@ -150,8 +151,8 @@ func (s *stage) hidesItsInsides(p *process, health, metrics string) {
 	}
 }
 
-// plansAloud runs plan with all logs there are.
-func (s *stage) plansAloud(program string) {
+// planWithAllLogs runs plan with all logs there are.
+func (s *stage) planWithAllLogs(program string) {
 	s.t.Helper()
 	var out log
 	s.shows("what plan says", &out)

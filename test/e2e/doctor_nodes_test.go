@@ -95,7 +95,7 @@ func (p *patient) openNodePorts() {
 	})
 }
 
-func TestDoctorFindsNothingWrongInARightSetupOfAllControllersAndWritesNothing(t *testing.T) {
+func TestDoctorFindsNoProblemInACorrectSetupOfAllControllersAndWritesNothing(t *testing.T) {
 	p := newPatientWithRoutes(t)
 	if status, _, _ := p.examine(p.conf, "--checks=clock"); status != 0 { // the client learns what the API has
 		t.Errorf("status %d", status)
@@ -148,7 +148,7 @@ func TestDoctorFindsTheRightsOfAllControllersInTheCluster(t *testing.T) {
 	}
 }
 
-func TestDoctorFindsEachMistakeOfNodesAndRoutes(t *testing.T) {
+func TestDoctorFindsEachMistakeInTheSetupOfNodesAndRoutes(t *testing.T) {
 	requireFound(t, newPatientWithRoutes(t), slices.Concat(mistakesOfNodes, mistakesOfRoutes))
 }
 

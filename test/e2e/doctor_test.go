@@ -261,7 +261,7 @@ var checksOfNodes = []diagnosis.Check{diagnosis.Nodes, diagnosis.Routes}
 // in adds lines to section [LoadBalancer], which is the last one. A later line counts.
 func (p *patient) in(lines ...string) string { return p.conf + strings.Join(lines, "\n") + "\n" }
 
-func TestDoctorFindsNothingWrongInARightSetupAndWritesNothing(t *testing.T) {
+func TestDoctorFindsNoProblemInACorrectSetupAndWritesNothing(t *testing.T) {
 	p := newPatient(t)
 	if status, _, _ := p.examine(p.conf, "--checks=clock"); status != 0 { // the client learns what the API has
 		t.Errorf("status %d", status)
@@ -325,7 +325,7 @@ func TestDoctorRunsInTheClusterAsTheControllerDoes(t *testing.T) {
 
 // With the credential of the controller, whose access rules allow only what the controller does, checks are unknown and
 // say how to check by hand; nothing counts as an error.
-func TestDoctorSaysWhatAccessRulesKeepItFromReading(t *testing.T) {
+func TestDoctorReportsWhatAccessRulesKeepItFromReading(t *testing.T) {
 	p := newPatient(t)
 	report, status := p.report(p.expiring("restricted", time.Time{}))
 	want := map[diagnosis.Check]string{diagnosis.Quotas: "openstack quota show"}
@@ -388,7 +388,7 @@ type mistake struct {
 	alone bool
 }
 
-func TestDoctorFindsEachMistake(t *testing.T) {
+func TestDoctorFindsEachMistakeInTheSetup(t *testing.T) {
 	skipOnRealOpenStack(t, "test/doctor meets each of them on a real cloud")
 	requireFound(t, newPatient(t), slices.Concat(mistakesInCloudConf, mistakesInTheCloud, mistakesOfCredentials, mistakesInTheCluster))
 }

@@ -64,10 +64,10 @@ func (s *stage) beginDrain(program string, args ...string) *process {
 	return s.execute(exec.Command(program, s.drainArgs(append(args, "--cloud-config="+s.cloudConf(), "--delete")...)...))
 }
 
-// TestADrainReleasesTheServicesOfTheControllerAndNoOthers drains a cluster with Services that share a load balancer, that
+// TestADrainReleasesOnlyTheServicesOfTheController drains a cluster with Services that share a load balancer, that
 // have given and kept floating IPs, that are refused, and an orphan; and with Services of another class and of
 // openstack-cloud-controller-manager. The first drain is killed.
-func TestADrainReleasesTheServicesOfTheControllerAndNoOthers(t *testing.T) {
+func TestADrainReleasesOnlyTheServicesOfTheController(t *testing.T) {
 	skipOnRealOpenStack(t, "a drain only writes to Services; what it deletes, other tests delete too")
 	program := build(t)
 	s := newStage(t, settings{conf: []string{manageGroups}, cloud: cloudsim.Options{DeleteTime: time.Second}, flags: []string{"--orphan-grace-period=never"}})
@@ -319,8 +319,8 @@ func TestADrainReleasesServicesWithPodsAsMembers(t *testing.T) {
 	}
 }
 
-// TestADrainLeavesAndTellsWhatMayBelongToOthers takes the mark from a Service of the default class.
-func TestADrainLeavesAndTellsWhatMayBelongToOthers(t *testing.T) {
+// TestADrainKeepsAndReportsWhatMayBelongToOtherOwners takes the mark from a Service of the default class.
+func TestADrainKeepsAndReportsWhatMayBelongToOtherOwners(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	unmarked, web := s.service("unmarked", tcp(8080)), s.service("web", tcp(8081))

@@ -170,7 +170,7 @@ func TestSweepRepairsWhatAnotherClientChanged(t *testing.T) {
 	}
 }
 
-func TestSweepMakesALoadBalancerAgainThatAnotherClientDeleted(t *testing.T) {
+func TestSweepCreatesALoadBalancerAgainThatAnotherClientDeleted(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
@@ -204,7 +204,7 @@ func TestSweepMakesALoadBalancerAgainThatAnotherClientDeleted(t *testing.T) {
 	}
 }
 
-func TestFloatingIPThatAnotherClientDeletedIsMadeAgain(t *testing.T) {
+func TestFloatingIPThatAnotherClientDeletedIsCreatedAgain(t *testing.T) {
 	skipOnRealOpenStack(t, "what a list of floating IPs shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
@@ -273,9 +273,9 @@ func TestFloatingIPThatWasLostIsFoundAndDeleted(t *testing.T) {
 	}
 }
 
-// TestAnIdleSweepIsTwoCalls counts them with one Service and with three, once what
+// TestAnIdleSweepMakesTwoCalls counts them with one Service and with three, once what
 // was written to each has been read again.
-func TestAnIdleSweepIsTwoCalls(t *testing.T) {
+func TestAnIdleSweepMakesTwoCalls(t *testing.T) {
 	skipOnRealOpenStack(t, "the calls are those of the controller")
 	s := newStage(t, settings{flags: sweeping})
 	for i := range 3 {
@@ -308,7 +308,7 @@ func TestAnIdleSweepIsTwoCalls(t *testing.T) {
 	}
 }
 
-func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
+func TestDriftIsOnlyReportedIfTheServiceRequestsIt(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080, 8081), annotated(driftKey, "report"))
@@ -415,7 +415,7 @@ func TestNodesAreFollowedWhereDriftIsOnlyReported(t *testing.T) {
 	web.waitUntilProgrammed()
 }
 
-func TestDriftIsIgnoredWhereTheServiceWantsThat(t *testing.T) {
+func TestDriftIsIgnoredIfTheServiceRequestsIt(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080, 8081), annotated(driftKey, "ignore"))
@@ -445,7 +445,7 @@ func TestDriftIsIgnoredWhereTheServiceWantsThat(t *testing.T) {
 	web.waitUntilProgrammed()
 }
 
-func TestLoadBalancerThatFailsAtBirthIsReplaced(t *testing.T) {
+func TestLoadBalancerWhoseCreateFailsIsReplaced(t *testing.T) {
 	skipOnRealOpenStack(t, "the part of the cloud is but a status")
 	s := newStage(t, settings{})
 	web := &service{stage: s, name: "web"}
@@ -520,7 +520,7 @@ func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
 	s.cloud.octavia("DELETE", "loadbalancers/"+was.ID+"?cascade=true", nil, nil)
 }
 
-func TestWhatAnotherClientChangesJustBeforeTheFinalReadOfAChangeIsRepaired(t *testing.T) {
+func TestChangeOfAnotherClientJustBeforeTheFinalReadIsRepaired(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
@@ -560,7 +560,7 @@ func TestWhatAnotherClientChangesJustBeforeTheFinalReadOfAChangeIsRepaired(t *te
 	web.waitUntilProgrammed()
 }
 
-func TestSecondLoadBalancerOfAServiceIsFoundByItsMarkWhateverItsName(t *testing.T) {
+func TestSecondLoadBalancerOfAServiceIsFoundByItsTagsWhateverItsName(t *testing.T) {
 	skipOnRealOpenStack(t, "which load balancer is whose is decided without Octavia")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))

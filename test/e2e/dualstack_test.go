@@ -144,7 +144,7 @@ func TestDualStackServiceWithIPv6FirstHasAFloatingIPForItsIPv4Address(t *testing
 	}
 }
 
-func TestPreferDualStackFallsBackToTheFirstFamilyAndSaysSo(t *testing.T) {
+func TestPreferDualStackFallsBackToTheFirstFamilyAndReportsIt(t *testing.T) {
 	simulatorOnly(t, "no real cloud has so old an API, and with provider ovn the tests are about packets")
 	for name, cloud := range map[string]settings{
 		"before 2.26":       {cloud: cloudsim.Options{Release: release.Zed, APIVersion: "2.25"}},
@@ -162,7 +162,7 @@ func TestPreferDualStackFallsBackToTheFirstFamilyAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestLoadBalancerOfOneFamilyIsLeftAsItIsWhenTheServiceAsksForBoth(t *testing.T) {
+func TestLoadBalancerOfOneFamilyIsUnchangedWhenTheServiceRequestsBoth(t *testing.T) {
 	skipOnRealOpenStack(t, "it is not asked")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -185,7 +185,7 @@ func TestLoadBalancerOfOneFamilyIsLeftAsItIsWhenTheServiceAsksForBoth(t *testing
 	web.waitUntilProgrammed()
 }
 
-func TestLoadBalancerOfOneFamilyIsReplacedByOneOfBothWhereThatIsAllowed(t *testing.T) {
+func TestLoadBalancerOfOneFamilyIsReplacedByOneOfBothIfAllowed(t *testing.T) {
 	skipOnRealOpenStack(t, "another replacement and another load balancer of both families are made there")
 	s := newStage(t, settings{program: impatient()})
 	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))

@@ -72,7 +72,7 @@ func (s *stage) mayFailOver() {
 	s.start()
 }
 
-func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) {
+func TestLoadBalancerThatFailsLaterIsFailedOverIfAllowed(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
 	s := newStage(t, settings{flags: sweeping, off: true, cloud: cloudsim.Options{Release: release.Zed}})
 	s.mayFailOver()
@@ -119,17 +119,17 @@ func TestPlanSaysHowTheControllerRecoversAFailedLoadBalancer(t *testing.T) {
 	web := s.service("web", tcp(8080))
 	web.waitUntilProgrammed()
 	release := s.cloud.hold()
-	unborn := s.service("unborn", tcp(8081))
-	s.eventually(func() error { return s.is("PENDING_CREATE", unborn) })
+	incomplete := s.service("incomplete", tcp(8081))
+	s.eventually(func() error { return s.is("PENDING_CREATE", incomplete) })
 	s.stop()
 	release()
-	s.eventually(func() error { return s.is("ACTIVE", unborn) })
-	for _, v := range []*service{web, unborn} {
+	s.eventually(func() error { return s.is("ACTIVE", incomplete) })
+	for _, v := range []*service{web, incomplete} {
 		s.cloud.fail(v.tree().ID)
 	}
 	s.resetCalls()
 	for _, p := range s.plans(2) {
-		want := map[string]string{"web": "FailoverLoadBalancer", "unborn": "DeleteLoadBalancer"}[p.Name]
+		want := map[string]string{"web": "FailoverLoadBalancer", "incomplete": "DeleteLoadBalancer"}[p.Name]
 		if !slices.Contains(p.kinds(), want) {
 			t.Errorf("for Service %s, whose load balancer is in ERROR, plan says %v, want %s", p.Name, p.kinds(), want)
 		}
@@ -253,7 +253,7 @@ func TestLoadBalancerOfAnInternalServiceIsReplacedAndKeepsItsAddress(t *testing.
 	})
 }
 
-func TestAddressThatAnotherPortTookMeanwhileIsReported(t *testing.T) {
+func TestAddressThatAnotherPortHasMeanwhileIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "that an address in use is refused is in the contract")
 	s := newStage(t, settings{flags: sweeping, program: impatient()})
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"))
@@ -348,7 +348,7 @@ func TestAfterThreeFailedReplacementsTheServiceWaits(t *testing.T) {
 	}
 }
 
-func TestAServiceRecoversWithoutHelpWhenTheCloudWorksAgain(t *testing.T) {
+func TestAServiceRecoversWhenTheCloudWorksAgain(t *testing.T) {
 	simulatorOnly(t, "a real cloud lets one load balancer fail, not all")
 	program := impatient()
 	program.Timing.LastingFailure = time.Second
@@ -432,9 +432,9 @@ func (s *stage) checkCarriedOut(o wire.Operation, web *service, address, old str
 	return nil
 }
 
-// TestALoadBalancerWithoutOurTagsIsLookedAtAgainAfterItWasRepaired has one whose tags another client removed. The list
+// TestALoadBalancerWithoutOurTagsIsReadAgainAfterItWasRepaired has one whose tags another client removed. The list
 // of the cluster's load balancers, which is filtered by tag, does not show it any more.
-func TestALoadBalancerWithoutOurTagsIsLookedAtAgainAfterItWasRepaired(t *testing.T) {
+func TestALoadBalancerWithoutOurTagsIsReadAgainAfterItWasRepaired(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(driftKey, "report"))

@@ -86,8 +86,8 @@ func TestSourceRangesThatOctaviaDidNotEnforceAreWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestWhatOctaviaFailedToCarryOutIsRepeatedUntilItSucceeds fails each kind of change of a child twice.
-func TestWhatOctaviaFailedToCarryOutIsRepeatedUntilItSucceeds(t *testing.T) {
+// TestChangesThatOctaviaFailedToCarryOutAreRepeated fails each kind of change of a child twice.
+func TestChangesThatOctaviaFailedToCarryOutAreRepeated(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail")
 	const monitorKey = "loadbalancer.openstack.org/enable-health-monitor"
 	for name, test := range map[string]struct {

@@ -26,6 +26,7 @@ func (v *service) requireOneLoadBalancer() {
 	}
 }
 
+// checkOneLoadBalancer returns an error unless the Service has one load balancer and one floating IP of its own.
 func (v *service) checkOneLoadBalancer() error {
 	v.t.Helper()
 	if n := len(v.cloud.balancers(v.lbName())); n != 1 {
@@ -43,7 +44,7 @@ func (v *service) checkOneLoadBalancer() error {
 	return nil
 }
 
-func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
+func TestControllerThatIsRestartedDuringACreateContinues(t *testing.T) {
 	skipOnRealOpenStack(t, "TestServiceSurvivesAControllerThatIsKilled does worse")
 	s := newStage(t, settings{})
 	release := s.cloud.hold()
@@ -144,9 +145,9 @@ func (s *stage) requireFaultMet(t *testing.T) {
 	s.cloud.Faults().Clear()
 }
 
-// TestEveryFailureOfACallIsOvercome lets each write of a Service's life fail
+// TestControllerRecoversFromEveryFailureOfACall lets each write of a Service's life fail
 // once, in each way in which calls fail.
-func TestEveryFailureOfACallIsOvercome(t *testing.T) {
+func TestControllerRecoversFromEveryFailureOfACall(t *testing.T) {
 	timeout := "2s"
 	if *stateDir != "" {
 		timeout = "10s" // a create takes seconds when much else is going on
@@ -193,7 +194,7 @@ func TestEveryFailureOfACallIsOvercome(t *testing.T) {
 	}
 }
 
-func TestRequestForPatienceIsHonoured(t *testing.T) {
+func TestRetryAfterIsRespected(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 	s := newStage(t, settings{})
 	route := "/v2.0/lbaas/loadbalancers"
@@ -236,7 +237,7 @@ func TestTokensThatExpireAreRenewed(t *testing.T) {
 	}
 }
 
-func TestExhaustedQuotaIsTold(t *testing.T) {
+func TestExhaustedQuotaIsReported(t *testing.T) {
 	s := newStage(t, settings{})
 	s.cloud.quota(cloudsim.Network, "floatingip", 0)
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 0)

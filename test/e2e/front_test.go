@@ -70,6 +70,7 @@ func (s *stage) frontAs(kubeconfig string) *front {
 	return f
 }
 
+// serve answers one request, in the way of spoil if that applies to it.
 func (f *front) serve(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 	f.mu.Lock()
 	how := f.how
@@ -93,26 +94,27 @@ func (f *front) spoil(asked func(*http.Request) bool, how func(http.ResponseWrit
 	f.asked, f.how, f.times = asked, how, 0
 }
 
-// requireFaultMet fails the test if no answer was corrupted in this way.
+// met is how many answers were spoilt in this way.
 func (f *front) met() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.times
 }
 
-// servicesAsked tells the collector's list of all Services from those of the cache: it is no watch,
-// and it requests no version. systemAsked is its look at the cluster, and cacheFilled what fills
-// the cache with Services.
-
+// servicesAsked reports whether the request is the list of all Services that the check for orphans makes. Unlike the requests of
+// the cache, it is no watch, and it asks for no version.
 func servicesAsked(r *http.Request) bool {
 	query := r.URL.Query()
 	return r.URL.Path == "/api/v1/services" && !query.Has("watch") && !query.Has("resourceVersion")
 }
 
+// systemAsked reports whether the request reads the namespace kube-system, by which the cluster is known.
 func systemAsked(r *http.Request) bool { return r.URL.Path == "/api/v1/namespaces/kube-system" }
 
+// cacheFilled reports whether the request fills the cache with Services.
 func cacheFilled(r *http.Request) bool { return r.URL.Path == "/api/v1/services" && !servicesAsked(r) }
 
+// answerStatus lets the API answer with this HTTP status and no body.
 func answerStatus(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(status) }
 }

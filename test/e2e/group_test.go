@@ -61,7 +61,7 @@ func apart(all []*service, reason string) (served []*service, refused *service) 
 	return served, refused
 }
 
-func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) {
+func TestServicesOfAGroupShareOneLoadBalancerInAnyOrderOfCreationAndDeletion(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is sharing, which is done there by id")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	s.resetCalls()
@@ -115,7 +115,7 @@ func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) 
 	s.requireFloatingIPGone(address)
 }
 
-func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
+func TestAServiceThatIsRefusedDelaysNoOtherOfItsGroup(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: sweeping})
 	bad := s.service("bad", tcp(8080), grouped("shop"), annotated(monitorKey, "maybe"))
@@ -169,7 +169,7 @@ func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 	s.requireNothingLeft()
 }
 
-func TestAServiceThatItsGroupRefusesIsServedWhenTheOtherOneLeavesIt(t *testing.T) {
+func TestAServiceThatItsGroupRefusesIsServedWhenTheOtherLeavesIt(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	pay := s.service("pay", tcp(8080), grouped("shop"))
@@ -185,9 +185,9 @@ func TestAServiceThatItsGroupRefusesIsServedWhenTheOtherOneLeavesIt(t *testing.T
 	}
 }
 
-// A user who runs "kubectl replace --force" creates a Service of the same name before the pass over the deleted one has
-// ended. The new one must not wait until something else of its group changes.
-func TestAServiceOfAGroupThatIsCreatedAgainAtOnceIsSeen(t *testing.T) {
+// Whoever runs "kubectl replace --force" creates a Service of the same name before the pass over the deleted one has ended. The new
+// one must not wait until something else of its group changes.
+func TestAServiceOfAGroupThatIsCreatedAgainAtOnceIsServed(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	s.service("api", tcp(8080), grouped("shop")).waitUntilProgrammed()
@@ -208,7 +208,7 @@ func TestAServiceOfAGroupThatIsCreatedAgainAtOnceIsSeen(t *testing.T) {
 }
 
 // Octavia refuses an address that is not in the subnet, whenever it is asked. A Service cannot tell that by itself.
-func TestAServiceWhoseCreateIsRejectedHoldsUpNoOtherOfItsGroup(t *testing.T) {
+func TestAServiceWhoseCreateIsRejectedDelaysNoOtherOfItsGroup(t *testing.T) {
 	skipOnRealOpenStack(t, "what a rejected create looks like is in the contract")
 	waits := usualDelays()
 	waits.SlowRetry = time.Second
@@ -223,7 +223,7 @@ func TestAServiceWhoseCreateIsRejectedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 	s.requirePorts(web.tree().ID, "TCP/8080", "TCP/8081")
 }
 
-func TestTheServicesOfAGroupWaitForTheOneThatMakesItsLoadBalancer(t *testing.T) {
+func TestServicesOfAGroupWaitForTheOneThatCreatesItsLoadBalancer(t *testing.T) {
 	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, oldOVN(t))
 	lacking := annotated(limitKey, "1000") // which is said of both, and refuses none
@@ -298,7 +298,7 @@ func TestAServiceThatHasALoadBalancerKeepsItWhateverItsGroupHas(t *testing.T) {
 	twice.waitUntilGone()
 }
 
-func TestGroupsSpanNamespacesOnlyWhereTheOperatorLetsThem(t *testing.T) {
+func TestGroupsSpanNamespacesOnlyIfConfigured(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	far := s.inOtherNamespace()

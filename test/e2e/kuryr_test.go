@@ -281,10 +281,12 @@ func TestMigrateFromKuryrShowsWhatWouldHappenAndWhatKuryrLeft(t *testing.T) {
 		"affine": {"changed", "SOURCE_IP"},
 		"moved":  {"not-owned", "has the name that Kuryr gave to the one of this Service, but its VIP is"},
 	} {
-		row := m.of(name)
-		if text := fmt.Sprint(row.Reasons, row.Ops); row.Outcome != want.outcome || !strings.Contains(text, want.says) {
-			t.Errorf("%s: %+v; want %s that says %q", name, row, want.outcome, want.says)
-		}
+		t.Run(name, func(t *testing.T) {
+			row := m.of(name)
+			if text := fmt.Sprint(row.Reasons, row.Ops); row.Outcome != want.outcome || !strings.Contains(text, want.says) {
+				t.Errorf("%+v; want %s that says %q", row, want.outcome, want.says)
+			}
+		})
 	}
 	if row := m.of("inside"); row.LoadBalancerID != was.ID {
 		t.Errorf("%+v", row)
@@ -326,8 +328,11 @@ func TestMigrateFromKuryrNeedsClusterIPMode(t *testing.T) {
 		"--from=kuryr":  "has no section [ClusterIP] with enabled = true",
 		"--from=magnum": `--from "magnum": must be occm or kuryr`,
 	} {
-		if status, _, errs := s.run("migrate", flag); status != 1 || !strings.Contains(errs, says) {
-			t.Errorf("%s: status %d, %s", flag, status, errs)
-		}
+		t.Run(flag, func(t *testing.T) {
+			s.reportTo(t)
+			if status, _, errs := s.run("migrate", flag); status != 1 || !strings.Contains(errs, says) {
+				t.Errorf("status %d, %s", status, errs)
+			}
+		})
 	}
 }

@@ -18,7 +18,7 @@
 // roles. What a test leaves in the cloud after its Services are deleted makes it
 // fail, and so does a secret in a log, and a right that the roles lack. Nodes are seen
 // by every controller of the cluster, so the tests of a process run one after the
-// other. The whole suite runs in two processes, each with a cluster; see -shards.
+// other. The whole suite runs in five processes, each with a cluster; see -shards.
 //
 // On the simulator a port that a test names, 8080, is not the port of the Service, which is one
 // that no program of the machine has; see portOffset.
@@ -50,6 +50,9 @@ var killRounds = flag.Int("kill-rounds", 3, "how often the controller is killed 
 
 // stateDir is where a real OpenStack was brought up; empty means a simulated one.
 var stateDir = flag.String("openstack", "", "run on the real OpenStack with its state in this directory")
+
+// showLogs is whether the logs of tests that pass are shown, too.
+var showLogs = flag.Bool("logs", false, "show the logs of the controllers also of tests that pass")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -11,7 +11,7 @@ import (
 
 const maxMembersKey = "kube-octavia.io/max-members"
 
-func TestANodeThatIsNoMemberCostsNothing(t *testing.T) {
+func TestANodeThatIsNoMemberCausesNoCalls(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{conf: []string{"max-members=2"}})
 	zone := func(suffix, value string) {

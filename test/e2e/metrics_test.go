@@ -53,7 +53,7 @@ func scrape(address string, port int) error {
 	return err
 }
 
-func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
+func TestMetricsPortAdmitsAllowedClientsOnly(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no metrics")
 	skipOnRealOpenStack(t, "the listener for metrics is in the contract")
 	s := newStage(t, settings{})
@@ -96,7 +96,7 @@ func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 	s.requireNoFailedRequest(visitor)
 }
 
-func TestMetricsComeWithALoadBalancerAndAreNotForGuests(t *testing.T) {
+func TestMetricsPortBelongsToTheOwnerOfALoadBalancerAndNotToSharers(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no metrics")
 	skipOnRealOpenStack(t, "the listener for metrics is in the contract")
 	s := newStage(t, settings{conf: []string{"metrics-allowed-cidrs=10.0.0.0/8"}})

@@ -35,7 +35,7 @@ func TestHealthMonitorsComeFromTheConfigurationAndAnnotations(t *testing.T) {
 	web.waitUntilProgrammed()
 }
 
-func TestHealthMonitorCanBeAskedForByAnnotation(t *testing.T) {
+func TestHealthMonitorIsRequestedByAnnotation(t *testing.T) {
 	skipOnRealOpenStack(t, "monitors and their changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
@@ -53,8 +53,8 @@ func TestHealthMonitorCanBeAskedForByAnnotation(t *testing.T) {
 	s.echoes(web.waitUntilProgrammed(), 5300)
 }
 
-func TestHealthMonitorTakesADeadNodePortOut(t *testing.T) {
-	simulatorOnly(t, "noop amphorae have no packets, and with provider ovn there are no monitors: TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith")
+func TestHealthMonitorExcludesAFailedNode(t *testing.T) {
+	simulatorOnly(t, "noop amphorae have no packets, and with provider ovn there are no monitors: TestServiceIsServedWithoutHealthMonitorsThatFailWithProviderOVN")
 	s := newStage(t, settings{conf: quick})
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()

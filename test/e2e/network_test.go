@@ -70,7 +70,7 @@ func TestFloatingIPsAreInTheExternalNetworkToWhichTheRouterOfTheVIPLeads(t *test
 	third.waitUntilProgrammed()
 }
 
-func TestAServiceWhoseRouterLeadsNowhereSaysSo(t *testing.T) {
+func TestAServiceWhoseRouterHasNoExternalNetworkReportsIt(t *testing.T) {
 	simulatorOnly(t, "it removes the gateway of the router")
 	s := newStage(t, settings{off: true})
 	s.addExternalNetwork("aaa-management", "203.0.113.0/24")

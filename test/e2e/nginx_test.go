@@ -84,6 +84,7 @@ type nginxWalk struct {
 	web   *service
 }
 
+// newNginxWalk sets up a stage on which nginx runs in the Pods of the page.
 func newNginxWalk(t *testing.T) *nginxWalk {
 	t.Helper()
 	w := &nginxWalk{page: readPage(t, nginxPage), nginx: &nginx{t: t, client: kubetest.Client(t), dir: t.TempDir()}}
@@ -373,12 +374,15 @@ func (n *nginx) writeFiles(dir string, c node.Container) error {
 	return fmt.Errorf("Pod %s has no ConfigMap for %s", c.Pod.Name, mount.MountPath)
 }
 
-// accessLog and errors are lines of all processes; errors those with the text.
+// accessLog are the lines of the access logs of all processes.
 func (n *nginx) accessLog() []string { return n.lines("stdout", "") }
+
+// errors are the lines with the text in the error logs of all processes.
 func (n *nginx) errors(text string) []string {
 	return n.lines("error.log", text)
 }
 
+// lines are the lines with the text in the file of this name, of all processes.
 func (n *nginx) lines(file, text string) []string {
 	n.t.Helper()
 	n.mu.Lock()

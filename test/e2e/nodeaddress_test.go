@@ -56,6 +56,7 @@ func (s *stage) answerAt(suffix string, address netip.Addr) {
 // answersThere reports whether packets reach the nodes at their second addresses.
 func (s *stage) answersThere() bool { return *stateDir == "" || !s.cloud.packets() }
 
+// membersIn checks that all members are in the subnet.
 func membersIn(subnetID string) func(tree) error {
 	return eachPool(func(p pool) error {
 		for _, m := range p.Members {

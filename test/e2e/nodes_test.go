@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 )
 
-func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
+func TestPoolsFollowTheNodesDuringTraffic(t *testing.T) {
 	skipOnRealOpenStack(t, "TestCordonedNodeGetsNoNewConnection sees it with packets")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -38,7 +38,7 @@ func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
 	web.waitForCondition(programmed, conditionTrue, "Programmed")
 }
 
-func TestNodesThatAreToTakeNoTrafficAreLeftOut(t *testing.T) {
+func TestNodesThatAreExcludedFromLoadBalancersAreNoMembers(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -83,7 +83,7 @@ func deleteNode(s *stage, suffix string) {
 	}
 }
 
-func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
+func TestNodeWithoutAddressDoesNotAffectOtherMembers(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{nodes: []string{"a"}, flags: []string{"--sweep-interval=1s"}})
 	web := s.service("web", tcp(8080))
@@ -175,7 +175,7 @@ func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {
 	web.waitUntilProgrammed()
 }
 
-func TestANodeWithABadAddressIsNamedAndChangesNothingForTheOthers(t *testing.T) {
+func TestANodeWithAnInvalidAddressIsReportedAndDoesNotAffectOtherMembers(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	for _, address := range []string{"169.254.169.254", "169.254.1.1", "0.0.0.0", "224.0.0.1", "127.0.0.1", "255.255.255.255"} {
 		t.Run(address, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestANodeWithABadAddressIsNamedAndChangesNothingForTheOthers(t *testing.T) 
 }
 
 // As with reserved_ips in octavia.conf. Octavia refuses all members of a request with such an address.
-func TestAMemberThatOctaviaRefusesIsLeftOutAndNamedAndTheOthersServe(t *testing.T) {
+func TestAMemberThatOctaviaRefusesIsReportedAndTheOthersServe(t *testing.T) {
 	skipOnRealOpenStack(t, "it needs an address that Octavia refuses")
 	const reserved = "192.0.2.66"
 	s := newStage(t, settings{nodes: []string{"a", "b"}, cloud: cloudsim.Options{Octavia: octavia.Options{ReservedIPs: []netip.Addr{netip.MustParseAddr(reserved)}}}})

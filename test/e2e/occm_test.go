@@ -92,13 +92,15 @@ func (o *occmService) usual() fields {
 	}
 }
 
+// member is the member for a port at a node, as openstack-cloud-controller-manager requests it.
 func (o *occmService) member(node string, p corev1.ServicePort) fields {
 	return fields{"name": o.node(node), "address": o.stage.address(node), "protocol_port": p.NodePort, "subnet_id": o.cloud.IDs().PrivateSubnet}
 }
 
-// listenersOf, poolsOf and membersOf find the parts of the document.
+// listenersOf are all listeners in the document of a load balancer.
 func listenersOf(balancer fields) []fields { return balancer["listeners"].([]fields) }
 
+// poolsOf are all pools in the document of a load balancer.
 func poolsOf(balancer fields) []fields {
 	var pools []fields
 	for _, l := range listenersOf(balancer) {
@@ -107,6 +109,7 @@ func poolsOf(balancer fields) []fields {
 	return pools
 }
 
+// membersOf are all members in the document of a load balancer.
 func membersOf(balancer fields) []fields {
 	var members []fields
 	for _, p := range poolsOf(balancer) {

@@ -71,7 +71,7 @@ func (s *stage) orphanEvents(reason, name string) []string {
 	return texts
 }
 
-// requireUntouched fails the test if anything was written to the cloud since forget.
+// requireUntouched fails the test if anything was written to the cloud since resetCalls.
 func (s *stage) requireUntouched() {
 	s.t.Helper()
 	if w := s.writes(); len(w) > 0 {
@@ -79,7 +79,7 @@ func (s *stage) requireUntouched() {
 	}
 }
 
-func TestOrphansAreToldAtOnceAndDeletedAfterTheGracePeriod(t *testing.T) {
+func TestOrphansAreReportedAtOnceAndDeletedAfterTheGracePeriod(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s, have, f := orphaned(t, settings{flags: append(slices.Clone(sweeping), "--orphan-grace-period=3h")})
 	alive := s.service("alive", tcp(8080))
@@ -126,7 +126,7 @@ func TestOrphansAreToldAtOnceAndDeletedAfterTheGracePeriod(t *testing.T) {
 	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }
 
-func TestAnOrphanIsCalledDeletedWhenItIsGone(t *testing.T) {
+func TestDeletionOfAnOrphanIsReportedWhenItIsGone(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s, have, f := orphaned(t, settings{})
 	s.settings.flags = collecting
@@ -156,7 +156,7 @@ func TestAnOrphanIsCalledDeletedWhenItIsGone(t *testing.T) {
 	}
 }
 
-func TestOrphansStayForeverWhereTheOperatorWantsThat(t *testing.T) {
+func TestOrphansStayIfTheGracePeriodIsNever(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud nothing happens")
 	s, have, f := orphaned(t, settings{flags: append(slices.Clone(sweeping), "--orphan-grace-period=never")})
 	s.start()
@@ -207,10 +207,10 @@ func failingLists(orphan tree) map[string]wire.Fault {
 	}
 }
 
-// TestNothingIsDeletedWhileWhatIsReadFails lets the lists of the cloud and those of
+// TestNothingIsDeletedWhileReadsFail lets the lists of the cloud and those of
 // Kubernetes fail in each way while there are orphans that are due. When nothing
 // fails any more they go, which shows that they were.
-func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
+func TestNothingIsDeletedWhileReadsFail(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 	s, have, f := orphaned(t, settings{})
 	front := s.front()
@@ -345,9 +345,9 @@ func TestServicesOfEveryTypeAndClassAreOwners(t *testing.T) {
 	})
 }
 
-// TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft makes load balancers and
+// TestObjectsThatAreNotMarkedByThisClusterAloneStay makes load balancers and
 // floating IPs by hand that look like orphans but are not this cluster's alone.
-func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
+func TestObjectsThatAreNotMarkedByThisClusterAloneStay(t *testing.T) {
 	skipOnRealOpenStack(t, "what tags and descriptions are is in the contract")
 	s, have, f := orphaned(t, settings{})
 	uid, dead := s.clusterUID(), "00000000-0000-4000-8000-000000000000"

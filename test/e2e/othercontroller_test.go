@@ -106,7 +106,7 @@ func (s *stage) others(kind othercontroller.Kind) int {
 	return -1
 }
 
-func TestAnotherControllerIsToldOfBeforeAnythingIsWritten(t *testing.T) {
+func TestAnotherControllerIsReportedBeforeAnythingIsWritten(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true})
 	s.runOCCM("--cloud-provider=openstack")
@@ -147,7 +147,7 @@ func TestAnotherControllerIsToldOfBeforeAnythingIsWritten(t *testing.T) {
 	}
 }
 
-func TestAnotherControllerIsToldOfAsLongAsItServesServices(t *testing.T) {
+func TestAnotherControllerIsReportedAsLongAsItServesServices(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true, flags: []string{observing, "--sweep-interval=1s"}})
 	s.runOCCM()
@@ -240,7 +240,7 @@ func TestControllersOfOtherServicesAreNotReported(t *testing.T) {
 	}
 }
 
-func TestAnotherInstanceOfTheSameClassIsToldOf(t *testing.T) {
+func TestAnotherInstanceOfTheSameClassIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true})
 	s.renewLease(s.namespace, "other", map[string]string{othercontroller.ClassLabel: "kube-octavia.io.octavia", othercontroller.DefaultLabel: "false"})
@@ -254,7 +254,7 @@ func TestAnotherInstanceOfTheSameClassIsToldOf(t *testing.T) {
 	})
 }
 
-func TestAnotherWriterOfAddressesIsToldOf(t *testing.T) {
+func TestAnotherWriterOfAddressesIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true})
 	web := s.service("web", tcp(8080))
@@ -327,7 +327,7 @@ func (s *stage) withdrawRights(group string) {
 	await(false)
 }
 
-func TestAControllerWithoutTheRightsToLookForOthersSaysSoOnceAndServes(t *testing.T) {
+func TestAControllerWithoutTheRightsToFindOthersReportsItOnceAndServes(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true, flags: []string{"--sweep-interval=1s"}})
 	s.withdrawRights("apps")

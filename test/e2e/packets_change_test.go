@@ -122,7 +122,7 @@ func TestCordonedNodeGetsNoNewConnection(t *testing.T) {
 	s.requireNoFailedRequests(users)
 }
 
-func TestPortComesAndGoesWithoutAFailureOnOthers(t *testing.T) {
+func TestPortIsOpenedAndClosedWithoutAFailureOnOthers(t *testing.T) {
 	needsPackets(t)
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
@@ -146,10 +146,10 @@ func TestPortComesAndGoesWithoutAFailureOnOthers(t *testing.T) {
 	s.requireNoFailedRequests(users)
 }
 
-// TestTrafficGoesOnWhileTheControllerIsKilled kills it with SIGKILL in the middle
+// TestTrafficContinuesWhileTheControllerIsKilled kills it with SIGKILL in the middle
 // of changes to a Service, while clients loop on a port that stays, and starts it
 // again: the changes are completed and no request fails. See -kill-rounds.
-func TestTrafficGoesOnWhileTheControllerIsKilled(t *testing.T) {
+func TestTrafficContinuesWhileTheControllerIsKilled(t *testing.T) {
 	needsPackets(t)
 	program := build(t)
 	s := newStage(t, settings{off: true, nodes: []string{"a", "b", "c"}})

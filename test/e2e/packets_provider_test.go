@@ -107,7 +107,7 @@ func TestMembersThatProviderOVNStillShowsAreNotThoseOfAnotherClient(t *testing.T
 	s.requireNoFailedRequest(visitor)
 }
 
-func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
+func TestServiceIsServedWithoutHealthMonitorsThatFailWithProviderOVN(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	s.notAfter("2.26")
 	web := s.service("web", tcp(8080), udp(5300), annotated(monitorKey, "true"))
@@ -125,7 +125,7 @@ func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing
 	s.requireNoFailedRequest(visitor)
 }
 
-func TestSessionAffinityThatProviderOVNDoesNotCarryOutIsTold(t *testing.T) {
+func TestSessionAffinityThatProviderOVNDoesNotImplementIsReported(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	s.notAfter("2.26")
 	web := s.service("web", tcp(8080), sticky(90))
@@ -150,7 +150,7 @@ func TestProviderOVNBalancesBySourceAddressAndPort(t *testing.T) {
 	}))
 }
 
-func TestProviderOVNBalancesBySourceAddressWhereCloudConfSaysThatItCan(t *testing.T) {
+func TestProviderOVNBalancesBySourceAddressIfCloudConfSaysThatItCan(t *testing.T) {
 	onlyWithProvider(t, "ovn", "other providers support it")
 	simulatorOnly(t, "release 11 of provider ovn supports it, and no real cloud here has that with packets")
 	s := newStage(t, settings{cloud: cloudsim.Options{Provider: "ovn", Release: release.Newest},
@@ -172,9 +172,9 @@ func TestProviderOVNBalancesBySourceAddressWhereCloudConfSaysThatItCan(t *testin
 	requireWords(t, web.waitForCondition(accepted, conditionFalse, "Unsupported").Message, "ROUND_ROBIN", "SOURCE_IP_PORT, SOURCE_IP")
 }
 
-// TestMonitorThatDropsAllTrafficIsTold has a monitor that another client made, in a
+// TestHealthMonitorThatDropsAllTrafficIsReported has a monitor that another client made, in a
 // network in which nothing can carry out its checks. No port is opened beside it.
-func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {
+func TestHealthMonitorThatDropsAllTrafficIsReported(t *testing.T) {
 	simulatorOnly(t, "real networks here have a metadata port")
 	with := oldOVN(t)
 	with.flags = sweeping

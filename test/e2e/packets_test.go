@@ -156,7 +156,7 @@ func TestInternalServiceAnswersInsideAndNotOutside(t *testing.T) {
 	}
 }
 
-func TestGivenFloatingIPAnswersAndStopsWithTheService(t *testing.T) {
+func TestGivenFloatingIPAnswersAsLongAsTheServiceExists(t *testing.T) {
 	needsPackets(t)
 	s := newStage(t, settings{})
 	given := s.cloud.makeFloatingIP("")
@@ -192,10 +192,10 @@ func TestDeletedServiceAnswersNoClient(t *testing.T) {
 	s.requireNoFailedRequest(visitor)
 }
 
-// TestPodSeesTheSourceThatTheProviderLeaves looks with the policy Local, with
+// TestPodSeesTheSourceAddressOfItsProvider looks with the policy Local, with
 // which a node hands on the peer that it sees itself: with provider ovn the
 // client, with amphorae the load balancer.
-func TestPodSeesTheSourceThatTheProviderLeaves(t *testing.T) {
+func TestPodSeesTheSourceAddressOfItsProvider(t *testing.T) {
 	for _, provider := range []string{"amphora", "ovn"} {
 		t.Run(provider, func(t *testing.T) {
 			onlyWithProvider(t, provider, "the test is about that provider")

@@ -77,7 +77,7 @@ func (s *stage) offer(collection, kind string, wish map[string]any) (id string) 
 	return answer[kind].ID
 }
 
-func TestClassSaysWhatTheLoadBalancerIsMadeOfAndTheAnnotationWins(t *testing.T) {
+func TestAnnotationOverridesTheFlavorAndAlgorithmOfAClass(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
 	skipOnRealOpenStack(t, "what a class says, annotations say too")
 	s := newStage(t, settings{off: true})
@@ -103,7 +103,7 @@ func TestClassSaysWhatTheLoadBalancerIsMadeOfAndTheAnnotationWins(t *testing.T) 
 	}
 }
 
-func TestWhatOctaviaCannotChangeIsRefusedAndTheRestGoesOn(t *testing.T) {
+func TestSettingsThatOctaviaCannotChangeAreRefusedAndOthersApply(t *testing.T) {
 	skipOnRealOpenStack(t, "Octavia is not asked for it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(networkKey, s.cloud.IDs().PrivateNetwork))
@@ -200,7 +200,7 @@ func TestMembersMoveToTheSubnetThatTheServiceNames(t *testing.T) {
 
 // Octavia checks the subnet of members only in a call for the members. In a create of everything the load balancer goes into
 // ERROR, without a reason.
-func TestAMemberSubnetThatDoesNotExistIsNamedAndTheLoadBalancerStays(t *testing.T) {
+func TestAMemberSubnetThatDoesNotExistIsReportedAndTheLoadBalancerStays(t *testing.T) {
 	onlyWithProvider(t, "amphora", "provider ovn does not look for the subnet either")
 	simulatorOnly(t, "noop amphorae have no subnets")
 	const nowhere = "8f5e2f7c-0000-4000-8000-000000000404"
@@ -225,7 +225,7 @@ func TestAMemberSubnetThatDoesNotExistIsNamedAndTheLoadBalancerStays(t *testing.
 	}
 }
 
-func TestFloatingIPComesFromTheFirstOfTheSubnetsThatHasAnAddressLeft(t *testing.T) {
+func TestFloatingIPComesFromTheFirstSubnetWithAFreeAddress(t *testing.T) {
 	onlyWithProvider(t, "amphora", "the way to the subnet does not matter here")
 	skipOnRealOpenStack(t, "what a full subnet answers is in the contract")
 	s := newStage(t, settings{})
@@ -249,7 +249,7 @@ func TestFloatingIPComesFromTheFirstOfTheSubnetsThatHasAnAddressLeft(t *testing.
 	none.waitUntilProgrammed()
 }
 
-func TestHostnameIsPublishedInPlaceOfTheAddress(t *testing.T) {
+func TestHostnameIsPublishedInsteadOfTheAddress(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(hostnameKey, "www.example.com"))

@@ -67,24 +67,29 @@ func TestTheProgramIsAPluginOfKubectl(t *testing.T) {
 	p := s.plugin()
 	have, named, conf := web.tree(), s.namespace+"/"+web.name, "--cloud-config="+s.cloudConf()
 	for _, c := range []struct {
+		name string
+
 		args     []string
 		status   int
 		out, err string
 	}{
-		{[]string{"plugin", "list"}, 0, filepath.Join(p.path, "kubectl-octavia"), ""},
-		{[]string{"octavia", "status", conf}, 0, have.ID, ""},
-		{[]string{"octavia", "status", conf, "-n", s.namespace, "-o", "tree"}, 0, named + " Programmed=True", ""},
-		{[]string{"octavia", "status", conf, web.name}, 0, have.ID, ""}, // in the namespace of the context
-		{[]string{"octavia", "status", conf, "nope"}, 1, "", "kubectl octavia: Service " + s.namespace + "/nope does not exist; without --namespace, the command reads namespace " + s.namespace},
-		{[]string{"octavia", "plan", conf, web.name}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
-		{[]string{"octavia", "plan", conf, named}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
-		{[]string{"octavia", "status", "--help"}, 0, "kubectl octavia status [SERVICE...] [flags]", ""},
-		{[]string{"octavia", "--help"}, 0, "kubectl octavia [command] --help", ""},
-		{[]string{"octavia", "plan", "--frobnicate"}, 1, "", "kubectl octavia: unknown flag: --frobnicate; see `kubectl octavia plan --help`"},
+		{"kubectl lists the plug-in", []string{"plugin", "list"}, 0, filepath.Join(p.path, "kubectl-octavia"), ""},
+		{"status of all Services", []string{"octavia", "status", conf}, 0, have.ID, ""},
+		{"status as a tree", []string{"octavia", "status", conf, "-n", s.namespace, "-o", "tree"}, 0, named + " Programmed=True", ""},
+		{"status of a Service in the namespace of the context", []string{"octavia", "status", conf, web.name}, 0, have.ID, ""},
+		{"status of a Service that does not exist", []string{"octavia", "status", conf, "nope"}, 1, "", "kubectl octavia: Service " + s.namespace + "/nope does not exist; without --namespace it is looked for in namespace " + s.namespace},
+		{"plan of a Service by name", []string{"octavia", "plan", conf, web.name}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
+		{"plan of a Service by namespace and name", []string{"octavia", "plan", conf, named}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
+		{"help of status", []string{"octavia", "status", "--help"}, 0, "kubectl octavia status [SERVICE...] [flags]", ""},
+		{"help of the program", []string{"octavia", "--help"}, 0, "kubectl octavia [command] --help", ""},
+		{"unknown flag", []string{"octavia", "plan", "--frobnicate"}, 1, "", "kubectl octavia: unknown flag: --frobnicate; see `kubectl octavia plan --help`"},
 	} {
-		status, out, errs := p.kubectl(c.args...)
-		if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) || c.err == "" && errs != "" {
-			t.Errorf("kubectl %v: status %d, printed:\n%s\nsaid %q; want %d, %q, %q", c.args, status, out, errs, c.status, c.out, c.err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			s.reportTo(t)
+			status, out, errs := p.kubectl(c.args...)
+			if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) || c.err == "" && errs != "" {
+				t.Errorf("kubectl %v: status %d, printed:\n%s\nsaid %q; want %d, %q, %q", c.args, status, out, errs, c.status, c.out, c.err)
+			}
+		})
 	}
 }

@@ -178,7 +178,7 @@ func TestPodsAreMembersWithoutNodePortsAndFollowTheEndpoints(t *testing.T) {
 	web.waitForTree(membersAt(s.podAddresses("b", "c", "d")...))
 }
 
-func TestAServiceWithoutSelectorHasTheEndpointsThatPeopleWrite(t *testing.T) {
+func TestAServiceWithoutSelectorHasTheEndpointsThatUsersWrite(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud they are members as others")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), toPods, func(v *corev1.Service) {
@@ -305,6 +305,7 @@ func podSubnetOf(t *testing.T, address string) netip.Prefix {
 	return netip.PrefixFrom(parseAddr(t, address), 24).Masked()
 }
 
+// memberIn checks that each pool has a member with the address, in the subnet.
 func memberIn(address, subnetID string) func(tree) error {
 	return eachPool(func(p pool) error {
 		for _, m := range p.Members {

@@ -158,7 +158,7 @@ func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
 	web.requireSameListener(was, "UDP/5300")
 }
 
-// noneAnswered fails the test if a call was answered with this status since forget.
+// noneAnswered fails the test if a call was answered with this status since resetCalls.
 func (s *stage) noneAnswered(status int) {
 	s.t.Helper()
 	for _, c := range s.cloud.Recorder().Calls() {
@@ -179,7 +179,7 @@ func (s *stage) closedFor(listenerID string) {
 	}
 }
 
-func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
+func TestPortNameChoosesTheProtocol(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "the protocols are in the contract")
 	s := newStage(t, settings{})
@@ -213,7 +213,7 @@ func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
 	s.requireNoFailedRequest(visitor)
 }
 
-func TestHostNameStandsForTheAddressWhereAskedForAndWhatIsSentMustPass(t *testing.T) {
+func TestHostnameReplacesTheAddressOfAServiceWithProxyProtocol(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{conf: []string{"enable-ingress-hostname=true", "ingress-hostname-suffix=lb.example.com"}})
@@ -234,7 +234,7 @@ func TestHostNameStandsForTheAddressWhereAskedForAndWhatIsSentMustPass(t *testin
 
 // What restricts or is to be understood by those that answer is refused, and nothing
 // changes meanwhile.
-func TestProviderOVNIsNotAskedForWhatItWouldNotDo(t *testing.T) {
+func TestSettingsThatProviderOVNLacksAreNotRequestedOfIt(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()

@@ -31,7 +31,7 @@ func (v *service) waitForQuotaMessage(what string) {
 	}
 }
 
-func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
+func TestServiceThatWaitsForQuotaIsServedWhenQuotaIsFreed(t *testing.T) {
 	skipOnRealOpenStack(t, "what a refusal by quota looks like is in the contract")
 	for name, c := range map[string]struct {
 		service, kind string
@@ -86,7 +86,7 @@ func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
 }
 
 // Octavia refuses the whole set of members if it is larger than the quota allows, also if all of the present ones are gone.
-func TestWithoutQuotaForMoreNewPodsTakeThePlacesOfThoseThatEnd(t *testing.T) {
+func TestNewPodsReplaceThoseThatEndIfTheQuotaIsExhausted(t *testing.T) {
 	skipOnRealOpenStack(t, "what a refusal by quota looks like is in the contract")
 	s := newStage(t, reachingPods(t, settings{program: waiting()}))
 	s.cloud.quota(cloudsim.LoadBalancer, "member", 2)
@@ -158,7 +158,7 @@ func (s *stage) dropPortsLeft(n int) {
 
 // What is free is offered to all that wait, one after the other, until one of them is refused. Whoever
 // has an event of its own may try in between, so which one is left is not certain.
-func TestServicesThatWaitForQuotaComeOneAfterTheOther(t *testing.T) {
+func TestServicesThatWaitForQuotaAreServedOneAfterTheOther(t *testing.T) {
 	skipOnRealOpenStack(t, "what a refusal by quota looks like is in the contract")
 	s := newStage(t, settings{program: waiting()})
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 1)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
-	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
@@ -83,7 +83,7 @@ func (s *stage) waitUntilReady(pod string) {
 // policies, further Pods come with the gate, as if it were written into their template.
 func (s *stage) awaitPolicy() {
 	s.t.Helper()
-	if kubetest.MinorVersion(s.t) < kube.HasMutatingAdmissionPolicy {
+	if kubetest.MinorVersion(s.t) < kubeversion.HasMutatingAdmissionPolicy {
 		s.gates = []corev1.PodConditionType{readiness.Gate("web")}
 		return
 	}

@@ -26,6 +26,7 @@ type real struct {
 	taken  map[string]bool // names of servers
 }
 
+// newReal connects to the OpenStack of -openstack, and puts a proxy before it that counts and disturbs calls.
 func newReal(t testing.TB) *real {
 	t.Helper()
 	c := &real{t: t, people: map[person]*openstack.Client{}, taken: map[string]bool{}}
@@ -52,11 +53,13 @@ func newReal(t testing.TB) *real {
 // AuthURL returns the proxy's.
 func (c *real) AuthURL() string { return c.Proxy.AuthURL() }
 
+// CloudConf is the cloud.conf of a controller that uses the proxy.
 func (c *real) CloudConf() string { return c.Cloud.CloudConf(c.AuthURL()) }
 
 // PasswordConf returns the same: the controller has the user's password.
 func (c *real) PasswordConf() string { return c.CloudConf() }
 
+// Credentials are those of the user of the project, whom the controller uses.
 func (c *real) Credentials() cloudsim.Credentials {
 	return cloudsim.Credentials{AuthURL: c.AuthURL(), Region: c.Region, Username: c.User, UserDomainName: "Default", Password: c.Password, ProjectID: c.Project}
 }
@@ -66,10 +69,12 @@ func (c *real) Reader() cloudsim.Credentials {
 	return cloudsim.Credentials{Username: "k8s-reader", Password: c.ReaderPassword}
 }
 
+// Secrets are all passwords, and the tokens that were issued so far.
 func (c *real) Secrets() []string {
 	return append(c.Tokens(), c.Password, c.AdminPassword, c.OtherPassword, c.ReaderPassword)
 }
 
+// IDs are those that were noted when the cloud was brought up.
 func (c *real) IDs() cloudsim.IDs {
 	return cloudsim.IDs{
 		Project: c.Project, AdminProject: c.people[asAdmin].Project(), PublicNetwork: c.PublicNetwork, PublicSubnet: c.PublicSubnets[0],
@@ -77,6 +82,7 @@ func (c *real) IDs() cloudsim.IDs {
 	}
 }
 
+// requester sends requests without the proxy, so they are not counted.
 func (c *real) requester(as person) openstack.Requester { return c.people[as] }
 
 // server takes one of the servers that the cloud has. A name of the cluster's
@@ -99,6 +105,7 @@ func (c *real) server(name string) (node.Node, error) {
 	return node.Node{}, fmt.Errorf("all %d servers of the cloud are nodes already: bring it up with more", len(c.Nodes))
 }
 
+// provider is the one with which the cloud was brought up.
 func (c *real) provider() string { return c.Provider }
 
 // finishes, as OVN's provider, or with the patch.
@@ -115,6 +122,7 @@ func (c *real) podNetwork() string {
 	return c.DataPlane.PodsNamespace
 }
 
+// podPorts are ports of the cloud for Pods. Only a cloud with OVN has them.
 func (c *real) podPorts() (all []node.PodPort) {
 	if c.DataPlane != nil {
 		for _, p := range c.DataPlane.Pods {
@@ -124,8 +132,10 @@ func (c *real) podPorts() (all []node.PodPort) {
 	return all
 }
 
+// podNetworkID is the id of the network of these ports.
 func (c *real) podNetworkID() string { return c.PodNetwork }
 
+// outside is in the namespace of the public network.
 func (c *real) outside() client {
 	if c.DataPlane == nil {
 		return client{}
@@ -133,6 +143,7 @@ func (c *real) outside() client {
 	return client{namespace: c.DataPlane.OutsideNamespace, address: c.DataPlane.OutsideAddresses[0].String()}
 }
 
+// internet is in the same namespace, with an address that is not one of the public network.
 func (c *real) internet() client {
 	if c.DataPlane == nil {
 		return client{}
@@ -140,6 +151,7 @@ func (c *real) internet() client {
 	return client{namespace: c.DataPlane.OutsideNamespace, address: c.DataPlane.InternetAddress.String()}
 }
 
+// inside is in a namespace on the network of the nodes.
 func (c *real) inside() client {
 	if c.DataPlane == nil {
 		return client{}
@@ -147,6 +159,7 @@ func (c *real) inside() client {
 	return client{namespace: c.DataPlane.ClientNamespace}
 }
 
+// hold keeps the worker of Octavia from ending what it does; see openstack.Cloud.Hold.
 func (c *real) hold() (release func()) {
 	c.t.Helper()
 	letGo, err := c.Hold(context.WithoutCancel(c.t.Context()))
@@ -160,11 +173,13 @@ func (c *real) hold() (release func()) {
 	}
 }
 
-// fail and repair go to the database: no API makes Octavia fail, and a failover
-// is for amphorae.
-func (c *real) fail(id string)   { c.state(id, "ERROR") }
+// fail goes to the database: no API makes Octavia fail.
+func (c *real) fail(id string) { c.state(id, "ERROR") }
+
+// repair goes to the database: a failover is for amphorae.
 func (c *real) repair(id string) { c.state(id, "ACTIVE") }
 
+// state writes the provisioning status of a load balancer to the database of Octavia.
 func (c *real) state(id, status string) {
 	c.t.Helper()
 	err := c.SQL(c.t.Context(), "octavia",

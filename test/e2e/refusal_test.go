@@ -36,7 +36,7 @@ func TestServiceWithAnInvalidAnnotationKeepsServing(t *testing.T) {
 	web.waitUntilProgrammed()
 }
 
-func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
+func TestServicesThatCannotBeServedReportTheReason(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
 	}
 }
 
-func TestARefusedServiceIsHeldByNothing(t *testing.T) {
+func TestARefusedServiceHasNoFinalizer(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	tooMuch := openTo("2001:db8::/32")

@@ -156,7 +156,7 @@ func TestAnAddressThatCannotMoveToTheReplacementStaysAndTheReasonIsReported(t *t
 	web.requireOneLoadBalancer()
 }
 
-func TestInternalServiceIsToldOfItsNewAddressBeforeTheOldOneGoes(t *testing.T) {
+func TestInternalServicePublishesItsNewAddressBeforeTheOldOneIsReleased(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
 	skipOnRealOpenStack(t, "another replacement is made there")
 	s := newStage(t, settings{program: impatient()})
@@ -196,7 +196,7 @@ func TestInternalServiceIsToldOfItsNewAddressBeforeTheOldOneGoes(t *testing.T) {
 	}
 }
 
-func TestLoadBalancerIsReplacedWhereItsVIPIsToBeElsewhere(t *testing.T) {
+func TestLoadBalancerIsReplacedIfItsVIPHasToMove(t *testing.T) {
 	skipOnRealOpenStack(t, "TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest replaces one there")
 	s := newStage(t, settings{program: impatient()})
 	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
@@ -237,7 +237,7 @@ func TestLoadBalancerIsReplacedWhereItsVIPIsToBeElsewhere(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeBuiltBesideIsNotReplaced(t *testing.T) {
+func TestLoadBalancerThatCannotExistTwiceIsNotReplaced(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
 	skipOnRealOpenStack(t, "it is not asked")
 	s := newStage(t, settings{program: impatient()})
@@ -270,9 +270,8 @@ func TestWhatCannotBeBuiltBesideIsNotReplaced(t *testing.T) {
 	web.requireOneLoadBalancer()
 }
 
-// No replacement is built for a requested object that does not exist, nor if the load balancer has
-// the requested one already.
-func TestReplacementWaitsForWhatItIsToBeBuiltOf(t *testing.T) {
+// What is asked for and not there is not built, and neither is another one of what is there.
+func TestReplacementWaitsForThePortThatItRequires(t *testing.T) {
 	skipOnRealOpenStack(t, "it is not asked")
 	s := newStage(t, settings{program: impatient()})
 	given, other := s.cloud.makePort(), s.cloud.makePort()
@@ -302,7 +301,7 @@ func TestReplacementWaitsForWhatItIsToBeBuiltOf(t *testing.T) {
 
 // An internal one that becomes external at the same time has no floating IP that could tell
 // which of the two serves.
-func TestLoadBalancerStaysUntilTheOneInItsPlaceIsComplete(t *testing.T) {
+func TestLoadBalancerStaysUntilItsReplacementIsComplete(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
 	simulatorOnly(t, "a real one cannot be held back")
 	s := newStage(t, settings{program: impatient()})
@@ -371,7 +370,7 @@ func TestServiceThatJoinsALoadBalancerKeepsItFromBeingReplaced(t *testing.T) {
 	web.replacedBy(gold)
 }
 
-func TestReplacementThatIsNotWantedAnyMoreLeavesNothing(t *testing.T) {
+func TestReplacementThatIsNoLongerNeededLeavesNothing(t *testing.T) {
 	simulatorOnly(t, "a real one cannot be held back, and the other load balancer may have taken over before")
 	for name, c := range map[string]struct {
 		edits []edit
@@ -421,7 +420,7 @@ func TestReplacementThatIsNotWantedAnyMoreLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestLoadBalancerGoesOnServingWhileNoOtherOneCanBeBuilt(t *testing.T) {
+func TestLoadBalancerServesWhileItsReplacementCannotBeCreated(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
 	simulatorOnly(t, "a real cloud lets one load balancer fail, not all")
 	for name, c := range map[string]struct {

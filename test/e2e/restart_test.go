@@ -49,7 +49,7 @@ func (v *service) waitUntilNoted() {
 	})
 }
 
-// callsToTheCloud returns all calls since forget but those for tokens and API versions.
+// callsToTheCloud are all calls since resetCalls but those for tokens and API versions.
 func (s *stage) callsToTheCloud() []string {
 	var found []string
 	for _, c := range s.cloud.Recorder().Calls() {
@@ -60,6 +60,7 @@ func (s *stage) callsToTheCloud() []string {
 	return found
 }
 
+// requireCallsToTheCloud fails the test if there were more calls than this, except to Keystone.
 func (s *stage) requireCallsToTheCloud(what string, most int) {
 	s.t.Helper()
 	if calls := s.callsToTheCloud(); len(calls) > most {
@@ -170,7 +171,7 @@ func TestRestartFindsWhatAnotherClientChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
+func TestServiceWithoutANoteIsReadOnceAndGetsOne(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator counts the calls")
 	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080, 8081)})[0]
@@ -189,7 +190,7 @@ func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
 	}
 }
 
-func TestRestartedControllerReadsInFullWhatItsPredecessorHadNotYet(t *testing.T) {
+func TestRestartedControllerReadsInFullWhatThePreviousOneHadNotRead(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator is quick enough")
 	s := newStage(t, settings{})
 	web := s.settled([]edit{tcp(8080)})[0]

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/test/deploy"
-	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // TestRolesAllowExactlyWhatIsUsed lets the controller do all that it does, as the ServiceAccount of
@@ -50,7 +50,7 @@ func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
 
 	s.eventually(func() error {
 		unused, lacking := deploy.Compare(granted, s.asked()[s.askedBefore:])
-		if kubetest.MinorVersion(t) < kube.HasServiceCIDR {
+		if kubetest.MinorVersion(t) < kubeversion.HasServiceCIDR {
 			unused = slices.DeleteFunc(unused, func(p deploy.Permission) bool { return p.Resource == "servicecidrs" })
 		}
 		if len(unused)+len(lacking) > 0 {

@@ -23,7 +23,7 @@ func unanswered(carriedOut bool) func(http.ResponseWriter, *http.Request, http.H
 // TestRotationDeletesNoCredentialThatTheSecretMayHold lets the write to the Secret
 // fail, with and without being carried out.
 func TestRotationDeletesNoCredentialThatTheSecretMayHold(t *testing.T) {
-	simulatorOnly(t, "the cloud's part is the same in TestCredentialIsMadeAndRotatedInItsSecret")
+	simulatorOnly(t, "the cloud's part is the same in TestCredentialIsCreatedAndRotatedInItsSecret")
 	s := newStage(t, settings{off: true, nodes: []string{}})
 	person, session := s.person()
 	secret, inUse := s.credentialSecret(person)
@@ -56,38 +56,41 @@ func TestRotationDeletesNoCredentialThatTheSecretMayHold(t *testing.T) {
 		{"the write is lost, and nothing can be read", unanswered(false), 9, true, "it is unknown whether", false, 1},
 		{"the write is refused", answerStatus(http.StatusForbidden), 9, false, "write Secret", false, 0},
 	} {
-		before, there := held(), count()
-		writes := 0
-		front.spoil(func(r *http.Request) bool {
-			if !strings.Contains(r.URL.Path, "/secrets/") {
-				return false
+		t.Run(c.name, func(t *testing.T) {
+			s.reportTo(t)
+			before, there := held(), count()
+			writes := 0
+			front.spoil(func(r *http.Request) bool {
+				if !strings.Contains(r.URL.Path, "/secrets/") {
+					return false
+				}
+				if r.Method == http.MethodPatch {
+					writes++
+					return writes <= c.times
+				}
+				return c.blind && writes > 0
+			}, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+				if r.Method == http.MethodPatch {
+					c.how(w, r, forward)
+					return
+				}
+				w.WriteHeader(http.StatusInternalServerError)
+			})
+			_, err := s.credential("rotate", "--cloud-config="+person, "--kubeconfig="+front.kubeconfig, "--secret="+secret, "--delete-old-after=0s")
+			front.spoil(nil, nil)
+			if c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+				t.Error(err)
 			}
-			if r.Method == http.MethodPatch {
-				writes++
-				return writes <= c.times
+			now := held()
+			if (now != before) != c.rotated {
+				t.Errorf("the Secret held %s and holds %s", before, now)
 			}
-			return c.blind && writes > 0
-		}, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
-			if r.Method == http.MethodPatch {
-				c.how(w, r, forward)
-				return
+			if _, err := session.ApplicationCredential(t.Context(), now); err != nil {
+				t.Errorf("the Secret holds one that is none: %v", err)
 			}
-			w.WriteHeader(http.StatusInternalServerError)
+			if n := count() - there; n != c.more {
+				t.Errorf("there are %d more application credentials, not %d", n, c.more)
+			}
 		})
-		_, err := s.credential("rotate", "--cloud-config="+person, "--kubeconfig="+front.kubeconfig, "--secret="+secret, "--delete-old-after=0s")
-		front.spoil(nil, nil)
-		if c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		now := held()
-		if (now != before) != c.rotated {
-			t.Errorf("%s: the Secret held %s and holds %s", c.name, before, now)
-		}
-		if _, err := session.ApplicationCredential(t.Context(), now); err != nil {
-			t.Errorf("%s: the Secret holds one that is none: %v", c.name, err)
-		}
-		if n := count() - there; n != c.more {
-			t.Errorf("%s: there are %d more application credentials, not %d", c.name, n, c.more)
-		}
 	}
 }

@@ -51,6 +51,7 @@ func (s *stage) setRoutes(routes []route) {
 	}
 }
 
+// putRoutes writes all routes of the router, and returns the error of the call.
 func (s *stage) putRoutes(routes []route) error {
 	return s.cloud.call(asUser, cloudsim.Network, http.MethodPut, "/v2.0/"+s.routerPath(), map[string]any{"router": map[string]any{"routes": routes}}, nil)
 }
@@ -61,13 +62,16 @@ type route struct {
 	NextHop     string `json:"nexthop"`
 }
 
+// router is the router of the cloud, as far as routes are concerned.
 type router struct {
 	Routes   []route `json:"routes"`
 	Revision int     `json:"revision_number"`
 }
 
+// routerPath is the path of the router of the cloud in the API of Neutron.
 func (s *stage) routerPath() string { return "routers/" + s.cloud.IDs().Router }
 
+// router reads the router of the cloud.
 func (s *stage) router() router {
 	s.t.Helper()
 	var answer struct{ Router router }
@@ -99,6 +103,7 @@ type routedServerPort struct {
 	Tags []string `json:"tags"`
 }
 
+// routedPort reads the only port of a server.
 func (s *stage) routedPort(serverID string) routedServerPort {
 	s.t.Helper()
 	var answer struct{ Ports []routedServerPort }
@@ -121,7 +126,7 @@ func (s *stage) joinWithPods(suffix, podCIDR string) (id string, r route) {
 // addRoute adds a route as a careless client does: it changes all routes at once, whoever has changed them since it read them.
 func (s *stage) addRoute(r route) error { return s.putRoutes(append(s.router().Routes, r)) }
 
-func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
+func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOtherClientsStay(t *testing.T) {
 	for name, o := range map[string]cloudsim.Options{
 		"routes are added one by one":             {},
 		"all routes are changed at the same time": {Neutron: neutron.Options{Without: []string{"extraroute-atomic"}}},
@@ -199,10 +204,11 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 	}
 }
 
+// isRouteTag reports whether the tag is the one with which kube-octavia marks ports of Nodes with routes.
 func isRouteTag(tag string) bool { return strings.HasPrefix(tag, "kube-octavia.routes=") }
 
 func TestAnAddressPairThatAnotherClientRemovedIsRepaired(t *testing.T) {
-	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay adds pairs to real ports")
+	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOtherClientsStay adds pairs to real ports")
 	s := newRouteStage(t, cloudsim.Options{})
 	id, r := s.joinWithPods("a", "10.244.1.0/24")
 	s.waitForRoutes(r)
@@ -266,7 +272,7 @@ func TestRoutesOfOCCMAreTakenOver(t *testing.T) {
 
 // TestCleanupRemovesTheRoutesOfALostCluster loses a cluster of which one server stays.
 func TestCleanupRemovesTheRoutesOfALostCluster(t *testing.T) {
-	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay removes routes from a real router")
+	skipOnRealOpenStack(t, "TestRoutesLeadToThePodsOfEachNodeAndThoseOfOtherClientsStay removes routes from a real router")
 	s := newRouteStage(t, cloudsim.Options{})
 	id, stays := s.joinWithPods("stays", "10.244.1.0/24")
 	goneID, gone := s.joinWithPods("gone", "10.244.2.0/24")
@@ -302,7 +308,7 @@ func TestCleanupRemovesTheRoutesOfALostCluster(t *testing.T) {
 	}
 }
 
-func TestTheControllerNeedsToKnowTheRouterAndThePods(t *testing.T) {
+func TestRouteControllerRequiresARouterAndTheCIDROfPods(t *testing.T) {
 	s := newServerStage(t, settings{off: true})
 	for flags, want := range map[string]string{
 		"--controllers=route":                                      "--cluster-cidr",
@@ -310,11 +316,14 @@ func TestTheControllerNeedsToKnowTheRouterAndThePods(t *testing.T) {
 		"--controllers=nodes":                                      `"nodes" is not one of service, node, node-lifecycle, route`,
 		"--controllers=node --cluster-cidr=10.0.0.0/8,10.1.0.0/16": "one CIDR of each IP family",
 	} {
-		args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
-			"--metrics-bind-address=0", "--health-probe-bind-address=0"}, strings.Fields(flags)...)
-		var out, errs strings.Builder
-		if status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{}); status == 0 || !strings.Contains(errs.String(), want) {
-			t.Errorf("%s: status %d, %s", flags, status, errs.String())
-		}
+		t.Run(flags, func(t *testing.T) {
+			s.reportTo(t)
+			args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
+				"--metrics-bind-address=0", "--health-probe-bind-address=0"}, strings.Fields(flags)...)
+			var out, errs strings.Builder
+			if status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{}); status == 0 || !strings.Contains(errs.String(), want) {
+				t.Errorf("status %d, %s", status, errs.String())
+			}
+		})
 	}
 }

@@ -113,7 +113,7 @@ func (s *stage) withoutGroup(name, node string) {
 	})
 }
 
-// groupWrites returns the writes about security groups since forget.
+// groupWrites are the writes about security groups since resetCalls.
 func (s *stage) groupWrites() []string {
 	s.t.Helper()
 	return slices.DeleteFunc(s.groupCalls(), func(c string) bool { return strings.HasPrefix(c, http.MethodGet) })
@@ -130,7 +130,7 @@ func occmPair(s *stage) []*occmService {
 	return all
 }
 
-func TestGroupsOfServicesAreTakenOverWithoutAWriteAndGoWithThem(t *testing.T) {
+func TestSecurityGroupsOfServicesAreTakenOverWithoutAWriteAndDeletedWithThem(t *testing.T) {
 	skipOnRealOpenStack(t, "what Neutron makes of groups on ports is in the contract")
 	s := newStage(t, settings{off: true, conf: []string{manageGroups, groupPerService}})
 	all := occmPair(s)
@@ -185,7 +185,7 @@ func TestGroupsOfServicesAreTakenOverWithoutAWriteAndGoWithThem(t *testing.T) {
 	}
 }
 
-func TestTheGroupOfAServiceMovesToTheNodesThatItSelects(t *testing.T) {
+func TestSecurityGroupOfAServiceMovesToTheNodesThatItSelects(t *testing.T) {
 	skipOnRealOpenStack(t, "what Neutron makes of groups on ports is in the contract")
 	s := newStage(t, settings{conf: []string{manageGroups, groupPerService}})
 	s.changeNode("a", func(n *corev1.Node) { n.Labels = map[string]string{"disk": "ssd"} })
@@ -199,7 +199,7 @@ func TestTheGroupOfAServiceMovesToTheNodesThatItSelects(t *testing.T) {
 	s.withGroup(web.groupName(), "a", "b")
 }
 
-func TestGroupsOfServicesGoWhenThatOfTheClusterIsInTheirPlace(t *testing.T) {
+func TestSecurityGroupsOfServicesAreDeletedWhenThatOfTheClusterReplacesThem(t *testing.T) {
 	skipOnRealOpenStack(t, "what Neutron makes of groups on ports is in the contract")
 	s := newStage(t, settings{off: true, conf: []string{manageGroups}, flags: []string{observing}})
 	s.withoutGroups()

@@ -76,6 +76,7 @@ type groupedPort struct {
 	Groups []string `json:"security_groups"`
 }
 
+// portOf reads the port of the node with the suffix.
 func (s *stage) portOf(suffix string) groupedPort {
 	s.t.Helper()
 	n, err := s.client.CoreV1().Nodes().Get(s.t.Context(), s.node(suffix), metav1.GetOptions{})
@@ -85,6 +86,7 @@ func (s *stage) portOf(suffix string) groupedPort {
 	return s.portOfServer(n.Spec.ProviderID[strings.LastIndex(n.Spec.ProviderID, "/")+1:])
 }
 
+// portOfServer reads the first port of a server.
 func (s *stage) portOfServer(id string) groupedPort {
 	s.t.Helper()
 	var answer struct{ Ports []groupedPort }
@@ -101,6 +103,7 @@ func (s *stage) grouped(p groupedPort) bool {
 	return len(found) == 1 && slices.Contains(p.Groups, found[0].ID) && len(p.Groups) > 1
 }
 
+// bearsGroup waits until the ports of all these nodes have the security group of the nodes, and still have their others.
 func (s *stage) bearsGroup(suffixes ...string) {
 	s.t.Helper()
 	s.eventually(func() error {
@@ -113,7 +116,7 @@ func (s *stage) bearsGroup(suffixes ...string) {
 	})
 }
 
-// groupCalls returns the calls about security groups since forget.
+// groupCalls are the calls about security groups since resetCalls.
 func (s *stage) groupCalls() []string {
 	s.t.Helper()
 	var found []string
@@ -155,8 +158,8 @@ func (s *stage) withoutGroups() {
 	})
 }
 
-func TestOneSecurityGroupLetsTheLoadBalancersOfAllServicesIn(t *testing.T) {
-	skipOnRealOpenStack(t, "TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst has the group there")
+func TestOneSecurityGroupAdmitsTheLoadBalancersOfAllServices(t *testing.T) {
+	skipOnRealOpenStack(t, "TestFloatingIPAndSecurityGroupRulesAreDeletedIfTheLoadBalancerIsGone has the group there")
 	s := newStage(t, settings{conf: []string{manageGroups}})
 	s.withoutGroups()
 	web := s.service("web", tcp(8080))
@@ -254,7 +257,7 @@ func TestSecurityGroupIsRepairedAndNoOtherIsLost(t *testing.T) {
 	}
 }
 
-func TestNodeOfAnotherCloudIsToldThatItHasNoSecurityGroup(t *testing.T) {
+func TestNodeOfAnotherCloudWithoutASecurityGroupIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{conf: []string{manageGroups}, nodes: []string{"a"}})
 	s.withoutGroups()

@@ -92,11 +92,13 @@ func (s *stage) changeServer(id string, change func(*nova.Server), steps ...step
 	}
 }
 
+// stopServer stops a server, and waits until Nova says so.
 func (s *stage) stopServer(id string) {
 	s.t.Helper()
 	s.changeServer(id, func(server *nova.Server) { server.Status = "SHUTOFF" }, step{"os-stop", nil, "SHUTOFF"})
 }
 
+// startServer starts a server that was stopped, and waits until Nova says so.
 func (s *stage) startServer(id string) {
 	s.t.Helper()
 	s.changeServer(id, func(server *nova.Server) { server.Status = "ACTIVE" }, step{"os-start", nil, "ACTIVE"})
@@ -109,6 +111,7 @@ func (s *stage) resizeServer(id string, to flavor) {
 		step{"resize", map[string]any{"flavorRef": to.id}, "VERIFY_RESIZE"}, step{"confirmResize", nil, "ACTIVE"})
 }
 
+// renameServer gives a server another name.
 func (s *stage) renameServer(id, name string) {
 	s.t.Helper()
 	if _, is := s.cloud.backend.(simulated); is {

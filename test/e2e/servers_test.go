@@ -92,6 +92,7 @@ func (s *stage) setReady(name string, status corev1.ConditionStatus) {
 	}
 }
 
+// getNode reads the Node of this name.
 func (s *stage) getNode(name string) *corev1.Node {
 	s.t.Helper()
 	node, err := s.client.CoreV1().Nodes().Get(s.t.Context(), name, metav1.GetOptions{})
@@ -101,6 +102,7 @@ func (s *stage) getNode(name string) *corev1.Node {
 	return node
 }
 
+// hasTaint reports whether the Node has a taint with the key.
 func hasTaint(node *corev1.Node, key string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
@@ -387,7 +389,7 @@ func TestTheNodeOfAResizedServerKeepsItsInstanceTypeUntilItIsRegisteredAgain(t *
 	}
 }
 
-func TestANodeStaysIfTheProjectIsAnother(t *testing.T) {
+func TestANodeStaysIfItsServersAreInAnotherProject(t *testing.T) {
 	s := newServerStage(t, settings{})
 	name := s.node("a")
 	s.register(name, func(n *corev1.Node) {
@@ -429,7 +431,7 @@ func TestAStoppedServerHasATaintUntilItRunsAgain(t *testing.T) {
 }
 
 // With reclaim_instance_interval, Nova keeps a deleted server for a while and answers when asked for its id.
-func TestTheNodeOfAServerThatCanBeRestoredIsDeletedAndComesBackWithIt(t *testing.T) {
+func TestNodeOfASoftDeletedServerIsDeletedAndReturnsWithIt(t *testing.T) {
 	simulatorOnly(t, "the real cloud deletes servers at once")
 	s := newServerStage(t, settings{})
 	name, other := s.node("a"), s.node("b")
@@ -451,7 +453,7 @@ func TestTheNodeOfAServerThatCanBeRestoredIsDeletedAndComesBackWithIt(t *testing
 	}
 }
 
-func TestAPersonIsToldThatAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing.T) {
+func TestServerThatWasCreatedAgainUnderTheNameOfItsNodeIsReported(t *testing.T) {
 	skipOnRealOpenStack(t, "for the cloud it is a server that is deleted, and one that is created")
 	s := newServerStage(t, settings{})
 	name := s.node("a")

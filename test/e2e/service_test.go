@@ -49,6 +49,7 @@ func tcp(ports ...int32) edit { return addPorts(corev1.ProtocolTCP, "http", port
 // udp adds UDP ports that lead to the Pods' echo servers.
 func udp(ports ...int32) edit { return addPorts(corev1.ProtocolUDP, "dns", ports) }
 
+// addPorts adds ports that lead to the port of the Pods with the name in target.
 func addPorts(protocol corev1.Protocol, target string, ports []int32) edit {
 	return func(v *corev1.Service) {
 		for _, p := range ports {
@@ -135,6 +136,7 @@ func (s *stage) service(name string, edits ...edit) *service {
 	return v
 }
 
+// create creates the Service, and returns the error of the API server, for tests that expect one.
 func (v *service) create(edits ...edit) error {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: v.name, Namespace: v.namespace},
@@ -173,6 +175,7 @@ func (v *service) change(edits ...edit) {
 	})
 }
 
+// update writes the Service once, and returns the error of the API server, which may be a conflict.
 func (v *service) update(object *corev1.Service) error {
 	_, err := v.client.CoreV1().Services(v.namespace).Update(v.t.Context(), object, metav1.UpdateOptions{})
 	return err

@@ -27,8 +27,10 @@ import (
 
 const serving = status.Serving
 
+// excluded labels a Node so that it is no member of load balancers.
 func excluded(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" }
 
+// included removes this label.
 func included(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) }
 
 // requireEvents waits until the events of these reasons about the Service are exactly these, in this order.
@@ -74,8 +76,8 @@ func (v *service) waitForEndpoints(want int) {
 	})
 }
 
-func TestAServiceWithoutNodesSaysThatItDoesNotServe(t *testing.T) {
-	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceSaysSo sees it with packets")
+func TestAServiceWithoutNodesReportsThatItDoesNotServe(t *testing.T) {
+	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceReportsIt sees it with packets")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081))
 	address := web.waitUntilProgrammed()
@@ -99,7 +101,7 @@ func TestAServiceWithoutNodesSaysThatItDoesNotServe(t *testing.T) {
 	web.requireEvents(servingReasons, "UnAvailableLoadBalancer", "Serving")
 }
 
-func TestAServiceThatIsMadeWithoutNodesWarns(t *testing.T) {
+func TestAServiceThatIsCreatedWithoutNodesGetsAWarning(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	s.changeNode("a", excluded)
@@ -117,7 +119,7 @@ func TestAServiceThatIsMadeWithoutNodesWarns(t *testing.T) {
 	}
 }
 
-func TestAServiceWhoseSelectorMatchesNoPodSaysThatItDoesNotServe(t *testing.T) {
+func TestAServiceWhoseSelectorMatchesNoPodReportsThatItDoesNotServe(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	noPod := func(v *corev1.Service) { v.Spec.Selector = map[string]string{"app": "none"} }
@@ -136,8 +138,8 @@ func TestAServiceWhoseSelectorMatchesNoPodSaysThatItDoesNotServe(t *testing.T) {
 	}
 }
 
-func TestTheLastEndpointsNodeLeavesAndComesBack(t *testing.T) {
-	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceSaysSo sees it with packets")
+func TestNodeOfTheLastEndpointLeavesAndReturns(t *testing.T) {
+	skipOnRealOpenStack(t, "TestPacketsStopWithTheLastNodeAndTheServiceReportsIt sees it with packets")
 	s := newStage(t, settings{podless: true})
 	s.runPod("only", "a")
 	web := s.service("web", tcp(8080), local)
@@ -182,7 +184,7 @@ func TestTheFirstEndpointThatComesDuringTheCreateCausesNoWarning(t *testing.T) {
 	}
 }
 
-func TestAServiceWithPodsAsMembersSaysWhetherItServes(t *testing.T) {
+func TestAServiceWithPodsAsMembersReportsWhetherItServes(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{podless: true, conf: []string{"target-type=pod"}})
 	web := s.service("web", tcp(8080))
@@ -211,7 +213,7 @@ func TestAServiceThatIsUnchangedIsNotWrittenForItsEndpoints(t *testing.T) {
 	}
 }
 
-func TestMembersThatFailTheirHealthChecksAreToldByTheService(t *testing.T) {
+func TestMembersThatFailTheirHealthChecksAreReportedByTheService(t *testing.T) {
 	skipOnRealOpenStack(t, "it needs health checks that reach the members")
 	s := newStage(t, settings{conf: quick, flags: sweeping})
 	web, other := s.service("web", tcp(8080)), s.service("other", tcp(8082), annotated(monitorKey, "false"))
@@ -253,7 +255,7 @@ func TestMembersThatFailTheirHealthChecksAreToldByTheService(t *testing.T) {
 	}
 }
 
-func TestTheHealthOfAllMembersIsOneList(t *testing.T) {
+func TestHealthOfAllMembersIsReadWithOneList(t *testing.T) {
 	skipOnRealOpenStack(t, "it needs health checks that reach the members")
 	s := newStage(t, settings{conf: quick, flags: sweeping})
 	for i := range 3 {
@@ -285,7 +287,7 @@ func TestTheHealthOfAllMembersIsOneList(t *testing.T) {
 	}
 }
 
-func TestPacketsStopWithTheLastNodeAndTheServiceSaysSo(t *testing.T) {
+func TestPacketsStopWithTheLastNodeAndTheServiceReportsIt(t *testing.T) {
 	needsPackets(t)
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

@@ -76,25 +76,30 @@ func TestCommandsNeedNoFlagsWithAControllerInTheCluster(t *testing.T) {
 	p := s.plugin()
 	const where = "Settings: ConfigMap kube-octavia/kube-octavia-settings of the controller. Login: Secret kube-octavia/cloud-config."
 	for _, c := range []struct {
+		name string
+
 		args   []string
 		status int
 		out    []string
 	}{
-		{[]string{"status"}, 0, []string{"NAMESPACE", have.ID}},
-		{[]string{"status", "-A", "-o", "wide"}, 0, []string{"LOAD BALANCER NAME", have.ID}},
-		{[]string{"status", "svc/" + web.name}, 0, []string{have.ID}}, // of class example.com/found, which no flag says
-		{[]string{"status", "-o", "name"}, 0, []string{"service/" + web.name + "\n"}},
-		{[]string{"plan"}, 0, []string{"load balancer " + have.ID + ", ACTIVE", "nothing to do"}},
-		{[]string{"plan", "-n", s.namespace, "service/" + web.name, "-o", "yaml"}, 0, []string{"apiVersion: cli.kube-octavia.io/v1\n", "kind: PlanList\n", "name: " + web.name + "\n"}},
-		{[]string{"migrate", "-o", "json"}, 0, []string{`"kind": "MigrationList"`, have.ID}},
-		{[]string{"doctor", "--all", "--checks=configuration,credentials,other-controllers"}, 0,
+		{"status", []string{"status"}, 0, []string{"NAMESPACE", have.ID}},
+		{"wide status of all namespaces", []string{"status", "-A", "-o", "wide"}, 0, []string{"LOAD BALANCER NAME", have.ID}},
+		{"status of a Service of the controller's class", []string{"status", "svc/" + web.name}, 0, []string{have.ID}}, // of class example.com/found, which no flag says
+		{"names", []string{"status", "-o", "name"}, 0, []string{"service/" + web.name + "\n"}},
+		{"plan", []string{"plan"}, 0, []string{"load balancer " + have.ID + ", ACTIVE", "nothing to do"}},
+		{"plan of a Service as YAML", []string{"plan", "-n", s.namespace, "service/" + web.name, "-o", "yaml"}, 0, []string{"apiVersion: cli.kube-octavia.io/v1\n", "kind: PlanList\n", "name: " + web.name + "\n"}},
+		{"migrate as JSON", []string{"migrate", "-o", "json"}, 0, []string{`"kind": "MigrationList"`, have.ID}},
+		{"doctor", []string{"doctor", "--all", "--checks=configuration,credentials,other-controllers"}, 0,
 			[]string{"it is in Secret kube-octavia/cloud-config", "kube-octavia works: "}},
 	} {
-		status, out, errs := p.kubectl(append([]string{"octavia"}, c.args...)...)
-		if status != c.status || strings.TrimSpace(errs) != where {
-			t.Errorf("kubectl octavia %v: status %d, said %q, want %q; printed:\n%s", c.args, status, errs, where, out)
-		}
-		requireParts(t, strings.Join(c.args, " "), out, c.out...)
+		t.Run(c.name, func(t *testing.T) {
+			s.reportTo(t)
+			status, out, errs := p.kubectl(append([]string{"octavia"}, c.args...)...)
+			if status != c.status || strings.TrimSpace(errs) != where {
+				t.Errorf("kubectl octavia %v: status %d, said %q, want %q; printed:\n%s", c.args, status, errs, where, out)
+			}
+			requireParts(t, strings.Join(c.args, " "), out, c.out...)
+		})
 	}
 	if status, out, _ := p.kubectl("octavia", "plan", "--load-balancer-class=example.com/other", "-n", s.namespace, web.name); status != 0 || !strings.Contains(out, "not handled") {
 		t.Errorf("a flag does not win over what is found: status %d\n%s", status, out)
@@ -124,8 +129,8 @@ func TestThePageIsServedWithoutFlagsAndStaysUp(t *testing.T) {
 	controller.terminate()
 }
 
-// TestCommandsSayWhatTheyLackWithoutFlags is about users and installations of other kinds.
-func TestCommandsSayWhatTheyLackWithoutFlags(t *testing.T) {
+// TestCommandsWithoutFlagsReportWhatIsMissing is about users and installations of other kinds.
+func TestCommandsWithoutFlagsReportWhatIsMissing(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	withoutLogin(t)
 	s := newStage(t, settings{off: true})

@@ -37,7 +37,7 @@ var callsFile = flag.String("calls", "", "file for the calls to OpenStack that a
 // process: those choose tests, write files, or name a real OpenStack, of which there
 // is only one.
 var shardable = []string{
-	"shards", "kill-rounds", "test.count", "test.fullpath", "test.paniconexit0", "test.short", "test.testlogfile", "test.timeout", "test.v",
+	"shards", "kill-rounds", "logs", "test.count", "test.fullpath", "test.paniconexit0", "test.short", "test.testlogfile", "test.timeout", "test.v",
 }
 
 // sharded reports whether this process must start others that run the tests.
@@ -99,25 +99,25 @@ func (s *suite) run(ctx context.Context) error {
 
 // slow are the tests that take 25 seconds or more on two cores, with what each took. Most of the others take 5 seconds.
 var slow = map[string]int{
-	"TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay":               90,
-	"TestControllerOfTheImageServesAService":                                       75,
-	"TestOneNamespaceDoesNotKeepAnotherWaiting":                                    70,
-	"TestNothingIsLeftOfASharedLoadBalancerHoweverItsServicesWere":                 62,
-	"TestADrainReleasesTheServicesOfTheControllerAndNoOthers":                      62,
-	"TestUpgradeAndDowngradeWriteNothing":                                          49,
-	"TestEveryFailureOfACallIsOvercome":                                            44,
-	"TestCleanupDeletesWhatALostClusterLeftAndNothingElse":                         41,
-	"TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled": 77,
-	"TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone":            35,
-	"TestNothingSecretIsShownWhateverGoesWrong":                                    31,
-	"TestNothingIsDeletedWhileWhatIsReadFails":                                     61,
-	"TestWhatOctaviaFailedToCarryOutIsRepeatedUntilItSucceeds":                     29,
-	"TestARollingUpdateThatWaitsForGatesFailsNoRequest":                            27,
-	"TestADrainWaitsUntilTheControllerHasStopped":                                  27,
-	"TestServicesThatChangeTogetherShareTheirReads":                                26,
-	"TestPodsAreReplacedOneAfterTheOtherWithoutAFailedRequest":                     26,
-	"TestWhatOctaviaLeftUnfinishedSurvivesAControllerThatIsKilled":                 25,
-	"TestReplacementSurvivesAControllerThatIsKilled":                               25,
+	"TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay":            90,
+	"TestControllerOfTheImageServesAService":                                    75,
+	"TestOneNamespaceDoesNotDelayAnother":                                       70,
+	"TestNothingIsLeftOfASharedLoadBalancerWhateverTheStateOfItsServices":       62,
+	"TestADrainReleasesOnlyTheServicesOfTheController":                          62,
+	"TestUpgradeAndDowngradeWriteNothing":                                       49,
+	"TestControllerRecoversFromEveryFailureOfACall":                             44,
+	"TestCleanupDeletesWhatALostClusterLeftAndNothingElse":                      41,
+	"TestNextControllerReleasesAServiceOfAGroupWheneverThePreviousOneWasKilled": 77,
+	"TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone":         35,
+	"TestSecretsAreNotShownByAnyFailure":                                        31,
+	"TestNothingIsDeletedWhileReadsFail":                                        61,
+	"TestChangesThatOctaviaFailedToCarryOutAreRepeated":                         29,
+	"TestARollingUpdateThatWaitsForGatesFailsNoRequest":                         27,
+	"TestADrainWaitsUntilTheControllerHasStopped":                               27,
+	"TestServicesThatChangeTogetherShareTheirReads":                             26,
+	"TestPodsAreReplacedOneAfterTheOtherWithoutAFailedRequest":                  26,
+	"TestObjectsThatOctaviaLeftPendingBecomeActiveThoughTheControllerIsKilled":  25,
+	"TestReplacementSurvivesAControllerThatIsKilled":                            25,
 }
 
 // deal lists all tests but lastTest and deals them out to the shards: the slowest first, and each to the shard that has the
@@ -222,7 +222,7 @@ func (s *suite) keepTestLog() error {
 	return os.WriteFile(path, all, 0o600)
 }
 
-func TestEveryTestButTheLastIsDealtToOneShard(t *testing.T) {
+func TestEveryTestExceptTheLastRunsInOneShard(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestEveryTestButTheLastIsDealtToOneShard(t *testing.T) {
 	}
 }
 
-func TestOutputOfShardsIsShownInWholeTests(t *testing.T) {
+func TestOutputOfShardsIsShownTestByTest(t *testing.T) {
 	var out bytes.Buffer
 	s := suite{out: &out}
 	output, process := io.Pipe()

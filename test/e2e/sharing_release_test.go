@@ -64,7 +64,7 @@ func (v *service) waitForTrace(on string) {
 	})
 }
 
-func TestNothingIsLeftOfASharedLoadBalancerHoweverItsServicesWere(t *testing.T) {
+func TestNothingIsLeftOfASharedLoadBalancerWhateverTheStateOfItsServices(t *testing.T) {
 	simulatorOnly(t, "quotas are changed")
 	joins := func(one *service) edit { return annotated(idKey, one.tree().ID) }
 	states := map[string]func(s *stage, one *service) *service{
@@ -138,9 +138,9 @@ func TestNothingIsLeftOfASharedLoadBalancerHoweverItsServicesWere(t *testing.T) 
 	}
 }
 
-// TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled kills the controller when the cloud has
+// TestNextControllerReleasesAServiceOfAGroupWheneverThePreviousOneWasKilled kills the controller when the cloud has
 // carried out a call of the release and not answered it.
-func TestTheNextControllerReleasesWhatAServiceOfAGroupHasWhereverThisOneWasKilled(t *testing.T) {
+func TestNextControllerReleasesAServiceOfAGroupWheneverThePreviousOneWasKilled(t *testing.T) {
 	simulatorOnly(t, "a real one cannot hold an answer")
 	program := build(t)
 	for name, after := range map[string]wire.Operation{

@@ -47,8 +47,8 @@ func (s *stage) requirePorts(id string, keys ...string) {
 	}
 }
 
-func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
-	skipOnRealOpenStack(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one there")
+func TestServicesShareALoadBalancerAndAreChangedAndDeletedInAnyOrder(t *testing.T) {
+	skipOnRealOpenStack(t, "TestSharerOfAnotherClusterDoesNotChangeNamesAndOwner shares one there")
 	s := newStage(t, settings{})
 	web, api, address, balancer := sharing(s)
 	s.requirePorts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
@@ -102,7 +102,7 @@ func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
 }
 
 func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testing.T) {
-	skipOnRealOpenStack(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one with a floating IP")
+	skipOnRealOpenStack(t, "TestSharerOfAnotherClusterDoesNotChangeNamesAndOwner shares one with a floating IP")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	web, api, address, balancer := sharing(s, annotated(internalKey, "true"))
 	s.requirePorts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
@@ -147,7 +147,7 @@ func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testin
 	}
 }
 
-func TestTheLastOneToLeaveDeletesTheLoadBalancerWhoseFloatingIPWentFirst(t *testing.T) {
+func TestLastSharerDeletesTheLoadBalancerWhoseFloatingIPIsGone(t *testing.T) {
 	simulatorOnly(t, "it has to refuse the deletion")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	web, api, address, balancer := sharing(s)
@@ -185,7 +185,7 @@ func (s *stage) requireFloatingIPGone(address string) {
 	}
 }
 
-func TestLoadBalancersAreSharedOnlyWithWhomTheyMayBe(t *testing.T) {
+func TestLoadBalancersAreSharedOnlyWithAllowedServices(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

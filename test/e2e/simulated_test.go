@@ -26,6 +26,7 @@ type simulated struct {
 	people map[person]openstack.Requester
 }
 
+// newSimulated starts a simulator of its own for the test, and stops it when the test ends.
 func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 	t.Helper()
 	o.DataPlane, o.MemberAt = true, node.Loopback
@@ -42,15 +43,19 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 		people: map[person]openstack.Requester{asUser: openstack.SimulatedUser(c), asAdmin: openstack.SimulatedAdmin(c)}}
 }
 
-// CloudConf has an application credential, PasswordConf the user's password.
-func (c simulated) CloudConf() string    { return c.conf }
+// CloudConf has an application credential.
+func (c simulated) CloudConf() string { return c.conf }
+
+// PasswordConf has the user's password.
 func (c simulated) PasswordConf() string { return c.Cloud.CloudConf() }
 
 // Reader returns a user with the role reader.
 func (c simulated) Reader() cloudsim.Credentials { return c.CredentialsOf(cloudsim.UserReader) }
 
+// requester sends requests whose calls are not counted.
 func (c simulated) requester(as person) openstack.Requester { return c.people[as] }
 
+// server adds a server, which has an address on loopback.
 func (c simulated) server(name string) (node.Node, error) {
 	id, err := c.AddServer(name)
 	if err != nil {
@@ -64,6 +69,7 @@ func (c simulated) server(name string) (node.Node, error) {
 	return node.Node{}, fmt.Errorf("no server has the id %s", id)
 }
 
+// provider is that of the options of the stage, or else amphora.
 func (c simulated) provider() string {
 	if p := c.Settings().Provider; p != "" {
 		return p
@@ -71,24 +77,40 @@ func (c simulated) provider() string {
 	return "amphora"
 }
 
-func (c simulated) finishes() bool           { return !c.unfinished }
-func (c simulated) packets() bool            { return true }
-func (c simulated) podNetwork() string       { return "" }
+// finishes reports whether Octavia ends all that one call began.
+func (c simulated) finishes() bool { return !c.unfinished }
+
+// packets reports true: the load balancers forward on loopback.
+func (c simulated) packets() bool { return true }
+
+// podNetwork is none: Pods are on loopback addresses.
+func (c simulated) podNetwork() string { return "" }
+
+// podPorts are none: Pods are on loopback addresses.
 func (c simulated) podPorts() []node.PodPort { return nil }
-func (c simulated) podNetworkID() string     { return "" }
-func (c simulated) outside() client          { return client{} }
-func (c simulated) inside() client           { return client{} }
+
+// podNetworkID is none: Pods are on loopback addresses.
+func (c simulated) podNetworkID() string { return "" }
+
+// outside is on loopback, as all clients are.
+func (c simulated) outside() client { return client{} }
+
+// inside is on loopback, as all clients are.
+func (c simulated) inside() client { return client{} }
 
 // internet differs only by its address: in the simulator all are on loopback.
 func (c simulated) internet() client { return client{address: "127.0.0.7"} }
 
+// hold makes Octavia keep load balancers in their PENDING status.
 func (c simulated) hold() (release func()) {
 	c.Octavia().HoldPending("")
 	return func() { c.Octavia().Release("") }
 }
 
+// fail sets the load balancer to ERROR.
 func (c simulated) fail(loadBalancerID string) { c.Octavia().SetError(loadBalancerID) }
 
+// repair calls the failover of the API as the administrator.
 func (c simulated) repair(loadBalancerID string) {
 	c.t.Helper()
 	path := "/v2.0/lbaas/loadbalancers/" + loadBalancerID + "/failover"
@@ -97,6 +119,7 @@ func (c simulated) repair(loadBalancerID string) {
 	}
 }
 
+// miscarry makes the next create of any load balancer end in ERROR: the test has the simulator for itself.
 func (c simulated) miscarry(string) {
 	c.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers",
 		Kind: wire.FaultErrorState, Times: 1})

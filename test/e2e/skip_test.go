@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A short run on a real cloud spares what another test shows there: that one must run.
-func TestNoTestIsSparedForOneThatIsSparedItself(t *testing.T) {
+// A short run on a real cloud spares what another test shows there: that one has to run.
+func TestNoTestIsSkippedInFavourOfASkippedOne(t *testing.T) {
 	// reasons are, by test, why it does not run; empty where it runs.
 	reasons := map[string]string{}
 	for _, f := range testsOfThePackage(t) {
@@ -77,7 +77,7 @@ func reasonToSkip(f *ast.FuncDecl) string {
 
 // Tests about packets skip themselves without packets, so one that the lane with OVN does not choose runs nowhere, and nothing
 // says so.
-func TestEachTestAboutPacketsIsRunWithOVN(t *testing.T) {
+func TestEachTestThatNeedsPacketsRunsWithOVN(t *testing.T) {
 	script, err := os.ReadFile("../../hack/openstack/test.sh")
 	if err != nil {
 		t.Fatal(err)

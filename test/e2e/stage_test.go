@@ -100,7 +100,7 @@ type stage struct {
 	withdrawn string
 	// afterwards is done when the controller has ended for good.
 	afterwards []func()
-	// logs are shown if the test has failed, when everything has ended.
+	// logs are shown if the test has failed, or with -logs, when everything has ended.
 	logs []output
 }
 
@@ -123,9 +123,16 @@ func newStage(t *testing.T, with settings) *stage {
 	return s
 }
 
-// showLogs shows the logs if the test has failed. It comes last: what the test leaves is deleted before, and that may fail, too.
+// reportTo makes s report failures to t, one case of a test, until the case ends.
+func (s *stage) reportTo(t *testing.T) {
+	test := s.t
+	s.t = t
+	t.Cleanup(func() { s.t = test })
+}
+
+// showLogs shows the logs if the test has failed, or with -logs. It comes last: what the test leaves is deleted before, and that may fail, too.
 func (s *stage) showLogs() {
-	if !s.t.Failed() {
+	if !s.t.Failed() && !*showLogs {
 		return
 	}
 	for _, l := range s.logs {
@@ -133,6 +140,7 @@ func (s *stage) showLogs() {
 	}
 }
 
+// startNodes lets the nodes of the settings join the cluster, each with its Pod.
 func (s *stage) startNodes() {
 	s.t.Helper()
 	o := node.Options{Config: kubetest.Cluster(s.t).Config(), PodNetwork: s.cloud.podNetwork(), Programs: s.settings.programs}
@@ -251,6 +259,7 @@ func (s *stage) changeNodeStatus(suffix string, change func(*corev1.Node)) {
 	})
 }
 
+// writeFiles writes cloud.conf and the kubeconfigs.
 func (s *stage) writeFiles() {
 	s.t.Helper()
 	login := s.cloud.CloudConf()
@@ -270,10 +279,13 @@ func (s *stage) writeFiles() {
 	}
 }
 
+// cloudConf is the path of the controller's cloud.conf.
 func (s *stage) cloudConf() string { return filepath.Join(s.dir, "cloud.conf") }
 
-// kubeconfig returns the controller's, adminKubeconfig that of users.
-func (s *stage) kubeconfig() string      { return filepath.Join(s.dir, "kubeconfig") }
+// kubeconfig is the path of the controller's kubeconfig.
+func (s *stage) kubeconfig() string { return filepath.Join(s.dir, "kubeconfig") }
+
+// adminKubeconfig is the path of an administrator's kubeconfig, which the other commands use.
 func (s *stage) adminKubeconfig() string { return filepath.Join(s.dir, "admin.kubeconfig") }
 
 // cleanUp deletes the Services, lets the controller clean up, and fails the test when that leaves

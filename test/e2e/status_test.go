@@ -106,7 +106,7 @@ func (s *stage) makeNamedPort(name string) string {
 	return made.Port.ID
 }
 
-func TestStatusSaysWhatItCannotFindOut(t *testing.T) {
+func TestStatusReportsWhatItCannotRead(t *testing.T) {
 	s := newStage(t, settings{off: true})
 	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Route: "/v2.0/lbaas/loadbalancers", Kind: wire.FaultStatus, Status: 500, Times: 1})
 	if status, out, errs := s.run("status"); status != 1 || !strings.Contains(errs, "list loadbalancers") || out != "" {

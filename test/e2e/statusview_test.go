@@ -43,7 +43,7 @@ func requireParts(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-func TestStatusShowsMembersCostAndDriftInEachForm(t *testing.T) {
+func TestStatusShowsMembersObjectsAndDriftInEachForm(t *testing.T) {
 	skipOnRealOpenStack(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	services := s.settled([]edit{tcp(8080, 8081)}, []edit{tcp(8082), annotated(internalKey, "true")})
@@ -131,22 +131,27 @@ func TestStatusMakesFewCallsForManyServices(t *testing.T) {
 		start      = 1 // the providers
 	)
 	for _, c := range []struct {
+		name string
+
 		args []string
 		most int
 	}{
-		{nil, start + everything},
-		{[]string{"-o", "wide"}, start + everything + len(services)},
-		{[]string{"-o", "tree"}, start + everything + len(services)},
-		{[]string{"-o", "json"}, start + everything + len(services)},
-		{[]string{"-n", s.namespace}, start + lists + len(services)},
-		{[]string{s.namespace + "/" + services[0].name}, start + lists + 1},
-		{[]string{"-n", s.namespace, services[0].name, services[1].name}, start + lists + 2},
+		{"all Services", nil, start + everything},
+		{"wide", []string{"-o", "wide"}, start + everything + len(services)},
+		{"tree", []string{"-o", "tree"}, start + everything + len(services)},
+		{"JSON", []string{"-o", "json"}, start + everything + len(services)},
+		{"a namespace", []string{"-n", s.namespace}, start + lists + len(services)},
+		{"a Service", []string{s.namespace + "/" + services[0].name}, start + lists + 1},
+		{"two Services", []string{"-n", s.namespace, services[0].name, services[1].name}, start + lists + 2},
 	} {
-		s.resetCalls()
-		if status, out, errs := s.run(append([]string{"status"}, c.args...)...); status != 0 {
-			t.Errorf("%v ended with %d:\n%s%s", c.args, status, out, errs)
-		}
-		s.requireCallsToTheCloud("status "+strings.Join(c.args, " "), c.most)
+		t.Run(c.name, func(t *testing.T) {
+			s.reportTo(t)
+			s.resetCalls()
+			if status, out, errs := s.run(append([]string{"status"}, c.args...)...); status != 0 {
+				t.Errorf("%v ended with %d:\n%s%s", c.args, status, out, errs)
+			}
+			s.requireCallsToTheCloud("status "+strings.Join(c.args, " "), c.most)
+		})
 	}
 	s.start()
 }
@@ -197,24 +202,29 @@ func TestStatusSaysWhichServiceItDoesNotFind(t *testing.T) {
 	s := newStage(t, settings{off: true})
 	other := s.service("other", tcp(8080), ofClass("example.com/other"))
 	for _, c := range []struct {
+		name string
+
 		args   []string
 		status int
 		err    string
 	}{
-		{[]string{"-n", "nope"}, 1, `namespace "nope" does not exist`},
-		{[]string{"nope/web"}, 1, `namespace "nope" does not exist`},
-		{[]string{"-n", s.namespace, "web"}, 1, "Service " + s.namespace + "/web does not exist"},
-		{[]string{s.namespace + "/web"}, 1, "Service " + s.namespace + "/web does not exist"},
-		{[]string{"no-such-service"}, 1, "Service default/no-such-service does not exist; without --namespace, the command reads namespace default"},
-		{[]string{"-n", "default", s.namespace + "/other"}, 1, "it names another namespace than --namespace default"},
-		{[]string{"a/b/c"}, 1, "must be NAME, svc/NAME or NAMESPACE/NAME of a Service"},
-		{[]string{"-n", s.namespace}, 0, "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer"},
-		{[]string{"-n", s.namespace, other.name}, 0, s.namespace + `/other: not handled: spec.loadBalancerClass is "example.com/other"`},
+		{"all Services of a namespace that does not exist", []string{"-n", "nope"}, 1, `namespace "nope" does not exist`},
+		{"a Service of a namespace that does not exist", []string{"nope/web"}, 1, `namespace "nope" does not exist`},
+		{"a Service that does not exist, with --namespace", []string{"-n", s.namespace, "web"}, 1, "Service " + s.namespace + "/web does not exist"},
+		{"a Service that does not exist", []string{s.namespace + "/web"}, 1, "Service " + s.namespace + "/web does not exist"},
+		{"a Service that is not in the default namespace", []string{"no-such-service"}, 1, "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
+		{"two namespaces", []string{"-n", "default", s.namespace + "/other"}, 1, "it names another namespace than --namespace default"},
+		{"more than a namespace and a name", []string{"a/b/c"}, 1, "must be NAME, svc/NAME or NAMESPACE/NAME of a Service"},
+		{"a namespace without Services to handle", []string{"-n", s.namespace}, 0, "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer"},
+		{"a Service of another class", []string{"-n", s.namespace, other.name}, 0, s.namespace + `/other: not handled: spec.loadBalancerClass is "example.com/other"`},
 	} {
-		status, _, errs := s.run(append([]string{"status"}, c.args...)...)
-		if status != c.status || !strings.Contains(errs, c.err) {
-			t.Errorf("%v: status %d, said %q; want %d, %q", c.args, status, errs, c.status, c.err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			s.reportTo(t)
+			status, _, errs := s.run(append([]string{"status"}, c.args...)...)
+			if status != c.status || !strings.Contains(errs, c.err) {
+				t.Errorf("%v: status %d, said %q; want %d, %q", c.args, status, errs, c.status, c.err)
+			}
+		})
 	}
 }
 
@@ -251,7 +261,7 @@ func (s *stage) waitFor(w *watching, text string) {
 	})
 }
 
-func TestAWatchGoesOnAfterAFailedRead(t *testing.T) {
+func TestAWatchContinuesAfterAFailedRead(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator fails")
 	s := newStage(t, settings{off: true})
 	web := s.service("web", tcp(8080))

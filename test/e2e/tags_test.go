@@ -101,8 +101,8 @@ func TestATagThatAnotherClientRemovedIsSetAgain(t *testing.T) {
 	web.waitForTree(right)
 }
 
-func TestTagsOfAGuestAreForItsListenersAndPoolsOnly(t *testing.T) {
-	skipOnRealOpenStack(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one")
+func TestTagsOfASharerAreSetOnItsListenersAndPoolsOnly(t *testing.T) {
+	skipOnRealOpenStack(t, "TestSharerOfAnotherClusterDoesNotChangeNamesAndOwner shares one")
 	s := newStage(t, settings{})
 	web, api, address, _ := sharing(s, annotated(listenerTagsKey, "l"))
 	web.change(annotated(balancerTagsKey, "owner"))
@@ -131,7 +131,7 @@ func TestTagsOfAGuestAreForItsListenersAndPoolsOnly(t *testing.T) {
 	s.answers(address, 8080)
 }
 
-func TestAGivenFloatingIPBearsTheTagsOnlyWhileItServes(t *testing.T) {
+func TestAGivenFloatingIPHasTheTagsOnlyWhileItIsAttached(t *testing.T) {
 	skipOnRealOpenStack(t, "tags are in the contract, and TestGivenFloatingIPIsAdoptedAndKept gives a floating IP")
 	s := newStage(t, settings{})
 	given := s.cloud.makeFloatingIP("")

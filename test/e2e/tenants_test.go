@@ -115,7 +115,7 @@ func (s *stage) restless(end <-chan struct{}) error {
 	}
 }
 
-func TestOneNamespaceDoesNotKeepAnotherWaiting(t *testing.T) {
+func TestOneNamespaceDoesNotDelayAnother(t *testing.T) {
 	simulatorOnly(t, "the order of passes does not depend on the cloud")
 	n := 1000
 	if testing.Short() {
@@ -167,7 +167,7 @@ func (s *stage) anothersThings() (balancer string, floating floatingIP) {
 	return made.LoadBalancer.ID, given.FloatingIP
 }
 
-func TestAServiceGetsNoAccessToWhatBelongsToOthers(t *testing.T) {
+func TestAServiceGetsNoAccessToObjectsOfOtherOwners(t *testing.T) {
 	simulatorOnly(t, "whose something is, is decided by marks, which the contract tests on a real cloud")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))

@@ -43,6 +43,7 @@ type sourcePorts struct{ used atomic.Uint32 }
 // freshPorts are those of all users: a port of an earlier test cannot be bound for a minute either.
 var freshPorts sourcePorts
 
+// next is the port that was not used for the longest time. It is 0, for any, of no sourcePorts.
 func (p *sourcePorts) next() uint16 {
 	const first, many = 10000, 50000
 	if p == nil {
@@ -62,6 +63,7 @@ func (from client) dial(ctx context.Context, network, to string) (c net.Conn, er
 	return c, err
 }
 
+// dialOnce opens a connection from one source port.
 func (from client) dialOnce(ctx context.Context, network, to string) (c net.Conn, err error) {
 	dialer := net.Dialer{Timeout: requestTimeout}
 	if from.address != "" {
@@ -283,12 +285,14 @@ func isTimeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
+// noteCut counts a request that is made again.
 func (u *user) noteCut() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.cut++
 }
 
+// note counts a request that was answered, or keeps its error.
 func (u *user) note(err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -299,6 +303,7 @@ func (u *user) note(err error) {
 	u.served++
 }
 
+// count is how many requests have ended.
 func (u *user) count() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -39,6 +39,7 @@ type tree struct {
 	Unused []pool `json:"-"`
 }
 
+// listener is a listener as the API of Octavia shows it, with its pool.
 type listener struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -64,6 +65,7 @@ type Timeouts struct {
 	TCPInspect    int `json:"timeout_tcp_inspect"`
 }
 
+// pool is a pool, with its members and its health monitor.
 type pool struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -79,6 +81,7 @@ type pool struct {
 	Monitor   *monitor     `json:"-"`
 }
 
+// poolMember is a member of a pool.
 type poolMember struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -91,6 +94,7 @@ type poolMember struct {
 	Operating   string `json:"operating_status"`
 }
 
+// monitor is a health monitor.
 type monitor struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`

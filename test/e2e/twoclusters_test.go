@@ -21,9 +21,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// twin returns a stage in the same project of the same cloud, with another Kubernetes cluster, a
-// namespace of the same name, one node, and a controller of its own with the same flags.
-func (s *stage) twin(suffix string) *stage {
+// secondCluster is a stage in the same project of the same cloud, with another Kubernetes
+// cluster, a namespace of the same name, one node, and a controller of its own
+// with the same flags.
+func (s *stage) secondCluster(suffix string) *stage {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())
 	cluster, err := kube.Start(ctx, kube.Options{})
@@ -129,12 +130,12 @@ func (s *stage) callsOf(c *controller) map[string]bool {
 	return ids
 }
 
-// Two clusters in one project that names do not distinguish: they have the same --cluster-name, the
-// same namespace and the same Services, at the same time.
-func TestTwoClustersOfTheSameNameInOneProjectDoNotTouchEachOther(t *testing.T) {
+// Two clusters in one project that names do not tell apart: they have the same
+// --cluster-name, the same namespace and the same Services, at the same time.
+func TestTwoClustersOfTheSameNameInOneProjectDoNotAffectEachOther(t *testing.T) {
 	simulatorOnly(t, "whose something is, is decided by marks, which the contract tests on a real cloud")
 	s := newStage(t, settings{nodes: []string{"a"}})
-	other := s.twin("b")
+	other := s.secondCluster("b")
 	here, there := &service{stage: s, name: "web"}, &service{stage: other, name: "web"}
 	controllers := map[*service]*controller{here: s.controller, there: other.controller}
 	owned := map[*service]map[string]bool{here: {}, there: {}}

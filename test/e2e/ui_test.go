@@ -161,7 +161,7 @@ func (p *topologyPage) waitUntilState(v *service, is topology.State, word string
 	return s
 }
 
-func TestTopologyShowsWhatServicesHaveHowItIsAndDrift(t *testing.T) {
+func TestTopologyShowsObjectsStatusAndDriftOfServices(t *testing.T) {
 	simulatorOnly(t, "it damages the cloud")
 	s := newStage(t, settings{podless: true, conf: []string{"create-monitor=true", "monitor-delay=1s", "monitor-timeout=1s"}})
 	web := s.service("web", tcp(8080), func(v *corev1.Service) { v.Annotations = map[string]string{driftKey: "report"} })
@@ -277,7 +277,7 @@ func shows(c change, v *service) bool {
 	return slices.ContainsFunc(c.Services, func(s topology.Service) bool { return s.Key == v.namespace+"/"+v.name })
 }
 
-func TestTopologyIsReadOnlyWhileAViewerLooksAndOnceForAllViewers(t *testing.T) {
+func TestTopologyIsReadOnceForAllViewersAndNotWithoutThem(t *testing.T) {
 	simulatorOnly(t, "it counts the calls of one program")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -331,7 +331,7 @@ func (s *stage) countedCalls() map[string]int {
 	return counts
 }
 
-func TestTopologyNeedsATokenOfAUserWhoMayLook(t *testing.T) {
+func TestTopologyRequiresTheTokenOfAnAuthorizedUser(t *testing.T) {
 	simulatorOnly(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -360,21 +360,24 @@ func TestTopologyNeedsATokenOfAUserWhoMayLook(t *testing.T) {
 		token, path string
 		want        int
 	}{
-		"a user without a token":             {"", "topology", http.StatusUnauthorized},
-		"a user without a token, the stream": {"", "topology/events", http.StatusUnauthorized},
-		"a wrong token":                      {"wrong", "topology", http.StatusInternalServerError}, // by the filter of controller-runtime
-		"a user without the right":           {stranger, "topology", http.StatusForbidden},
-		"the same, the stream":               {stranger, "topology/events", http.StatusForbidden},
-		"the page itself needs no token":     {"", "", http.StatusOK},
-		"its probes need no token":           {"", "healthz", http.StatusOK},
-		"a user with the right":              {viewer, "topology", http.StatusOK},
+		"a user without a token":               {"", "topology", http.StatusUnauthorized},
+		"a user without a token, the stream":   {"", "topology/events", http.StatusUnauthorized},
+		"a wrong token":                        {"wrong", "topology", http.StatusInternalServerError}, // by the filter of controller-runtime
+		"a user without the right":             {stranger, "topology", http.StatusForbidden},
+		"a user without the right, the stream": {stranger, "topology/events", http.StatusForbidden},
+		"the page itself needs no token":       {"", "", http.StatusOK},
+		"its probes need no token":             {"", "healthz", http.StatusOK},
+		"a user with the right":                {viewer, "topology", http.StatusOK},
 	} {
-		p.token = c.token
-		if status, body := p.status(c.path); status != c.want {
-			t.Errorf("%s: status %d, want %d: %s", name, status, c.want, body)
-		} else if status != http.StatusOK && strings.Contains(body, web.name) {
-			t.Errorf("%s sees a Service: %s", name, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			s.reportTo(t)
+			p.token = c.token
+			if status, body := p.status(c.path); status != c.want {
+				t.Errorf("status %d, want %d: %s", status, c.want, body)
+			} else if status != http.StatusOK && strings.Contains(body, web.name) {
+				t.Errorf("a Service is shown: %s", body)
+			}
+		})
 	}
 	p.token = viewer
 	// With the rights of its ServiceAccount everything can be read.
@@ -439,9 +442,12 @@ func TestTopologyAnswersOnlyToNamesOfThisMachineAndRestrictsTheBrowser(t *testin
 	s := newStage(t, settings{off: true})
 	p := s.serves(s.adminKubeconfig())
 	for host, want := range map[string]int{"localhost": http.StatusOK, "127.0.0.1:80": http.StatusOK, "[::1]": http.StatusOK, "attacker.example.com": http.StatusForbidden, "10.0.0.1:8088": http.StatusForbidden} {
-		if status, _ := p.status("topology", func(r *http.Request) { r.Host = host }); status != want {
-			t.Errorf("as %s: status %d, want %d", host, status, want)
-		}
+		t.Run(host, func(t *testing.T) {
+			s.reportTo(t)
+			if status, _ := p.status("topology", func(r *http.Request) { r.Host = host }); status != want {
+				t.Errorf("as %s: status %d, want %d", host, status, want)
+			}
+		})
 	}
 	answer := p.get(t.Context(), "")
 	defer answer.Body.Close()
@@ -450,7 +456,7 @@ func TestTopologyAnswersOnlyToNamesOfThisMachineAndRestrictsTheBrowser(t *testin
 	}
 }
 
-func TestTopologyTellsWhatTheCloudDoesNotAnswer(t *testing.T) {
+func TestTopologyReportsWhatTheCloudDoesNotAnswer(t *testing.T) {
 	simulatorOnly(t, "it makes faults")
 	s := newStage(t, settings{off: true})
 	p := s.serves(s.adminKubeconfig())

@@ -18,8 +18,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
-	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // renoted are the Services of TestUpgradeAndDowngradeWriteNothing whose note (annotation programmed) each program writes anew,
@@ -34,7 +34,7 @@ var renoted = []string{
 // then the previous one again: what one has left is what the other would have made.
 func TestUpgradeAndDowngradeWriteNothing(t *testing.T) {
 	simulatorOnly(t, "the cloud has no part in it")
-	kubetest.NeedsVersion(t, kube.HasIPMode, "field ipMode, without which the previous release writes statuses in each pass")
+	kubetest.NeedsVersion(t, kubeversion.HasIPMode, "field ipMode, without which the previous release writes statuses in each pass")
 	previous, current := buildPrevious(t), build(t)
 	// A load balancer that was changed minutes before it is read in full is read once more, and its note says that until then. Here
 	// all were changed an hour ago.

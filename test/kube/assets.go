@@ -68,7 +68,8 @@ func AssetsDir() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if version = requestedRelease(requested, append(built, version)); version == "" {
+		version = requestedRelease(requested, append(built, version))
+		if version == "" {
 			return "", fmt.Errorf("no Kubernetes %s in %s: run `%s` in %s", requested, cache, command, root)
 		}
 	}

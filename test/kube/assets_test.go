@@ -109,7 +109,7 @@ func TestAVersionThatIsNotBuiltIsNamedWithTheCommandThatBuildsIt(t *testing.T) {
 	}
 }
 
-func TestADirectoryAndAVersionAreNotBothTaken(t *testing.T) {
+func TestDirectoryAndVersionTogetherAreAnError(t *testing.T) {
 	dir := t.TempDir()
 	writeAssets(t, dir, "")
 	t.Setenv(kube.AssetsVariable, dir)

@@ -132,14 +132,16 @@ func newCluster(opts *Options) (*Cluster, error) {
 	c := &Cluster{assets: opts.AssetsDir, dir: opts.Dir}
 	var err error
 	if c.assets == "" {
-		if c.assets, err = AssetsDir(); err != nil {
+		c.assets, err = AssetsDir()
+		if err != nil {
 			return nil, err
 		}
 	} else if err := checkAssets(c.assets); err != nil {
 		return nil, err
 	}
 	// The processes run inside the directory, so paths must not be relative.
-	if c.assets, err = filepath.Abs(c.assets); err != nil {
+	c.assets, err = filepath.Abs(c.assets)
+	if err != nil {
 		return nil, err
 	}
 	if c.dir != "" {

@@ -91,7 +91,7 @@ func TestServiceWithAReadyPodGetsAnEndpointSlice(t *testing.T) {
 	})
 }
 
-func TestEndpointSlicesGoWithTheirService(t *testing.T) {
+func TestEndpointSlicesAreDeletedWithTheirService(t *testing.T) {
 	client, namespace := kubetest.Client(t), kubetest.Namespace(t)
 	createRunningPod(t, namespace, "web-0", "10.244.0.8")
 	createService(t, namespace, corev1.ServiceSpec{
@@ -115,7 +115,7 @@ func TestEndpointSlicesGoWithTheirService(t *testing.T) {
 	waitForSlices(0)
 }
 
-func TestDeletedNamespaceGoesWithWhatItHolds(t *testing.T) {
+func TestDeletedNamespaceIsRemovedWithItsObjects(t *testing.T) {
 	client := kubetest.Client(t)
 	namespace, err := client.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "leaving-"}}, metav1.CreateOptions{})
@@ -135,7 +135,7 @@ func TestDeletedNamespaceGoesWithWhatItHolds(t *testing.T) {
 	})
 }
 
-func TestServicesGetAddressesOfTheFamiliesTheyAskFor(t *testing.T) {
+func TestServicesGetAddressesOfTheRequestedFamilies(t *testing.T) {
 	namespace := kubetest.Namespace(t)
 	for _, test := range []struct {
 		name     string
@@ -280,7 +280,7 @@ func withoutRights(t *testing.T) kubernetes.Interface {
 	return client
 }
 
-func TestANamespaceThatIsBeingDeletedRefusesWhatItsUsersMayDo(t *testing.T) {
+func TestRefusalsOfANamespaceThatIsBeingDeletedCountAsAllowed(t *testing.T) {
 	client, cluster := kubetest.Client(t), kubetest.Cluster(t)
 	namespace := kubetest.Namespace(t)
 	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}

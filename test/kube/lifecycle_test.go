@@ -86,7 +86,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestClusterDiesWithTheProcessThatStartedIt(t *testing.T) {
+func TestClusterEndsWithTheProcessThatStartedIt(t *testing.T) {
 	parent := exec.CommandContext(t.Context(), os.Args[0])
 	parent.Env = append(os.Environ(), abandonVariable+"=1", "TMPDIR="+t.TempDir())
 	parent.Stderr = os.Stderr

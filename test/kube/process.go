@@ -75,7 +75,8 @@ func (p *process) waitFor(ctx context.Context, what string, ready func(context.C
 	defer tick.Stop()
 	var last error
 	for {
-		if last = ready(ctx); last == nil {
+		last = ready(ctx)
+		if last == nil {
 			return nil
 		}
 		select {

@@ -23,6 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // Files in the cluster's directory.
@@ -155,7 +157,7 @@ func (c *Cluster) startControllers(ctx context.Context, opts Options) error {
 }
 
 // firstWith has the controllers that not every version of Kubernetes has, and the first minor version with each.
-var firstWith = map[string]int{"validatingadmissionpolicy-status-controller": HasValidatingAdmissionPolicy}
+var firstWith = map[string]int{"validatingadmissionpolicy-status-controller": kubeversion.HasValidatingAdmissionPolicy}
 
 // known returns those of the controllers that this kube-controller-manager knows: it refuses to start with an unknown one.
 func (c *Cluster) known(ctx context.Context, names []string) ([]string, error) {

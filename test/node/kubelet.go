@@ -103,7 +103,8 @@ func (n *Nodes) process(id types.NamespacedName, pod *corev1.Pod) (p *process, s
 		}
 		return false
 	}
-	if p, err = startProcess(pod, n.network, n.images, n.network.candidates(taken)); err != nil {
+	p, err = startProcess(pod, n.network, n.images, n.network.candidates(taken))
+	if err != nil {
 		return nil, false, err
 	}
 	n.pods[id] = p

@@ -172,7 +172,7 @@ func TestUDPReachesThePodOfANamespacedNode(t *testing.T) {
 	})
 }
 
-func TestUnservedNodeIsRegisteredAndSilent(t *testing.T) {
+func TestUnservedNodeIsRegisteredAndDoesNotAnswer(t *testing.T) {
 	f := newFixture(t)
 	nd := node.Node{Name: f.namespace + "-c", Address: netip.MustParseAddr("192.0.2.1"), Unserved: true}
 	if err := f.nodes.Add(t.Context(), nd); err != nil {

@@ -66,7 +66,7 @@ func TestLocalPolicyAnswersOnlyWhereAPodIsAndKeepsTheSource(t *testing.T) {
 	f.waitForPods(url(f.a, svc), "one")
 }
 
-func TestHealthCheckNodePortTellsWhetherThePodIsLocal(t *testing.T) {
+func TestHealthCheckNodePortReportsWhetherThePodIsLocal(t *testing.T) {
 	f := newFixture(t)
 	svc := f.service(local)
 	f.pod("one", f.a)
@@ -184,7 +184,7 @@ func TestSessionAffinityKeepsAClientOnItsPod(t *testing.T) {
 	}
 }
 
-func TestPodUnderstandsAProxyHeader(t *testing.T) {
+func TestPodReadsAProxyHeader(t *testing.T) {
 	f := newFixture(t)
 	svc := f.service(nil)
 	f.pod("one", f.a)
@@ -239,7 +239,7 @@ func TestNodeObjectIsThatOfAHealthyNode(t *testing.T) {
 	}
 }
 
-func TestNodeThatLeavesGoesInSteps(t *testing.T) {
+func TestNodeIsUnregisteredBeforeItStopsAnswering(t *testing.T) {
 	f := newFixture(t)
 	svc := f.service(nil)
 	f.pod("one", f.a)
@@ -269,7 +269,7 @@ func TestNodeThatLeavesGoesInSteps(t *testing.T) {
 	f.waitForPods(url(f.b, svc), "one")
 }
 
-func TestCrashedNodeIsSilentAndItsObjectsStay(t *testing.T) {
+func TestCrashedNodeDoesNotAnswerAndItsObjectsStay(t *testing.T) {
 	f := newFixture(t)
 	svc := f.service(local)
 	f.pod("one", f.a)
@@ -293,7 +293,7 @@ func TestCrashedNodeIsSilentAndItsObjectsStay(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesNothing(t *testing.T) {
+func TestCloseRemovesEverything(t *testing.T) {
 	f := newFixture(t)
 	svc := f.service(nil)
 	f.pod("one", f.a)
@@ -343,7 +343,7 @@ func TestPodAppliedByAUserIsRunAndReplaced(t *testing.T) {
 	f.waitForPods(url(f.a, svc))
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidNodesAndPodsAreRefused(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	cases := map[string]struct {

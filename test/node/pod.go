@@ -59,7 +59,8 @@ func startProcess(pod *corev1.Pod, pods podNetwork, images map[string]Program, a
 	err := errors.New("all network namespaces for Pods are taken")
 	for _, port := range at {
 		p := &process{uid: pod.UID, pod: pod.Name, node: pod.Spec.NodeName, ip: port.Address}
-		if err = p.run(pod, pods, images, port.Namespace); err == nil {
+		err = p.run(pod, pods, images, port.Namespace)
+		if err == nil {
 			return p, nil
 		}
 		p.close()

@@ -33,7 +33,8 @@ func (n *Nodes) register(ctx context.Context, nd Node) error {
 			return err
 		}
 		obj.Status = status(obj.Status, nd)
-		if obj, err = nodes.UpdateStatus(ctx, obj, metav1.UpdateOptions{}); err != nil {
+		obj, err = nodes.UpdateStatus(ctx, obj, metav1.UpdateOptions{})
+		if err != nil {
 			return err
 		}
 		before := len(obj.Spec.Taints)

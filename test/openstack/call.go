@@ -35,7 +35,8 @@ func Call(ctx context.Context, c Requester, service, method, path string, body, 
 	var encoded []byte
 	if body != nil {
 		var err error
-		if encoded, err = json.Marshal(body); err != nil {
+		encoded, err = json.Marshal(body)
+		if err != nil {
 			return err
 		}
 	}

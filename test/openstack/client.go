@@ -87,7 +87,8 @@ func (c *Client) Do(ctx context.Context, service, method, path string, body []by
 	}
 	answer, err := send(ctx, method, root+path, c.Token(), body)
 	if err == nil && answer.Status == http.StatusUnauthorized {
-		if err = c.authenticate(ctx); err == nil {
+		err = c.authenticate(ctx)
+		if err == nil {
 			answer, err = send(ctx, method, root+path, c.Token(), body)
 		}
 	}

@@ -68,7 +68,7 @@ func get(t *testing.T, c *Client, service, path string) Response {
 	return answer
 }
 
-func TestWhoComesThroughTheProxyFindsAllServicesBehindIt(t *testing.T) {
+func TestCatalogueOfTheProxyNamesOnlyTheProxy(t *testing.T) {
 	cloud, proxy, client := upstream(t)
 	for service, address := range client.Endpoints() {
 		if _, fronted := proxy.origins[service]; fronted && address == cloud.Endpoint(service) {
@@ -124,14 +124,16 @@ func TestFaultsOfTheProxyHitRealServices(t *testing.T) {
 		kind wire.FaultKind
 		made int
 	}{{wire.FaultResetBefore, 0}, {wire.FaultResetAfter, 1}, {wire.FaultHalfBody, 1}} {
-		before := count()
-		proxy.Faults().Add(wire.Fault{Service: network, Method: http.MethodPost, Kind: c.kind, Times: 1})
-		if answer, err := client.Do(t.Context(), network, http.MethodPost, "/v2.0/ports", port); err == nil {
-			t.Errorf("%s: answered %d: %s", c.kind, answer.Status, answer.Body)
-		}
-		if made := count() - before; made != c.made {
-			t.Errorf("%s: %d ports were made, not %d", c.kind, made, c.made)
-		}
+		t.Run(string(c.kind), func(t *testing.T) {
+			before := count()
+			proxy.Faults().Add(wire.Fault{Service: network, Method: http.MethodPost, Kind: c.kind, Times: 1})
+			if answer, err := client.Do(t.Context(), network, http.MethodPost, "/v2.0/ports", port); err == nil {
+				t.Errorf("answered %d: %s", answer.Status, answer.Body)
+			}
+			if made := count() - before; made != c.made {
+				t.Errorf("%d ports were made, not %d", made, c.made)
+			}
+		})
 	}
 	proxy.Faults().Add(wire.Fault{Service: network, Kind: wire.FaultStatus, Status: 503, Times: 1})
 	if answer := get(t, client, network, "/v2.0/ports"); answer.Status != 503 {
@@ -139,7 +141,7 @@ func TestFaultsOfTheProxyHitRealServices(t *testing.T) {
 	}
 }
 
-func TestListOfServersThroughTheProxyLacksWhatAFaultNames(t *testing.T) {
+func TestListOfServersThroughTheProxyLacksTheServersOfAFault(t *testing.T) {
 	cloud, proxy, client := upstream(t)
 	var ids []string
 	for _, name := range []string{"node-1", "node-2", "node-3"} {
@@ -163,7 +165,7 @@ func TestListOfServersThroughTheProxyLacksWhatAFaultNames(t *testing.T) {
 	}
 }
 
-func TestTokensThatTheProxyExpiredAreRefusedAndNewOnesTaken(t *testing.T) {
+func TestTokensThatTheProxyExpiredAreRefusedAndNewOnesAccepted(t *testing.T) {
 	_, proxy, client := upstream(t)
 	get(t, client, network, "/v2.0/ports")
 	proxy.ExpireTokens()
@@ -180,7 +182,7 @@ func TestTokensThatTheProxyExpiredAreRefusedAndNewOnesTaken(t *testing.T) {
 	}
 }
 
-func TestProxyOfACloudThatIsGoneSaysSo(t *testing.T) {
+func TestProxyReportsThatItsCloudDoesNotAnswer(t *testing.T) {
 	cloud, _, client := upstream(t)
 	if err := cloud.Close(); err != nil {
 		t.Fatal(err)
@@ -207,7 +209,7 @@ func TestProxyEndsWhileARequestIsHeld(t *testing.T) {
 	<-ended
 }
 
-func TestARealAddressIsNotTakenForTheBeginningOfAnother(t *testing.T) {
+func TestRealAddressIsNotReplacedInsideOfALongerOne(t *testing.T) {
 	r := newRewriter(map[string]string{"http://127.0.0.1:500": "http://p:1", "http://127.0.0.1:5000": "http://p:2"})
 	got := string(r.text([]byte(`http://127.0.0.1:500/v3 "http://127.0.0.1:5000" http://127.0.0.1:50001 http://127.0.0.1:500`)))
 	if want := `http://p:1/v3 "http://p:2" http://127.0.0.1:50001 http://p:1`; got != want {
@@ -230,7 +232,7 @@ func TestRewrittenAnswerHasItsLength(t *testing.T) {
 	}
 }
 
-func TestLoadTellsWhatToDoWhereNothingIs(t *testing.T) {
+func TestLoadWithoutACloudSaysHowToStartOne(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "make openstack-up") {
 		t.Errorf("nothing there: %v", err)
@@ -239,16 +241,18 @@ func TestLoadTellsWhatToDoWhereNothingIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"", "{}", `{"auth_url": 1}`} {
-		if err := os.WriteFile(filepath.Join(dir, "out", "ids.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "ids.json") {
-			t.Errorf("%q: %v", text, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, "out", "ids.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "ids.json") {
+				t.Error(err)
+			}
+		})
 	}
 }
 
-func TestLoadReadsWhatTheCloudHas(t *testing.T) {
+func TestLoadReadsTheStateOfTheCloud(t *testing.T) {
 	dir := t.TempDir()
 	text := `{"auth_url": "http://127.0.0.1:5000/v3", "region": "RegionOne", "project_id": "p", "user": "k8s", "password": "secret",
 		"subnet_id": "s", "public_network_id": "n", "nodes": {"node-1": {"id": "1", "status": "ACTIVE", "addresses": ["10.0.0.11"]}}}`

@@ -25,6 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 func TestMain(m *testing.M) {
@@ -74,7 +75,7 @@ type user struct {
 // patches of an operator's kustomization.
 func newUser(t *testing.T, patches ...string) user {
 	t.Helper()
-	kubetest.NeedsVersion(t, kube.HasValidatingAdmissionPolicy, "ValidatingAdmissionPolicy in API version v1")
+	kubetest.NeedsVersion(t, kubeversion.HasValidatingAdmissionPolicy, "ValidatingAdmissionPolicy in API version v1")
 	u := user{namespace: kubetest.Namespace(t), warned: &warnings{}}
 	config := kubetest.Cluster(t).Config()
 	config.WarningHandler = u.warned

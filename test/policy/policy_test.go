@@ -27,26 +27,30 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-func TestBadValuesAreRefusedWithWordsThatHelpAndGoodOnesPass(t *testing.T) {
+func TestInvalidValuesAreRefusedWithAHelpfulMessageAndValidOnesPass(t *testing.T) {
 	u := newUser(t)
 	seen := map[string][2]bool{}
 	for _, v := range bad {
 		seen[v.Key()] = [2]bool{true, seen[v.Key()][1]}
-		err := u.try(t, map[string]string{v.Key(): v.value})
-		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), v.Key()) || !strings.Contains(err.Error(), v.told) {
-			t.Errorf("%s=%.80q: %v; want an error with the key and %q", v.key, v.value, err, v.told)
-			continue
-		}
-		shown := fmt.Sprintf("annotation %s=%q: ", v.Key(), v.value)
-		if len(v.value) < 100 && !strings.Contains(v.told, "regexp") && !strings.Contains(err.Error(), shown) {
-			t.Errorf("%s=%.80q: %v; want the value shown", v.key, v.value, err)
-		}
+		t.Run(fmt.Sprintf("%s=%.40q", v.key, v.value), func(t *testing.T) {
+			err := u.try(t, map[string]string{v.Key(): v.value})
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), v.Key()) || !strings.Contains(err.Error(), v.told) {
+				t.Errorf("%v; want an error with the key and %q", err, v.told)
+				return
+			}
+			shown := fmt.Sprintf("annotation %s=%q: ", v.Key(), v.value)
+			if len(v.value) < 100 && !strings.Contains(v.told, "regexp") && !strings.Contains(err.Error(), shown) {
+				t.Errorf("%v; want the value shown", err)
+			}
+		})
 	}
 	for _, v := range good {
 		seen[v.Key()] = [2]bool{seen[v.Key()][0], true}
-		if err := u.try(t, map[string]string{v.Key(): v.value}); err != nil {
-			t.Errorf("%s=%.80q: %v", v.key, v.value, err)
-		}
+		t.Run(fmt.Sprintf("%s=%.40q", v.key, v.value), func(t *testing.T) {
+			if err := u.try(t, map[string]string{v.Key(): v.value}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	if text := u.warned.take(); text != "" {
 		t.Errorf("warnings: %s", text)
@@ -59,7 +63,7 @@ func TestBadValuesAreRefusedWithWordsThatHelpAndGoodOnesPass(t *testing.T) {
 	t.Logf("%d bad values refused, %d good ones passed", len(bad), len(good))
 }
 
-func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+func TestAllProblemsOfAServiceAreReportedTogether(t *testing.T) {
 	u := newUser(t)
 	err := u.try(t, map[string]string{
 		annotation.KeepFloatingIP: "maybe", annotation.SubnetID: "private", annotation.Prefix + "hostname": "192.0.2.1",
@@ -77,7 +81,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestKubectlShowsWhatIsWrong(t *testing.T) {
+func TestKubectlShowsTheMessageOfThePolicy(t *testing.T) {
 	u := newUser(t)
 	file := filepath.Join(t.TempDir(), "web.yaml")
 	text := `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {loadbalancer.openstack.org/keep-floatingip: "yes"}},
@@ -92,7 +96,7 @@ func TestKubectlShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
+func TestServicesOfOtherClassesAndTypesPass(t *testing.T) {
 	u := newUser(t)
 	for name, change := range map[string]func(*corev1.ServiceSpec){
 		"another class": func(s *corev1.ServiceSpec) { s.LoadBalancerClass = ptr.To("example.com/other") },
@@ -105,11 +109,13 @@ func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
 			*s = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}
 		},
 	} {
-		s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
-		change(&s.Spec)
-		if _, err := u.CoreV1().Services(u.namespace).Create(t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
+			change(&s.Spec)
+			if _, err := u.CoreV1().Services(u.namespace).Create(t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
 	s.Spec.LoadBalancerClass = ptr.To("kube-octavia.io/octavia")
@@ -118,8 +124,8 @@ func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
 	}
 }
 
-// TestServicesWithoutAClassPassWhereTheyAreAnotherControllers is for --handle-default-class=false.
-func TestServicesWithoutAClassPassWhereTheyAreAnotherControllers(t *testing.T) {
+// TestServicesWithoutAClassPassIfAnotherControllerHandlesThem is for --handle-default-class=false.
+func TestServicesWithoutAClassPassIfAnotherControllerHandlesThem(t *testing.T) {
 	u := newUser(t, `- target: {kind: ValidatingAdmissionPolicy}
   patch: |
     - op: replace
@@ -130,9 +136,9 @@ func TestServicesWithoutAClassPassWhereTheyAreAnotherControllers(t *testing.T) {
 	}
 }
 
-// TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges makes Services with bad annotations
+// TestInvalidAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges makes Services with bad annotations
 // before the policy is there.
-func TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges(t *testing.T) {
+func TestInvalidAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges(t *testing.T) {
 	const finalizer = "service.kubernetes.io/load-balancer-cleanup"
 	early := service("early", map[string]string{
 		annotation.KeepFloatingIP: "maybe", annotation.SubnetID: "private",
@@ -189,7 +195,7 @@ func TestBadAnnotationsFromBeforeThePolicyDoNotBlockOtherChanges(t *testing.T) {
 	}
 }
 
-func TestAServiceWithBadAnnotationsCanGo(t *testing.T) {
+func TestServiceWithInvalidAnnotationsCanBeDeleted(t *testing.T) {
 	namespace := kubetest.Namespace(t)
 	services := kubetest.Client(t).CoreV1().Services(namespace)
 	s := service("web", map[string]string{annotation.KeepFloatingIP: "maybe"})
@@ -209,7 +215,7 @@ func TestAServiceWithBadAnnotationsCanGo(t *testing.T) {
 	}
 }
 
-func TestTheOperatorMayBeWarnedOnlyOrHaveItInTheAuditLogOnly(t *testing.T) {
+func TestPolicyCanWarnOrAuditInsteadOfRefusing(t *testing.T) {
 	const told = `annotation loadbalancer.openstack.org/keep-floatingip="maybe": must be true or false`
 	for _, actions := range []string{"[Warn]", "[Audit]", "[Warn, Audit]", "[Deny, Audit]"} {
 		t.Run(actions, func(t *testing.T) {
@@ -254,7 +260,7 @@ func audited(t *testing.T, namespace string) map[string]string {
 	return noted
 }
 
-func TestKubernetesFindsNoFaultWithTheTypesInThePolicy(t *testing.T) {
+func TestKubernetesReportsNoTypeErrorInThePolicy(t *testing.T) {
 	newUser(t)
 	var got *admissionv1.ValidatingAdmissionPolicy
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -267,9 +273,9 @@ func TestKubernetesFindsNoFaultWithTheTypesInThePolicy(t *testing.T) {
 	}
 }
 
-// TestNothingIsTooMuchForTheBudgetOfKubeAPIServer fills the 256 KiB that annotations may have with
+// TestPolicyStaysWithinTheCostLimitOfKubeAPIServer fills the 256 KiB that annotations may have with
 // what may be the most work: one annotation of each kind alone, and all together.
-func TestNothingIsTooMuchForTheBudgetOfKubeAPIServer(t *testing.T) {
+func TestPolicyStaysWithinTheCostLimitOfKubeAPIServer(t *testing.T) {
 	u := newUser(t)
 	const room = 240 << 10
 	keys, kinds := []string{}, map[string]string{}

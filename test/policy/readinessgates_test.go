@@ -21,8 +21,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
-	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // gateManifests holds the policy that adds readiness gates.
@@ -37,7 +37,7 @@ type podUser struct {
 // newPodUser is such a user. The policy is in force with these patches of an operator's kustomization.
 func newPodUser(t *testing.T, patches ...string) podUser {
 	t.Helper()
-	kubetest.NeedsVersion(t, kube.HasMutatingAdmissionPolicy, "MutatingAdmissionPolicy in API version v1")
+	kubetest.NeedsVersion(t, kubeversion.HasMutatingAdmissionPolicy, "MutatingAdmissionPolicy in API version v1")
 	u := podUser{kubetest.Client(t), kubetest.Namespace(t)}
 	dir := kustomization(t, gateManifests, patches)
 	kubectl(t, "apply", "-k", dir, "--validate=strict")
@@ -151,7 +151,7 @@ func TestPodsOfNamespacesThatHaveNotOptedInGetNoGate(t *testing.T) {
 	u.await(t, app)
 }
 
-func TestThePolicyFollowsOtherFlagsAsTheDocsTell(t *testing.T) {
+func TestPolicyFollowsOtherFlagsAsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/how-to.md")
 	if err != nil {
 		t.Fatal(err)

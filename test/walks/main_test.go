@@ -28,7 +28,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
-	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 var (
@@ -118,7 +118,7 @@ func TestWalks(t *testing.T) {
 func TestWalksOnAnOlderKubernetes(t *testing.T) {
 	for i := range min(*count, 6) {
 		n := max(*seed, 1) + uint64(i)
-		err := takeWalk(n, versions{kube.Oldest, releaseOf(n)}, func(v versions, st story) (string, error) { return walkInMemory(t, v, st, nil) })
+		err := takeWalk(n, versions{kubeversion.Oldest, releaseOf(n)}, func(v versions, st story) (string, error) { return walkInMemory(t, v, st, nil) })
 		if err != nil {
 			t.Error(err)
 		}

@@ -39,9 +39,9 @@ func atWeb(name string) tamperer {
 	}
 }
 
-// TestTheOracleFindsWhatIsChangedBehindItsBack shows that a walk can fail. The controller does not run when the objects are
+// TestOracleFindsEachChangeOfTheResult shows that a walk can fail. The controller does not run when the objects are
 // changed, so it does not repair them.
-func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
+func TestOracleFindsEachChangeOfTheResult(t *testing.T) {
 	patch := func(kind types.PatchType, text string, sub ...string) tamperer {
 		return func(s *stage) error {
 			_, err := s.client.CoreV1().Services("shop").Patch(s.ctx, "web", kind, []byte(text), metav1.PatchOptions{}, sub...)
@@ -101,8 +101,8 @@ func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
 	}
 }
 
-// TestTheOracleFindsWhatIsWrittenNeedlessly is the same for what the controller writes to Services: here the test writes in its place.
-func TestTheOracleFindsWhatIsWrittenNeedlessly(t *testing.T) {
+// TestOracleFindsNeedlessWrites is the same for what the controller writes to Services: here the test writes in its place.
+func TestOracleFindsNeedlessWrites(t *testing.T) {
 	write := func(text func(v *corev1.Service) string) tamperer {
 		return func(s *stage) error {
 			v, err := s.service("shop/web")
@@ -140,8 +140,8 @@ func TestTheOracleFindsWhatIsWrittenNeedlessly(t *testing.T) {
 	}
 }
 
-// TestTheOracleFindsAnotherCertificate is the same for a Service that ends TLS with the certificate of a Secret.
-func TestTheOracleFindsAnotherCertificate(t *testing.T) {
+// TestOracleFindsAnotherCertificate is the same for a Service that ends TLS with the certificate of a Secret.
+func TestOracleFindsAnotherCertificate(t *testing.T) {
 	ends := story{
 		{Do: "create", On: "shop/web", Value: annotation.TLSSecret + "=certificate", Wait: 120},
 		{Do: "secret", On: "shop/certificate", Value: "b", Wait: 120},
@@ -151,7 +151,7 @@ func TestTheOracleFindsAnotherCertificate(t *testing.T) {
 		want   string
 	}{
 		"nothing": {nil, ""},
-		"a person's certificate": {func(s *stage) error {
+		"another certificate by hand": {func(s *stage) error {
 			b, err := s.find("shop/web")
 			if err != nil {
 				return err
@@ -168,8 +168,8 @@ func TestTheOracleFindsAnotherCertificate(t *testing.T) {
 	}
 }
 
-// TestTheOracleFindsAKeptAddressThatIsLost is the same for the address of a Service that is gone and requested that it stays.
-func TestTheOracleFindsAKeptAddressThatIsLost(t *testing.T) {
+// TestOracleFindsALostAddressThatShouldBeKept is the same for the address of a Service that is gone and requested that it stays.
+func TestOracleFindsALostAddressThatShouldBeKept(t *testing.T) {
 	keeps := story{
 		{Do: "create", On: "shop/web", Value: annotation.KeepFloatingIP + "=true", Wait: 120},
 		// The ledger may have seen the Service for the first time when it had its address. Then the address counts only after
@@ -215,8 +215,8 @@ var shares = story{
 	{Do: "close", On: "shop/api", Value: "TCP/80", Wait: 120},
 }
 
-// TestTheOracleFindsWhatIsWrongOnASharedLoadBalancer is the same for Services that share.
-func TestTheOracleFindsWhatIsWrongOnASharedLoadBalancer(t *testing.T) {
+// TestOracleFindsMistakesOnASharedLoadBalancer is the same for Services that share.
+func TestOracleFindsMistakesOnASharedLoadBalancer(t *testing.T) {
 	api := func(text string) tamperer {
 		return func(s *stage) error {
 			_, err := s.client.CoreV1().Services("shop").Patch(s.ctx, "api", types.MergePatchType, []byte(text), metav1.PatchOptions{}, "status")
@@ -258,8 +258,8 @@ var dualStack = story{
 	{Do: "families", On: "blog/web", Value: "SingleStack", Wait: 120},
 }
 
-// TestTheOracleFindsWhatIsWrongWithBothFamilies is the same for Services with both IP families.
-func TestTheOracleFindsWhatIsWrongWithBothFamilies(t *testing.T) {
+// TestOracleFindsMistakesInDualStackServices is the same for Services with both IP families.
+func TestOracleFindsMistakesInDualStackServices(t *testing.T) {
 	status := func(namespace, text string) tamperer {
 		return func(s *stage) error {
 			_, err := s.client.CoreV1().Services(namespace).Patch(s.ctx, "web", types.MergePatchType, []byte(text), metav1.PatchOptions{}, "status")
@@ -289,8 +289,8 @@ func TestTheOracleFindsWhatIsWrongWithBothFamilies(t *testing.T) {
 	}
 }
 
-// TestOnlyServicesThatKeepTheirVIPsAreComparedInAnotherWay shows it with pictures.
-func TestOnlyServicesThatKeepTheirVIPsAreComparedInAnotherWay(t *testing.T) {
+// TestOnlyServicesThatKeepTheirVIPsAreComparedDifferently shows it with pictures.
+func TestOnlyServicesThatKeepTheirVIPsAreComparedDifferently(t *testing.T) {
 	const (
 		balancer = "load balancer of <shop/web>"
 		service  = "Service shop/web"
@@ -364,8 +364,8 @@ func TestOnlyServicesThatCannotBeReplacedKeepTheirFlavors(t *testing.T) {
 	}
 }
 
-// TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside shows it with pictures.
-func TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T) {
+// TestOracleFindsAnInternalServiceThatIsReachableFromOutside shows it with pictures.
+func TestOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T) {
 	const web, api = "load balancer of <shop/web>", "load balancer of <shop/api>"
 	const works = `"provisioning_status":"ACTIVE" "admin_state_up":true`
 	port := `{"tags":["kube-octavia.service=<shop/api>"]}`
@@ -384,8 +384,8 @@ func TestTheOracleFindsAnInternalServiceThatIsReachableFromOutside(t *testing.T)
 	}
 }
 
-// TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted does so at the very end.
-func TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted(t *testing.T) {
+// TestOracleFindsObjectsThatAreLeftWhenAllServicesAreDeleted does so at the very end.
+func TestOracleFindsObjectsThatAreLeftWhenAllServicesAreDeleted(t *testing.T) {
 	_, err := walkInMemory(t, versions{}, append(plain, action{Do: "wait"}), func(s *stage) error {
 		// The controller does not remove a finalizer that it does not know, and no other client removes it.
 		_, err := s.client.CoreV1().Services("shop").Create(s.ctx, &corev1.Service{
@@ -401,8 +401,8 @@ func TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted(t *testing.T) {
 // managed is a story in which the controller manages the security groups of the nodes.
 var managed = append(story{{Do: "configure", Key: manageGroups, Value: "true"}}, plain...)
 
-// TestTheOracleFindsWhatIsWrongWithTheSecurityGroupsOfNodes is the same for the security groups of the nodes.
-func TestTheOracleFindsWhatIsWrongWithTheSecurityGroupsOfNodes(t *testing.T) {
+// TestOracleFindsMistakesInTheSecurityGroupsOfNodes is the same for the security groups of the nodes.
+func TestOracleFindsMistakesInTheSecurityGroupsOfNodes(t *testing.T) {
 	onGroup := func(name string) tamperer {
 		return func(s *stage) error { return s.tamperGroup(action{Value: name}) }
 	}
@@ -429,7 +429,7 @@ func TestTheOracleFindsWhatIsWrongWithTheSecurityGroupsOfNodes(t *testing.T) {
 		"group of no Service": {makeGroup(func(securityGroup) string {
 			return "left"
 		}), "security group left"},
-		"group of a person taken off a port": {func(s *stage) error {
+		"security group of a user removed from a port": {func(s *stage) error {
 			groups, err := s.ownGroups()
 			if err != nil {
 				return err

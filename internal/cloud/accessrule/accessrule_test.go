@@ -42,9 +42,11 @@ func TestACallIsFoundByThePathAtTheService(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/v2.0/lbaas/loadbalancers/1": true, "/v2.0/lbaas/loadbalancers": true, "/v2.0/lbaas/loadbalancers/": false, "/v2.0/lbaas/loadbalancers/1/2": false, "/": true, "/v2": false,
 	} {
-		if _, found := calls.Find("load-balancer", "GET", path); found != want {
-			t.Errorf("%s: found %t", path, found)
-		}
+		t.Run(path, func(t *testing.T) {
+			if _, found := calls.Find("load-balancer", "GET", path); found != want {
+				t.Errorf("found %t", found)
+			}
+		})
 	}
 }
 
@@ -75,10 +77,12 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 		"a call that is always needed":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Path == calls.ProvidersPath }), nil, 1},
 		"another feature is never left out": {rules(func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "floatingips") }), nil, 5},
 	} {
-		features, others := Without(Missing(test.rules))
-		if diff := cmp.Diff(test.features, features); diff != "" || len(others) != test.others {
-			t.Errorf("%s: other calls %v, features (-want +got):\n%s", name, others, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			features, others := Without(Missing(test.rules))
+			if diff := cmp.Diff(test.features, features); diff != "" || len(others) != test.others {
+				t.Errorf("other calls %v, features (-want +got):\n%s", others, diff)
+			}
+		})
 	}
 }
 
@@ -107,15 +111,23 @@ func TestCallsThatOnlySomeServicesNeedAreKeptApart(t *testing.T) {
 }
 
 func TestACallIsFoundByItsWholeAddress(t *testing.T) {
-	for _, test := range []struct{ method, path, want string }{
-		{"POST", "/key-manager/v1/secrets", "POST /v1/secrets of key-manager"},
-		{"GET", "/v1/secrets/1", "GET /v1/secrets/* of key-manager"},
-		{"PUT", "/a/b/network/v2.0/ports/1", "PUT /v2.0/ports/* of network"},
-		{"DELETE", "/v1/secrets", ""}, {"GET", "/", ""}, {"GET", "", ""}, {"GET", "/things/", ""},
+	for _, test := range []struct {
+		name               string
+		method, path, want string
+	}{
+		{"path below a prefix", "POST", "/key-manager/v1/secrets", "POST /v1/secrets of key-manager"},
+		{"path without a prefix", "GET", "/v1/secrets/1", "GET /v1/secrets/* of key-manager"},
+		{"path below two parts of a prefix", "PUT", "/a/b/network/v2.0/ports/1", "PUT /v2.0/ports/* of network"},
+		{"method that is not used", "DELETE", "/v1/secrets", ""},
+		{"root", "GET", "/", ""},
+		{"no path", "GET", "", ""},
+		{"unknown path", "GET", "/things/", ""},
 	} {
-		call, found := calls.FindAddress(test.method, test.path)
-		if found != (test.want != "") || found && call.String() != test.want {
-			t.Errorf("%s %s: %s, %t", test.method, test.path, call, found)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			call, found := calls.FindAddress(test.method, test.path)
+			if found != (test.want != "") || found && call.String() != test.want {
+				t.Errorf("%s %s: %s, %t", test.method, test.path, call, found)
+			}
+		})
 	}
 }

@@ -125,16 +125,18 @@ func TestAnUnusableCertificateIsAnError(t *testing.T) {
 		"an empty secret":      {c.store("secrets", map[string]any{"name": "later"}), openstack.Invalid, "is empty"},
 		"a container of texts": {c.store("containers", map[string]any{"type": "generic", "secret_refs": []any{}}), openstack.Invalid, "generic"},
 	} {
-		for range 2 { // it is not remembered
-			c.Recorder().Reset()
-			err := c.Check(t.Context(), test.ref)
-			if openstack.Classify(err) != test.class || !strings.Contains(err.Error(), test.words) {
-				t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			for range 2 { // it is not remembered
+				c.Recorder().Reset()
+				err := c.Check(t.Context(), test.ref)
+				if openstack.Classify(err) != test.class || !strings.Contains(err.Error(), test.words) {
+					t.Error(err)
+				}
+				if n := len(c.Recorder().Calls()); n != 1 {
+					t.Errorf("%d calls", n)
+				}
 			}
-			if n := len(c.Recorder().Calls()); n != 1 {
-				t.Errorf("%s: %d calls", name, n)
-			}
-		}
+		})
 	}
 }
 

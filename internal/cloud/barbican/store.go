@@ -191,7 +191,8 @@ func (c *Client) list(ctx context.Context, op string, query url.Values) ([]lb.Ce
 				all = append(all, lb.Certificate{Name: *s.Name, Ref: s.Ref})
 			}
 		}
-		if seen += len(*answer.Secrets); len(*answer.Secrets) == 0 || seen >= answer.Total {
+		seen += len(*answer.Secrets)
+		if len(*answer.Secrets) == 0 || seen >= answer.Total {
 			return all, nil
 		}
 	}

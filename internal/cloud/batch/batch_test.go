@@ -56,7 +56,7 @@ func get(t *testing.T, r *Reader[string], keys ...string) (errs []error) {
 	return errs
 }
 
-func TestWhatIsRequestedDuringAReadIsReadTogetherAfterIt(t *testing.T) {
+func TestRequestsDuringAReadAreBatchedInTheNextRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{takes: 100 * time.Millisecond}
 		r := New(s.read)
@@ -75,7 +75,7 @@ func TestWhatIsRequestedDuringAReadIsReadTogetherAfterIt(t *testing.T) {
 	})
 }
 
-func TestAnErrorIsThatOfAllWhoWereReadTogether(t *testing.T) {
+func TestErrorOfABatchIsReturnedToAllItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{takes: 100 * time.Millisecond, err: errors.New("out of order")}
 		r := New(s.read)

@@ -227,7 +227,8 @@ func FindAddress(method, path string) (Call, bool) {
 				return c, true
 			}
 			_, after, _ := strings.Cut(rest[1:], "/")
-			if rest = "/" + after; after == "" {
+			rest = "/" + after
+			if after == "" {
 				break
 			}
 		}

@@ -5,6 +5,7 @@ package catalogue
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 )
 
-func TestTheRootOfAServiceIsFoundBehindOddEndings(t *testing.T) {
+func TestRootOfAServiceIsFoundInUnusualEndpoints(t *testing.T) {
 	const hex, uuid = "ea0a0dd4ee5d4c3d8e5d9e1d8e5f1a2b", "ea0a0dd4-ee5d-4c3d-8e5d-9e1d8e5f1a2b"
 	for _, test := range []struct{ service, endpoint, projectID, want string }{
 		{calls.ServiceLoadBalancer, "https://h:9876", hex, "https://h:9876/"},
@@ -43,9 +44,11 @@ func TestTheRootOfAServiceIsFoundBehindOddEndings(t *testing.T) {
 		{calls.ServiceKeyManager, "https://h/key-manager/v1", hex, "https://h/key-manager/"},
 		{calls.ServiceKeyManager, "https://h:9311/v1/" + hex, hex, "https://h:9311/"},
 	} {
-		if got := rootOf(test.service, test.endpoint, test.projectID); got != test.want {
-			t.Errorf("%s %s: %s, want %s", test.service, test.endpoint, got, test.want)
-		}
+		t.Run(test.service+" "+strings.TrimSpace(test.endpoint), func(t *testing.T) {
+			if got := rootOf(test.service, test.endpoint, test.projectID); got != test.want {
+				t.Errorf("%s %s: %s, want %s", test.service, test.endpoint, got, test.want)
+			}
+		})
 	}
 }
 

@@ -154,7 +154,7 @@ func TestAnUnreadableFileIsLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestRejectedCredentialsAreTriedAgainWithGrowingPauses(t *testing.T) {
+func TestRejectedCredentialsAreTriedAgainWithBackoff(t *testing.T) {
 	k := newKept(t)
 	k.cloud.Recorder().Reset()
 	wrong := strings.Replace(k.conf, k.cloud.Credentials().Password, "wrong", 1)

@@ -47,7 +47,7 @@ var same = cmp.Options{cmp.AllowUnexported(document{}), cmpopts.EquateComparable
 
 func pointer[T any](value T) *T { return &value }
 
-func TestTextsNumbersAndTruthValuesStandForEachOther(t *testing.T) {
+func TestTextsNumbersAndBooleansAreConverted(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want document
@@ -77,23 +77,25 @@ func TestTextsNumbersAndTruthValuesStandForEachOther(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeUnderstoodIsAnErrorThatNamesItAndNotTheZeroValue(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"port": "eighty"}`:            "unexpected string as port",
-		`{"port": 80.5}`:                "unexpected number 80.5 as port",
-		`{"port": "1e300"}`:             "unexpected string as port",
-		`{"port": {}}`:                  "unexpected object as port",
-		`{"up": "perhaps"}`:             "unexpected string as head.up",
-		`{"members": {"id": "x"}}`:      "unexpected object as members",
-		`{"members": [{"up": "sure"}]}`: "unexpected string as members.up",
-		`{"quota": []}`:                 "unexpected array",
-		`[]`:                            "unexpected array",
-		`{`:                             "unexpected end of JSON input",
+func TestUnexpectedTypesAreErrorsThatNameTheKey(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"text for an integer":                   {`{"port": "eighty"}`, "unexpected string as port"},
+		"fraction for an integer":               {`{"port": 80.5}`, "unexpected number 80.5 as port"},
+		"text of a large number for an integer": {`{"port": "1e300"}`, "unexpected string as port"},
+		"object for an integer":                 {`{"port": {}}`, "unexpected object as port"},
+		"text for a boolean":                    {`{"up": "perhaps"}`, "unexpected string as head.up"},
+		"object for a list":                     {`{"members": {"id": "x"}}`, "unexpected object as members"},
+		"text for a boolean in a list":          {`{"members": [{"up": "sure"}]}`, "unexpected string as members.up"},
+		"list for an object":                    {`{"quota": []}`, "unexpected array"},
+		"list for the document":                 {`[]`, "unexpected array"},
+		"document that is cut off":              {`{`, "unexpected end of JSON input"},
 	} {
-		var got document
-		if err := decoding.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %s", text, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			var got document
+			if err := decoding.Unmarshal([]byte(test.text), &got); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
 	}
 }
 
@@ -123,7 +125,7 @@ func decode(t *rapid.T, object map[string]any) (got document, _ error) {
 	return got, decoding.Unmarshal(text, &got)
 }
 
-func TestUnknownKeysChangeNothingAndNullIsAsNoKey(t *testing.T) {
+func TestUnknownKeysAreIgnoredAndNullIsLikeAMissingKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object, without := maps.Clone(plain), maps.Clone(plain)
 		for i, key := range rapid.SliceOfN(rapid.SampledFrom(slices.Sorted(maps.Keys(plain))), 0, 4).Draw(t, "nulls") {

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 )
 
-func TestOnlyA500IsLookedAtAndOnlyAnAbsentObjectIsGone(t *testing.T) {
+func TestObjectIsLookedUpAfterA500OnlyAndGoneOnlyIfAbsent(t *testing.T) {
 	const there, absent = `{"ports": [{"id": "p"}]}`, `{"ports": []}`
 	for name, c := range map[string]struct {
 		err    error
@@ -63,7 +63,7 @@ func TestOnlyA500IsLookedAtAndOnlyAnAbsentObjectIsGone(t *testing.T) {
 	}
 }
 
-func TestNothingIsLookedForWithoutAnID(t *testing.T) {
+func TestObjectWithoutAnIDIsNotLookedUp(t *testing.T) {
 	failed := &openstack.Error{Status: 500, Class: openstack.Transient}
 	if err := existence.Explain(t.Context(), nil, failed, "ports", ""); openstack.Classify(err) != openstack.Transient {
 		t.Error(err)

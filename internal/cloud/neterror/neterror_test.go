@@ -42,13 +42,15 @@ func TestEachErrorHasItsCause(t *testing.T) {
 		"another flaw of the certificate":  {&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.TooManyIntermediates}}, UnknownAuthority},
 		"a text that looks like something": {errors.New("connection refused"), Other},
 	} {
-		wrapped := test.err
-		if wrapped != nil {
-			wrapped = fmt.Errorf("call: %w", &url.Error{Op: "Get", URL: "https://cloud", Err: test.err})
-		}
-		if got := CauseOf(wrapped); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			wrapped := test.err
+			if wrapped != nil {
+				wrapped = fmt.Errorf("call: %w", &url.Error{Op: "Get", URL: "https://cloud", Err: test.err})
+			}
+			if got := CauseOf(wrapped); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
@@ -61,13 +63,21 @@ func TestTextLeavesOutWhatNetHTTPAdds(t *testing.T) {
 
 func TestAWebPageIsKnownByItsTypeOrItsBeginning(t *testing.T) {
 	for _, test := range []struct {
+		name string
+
 		kind, body string
 		want       bool
 	}{
-		{"text/html; charset=utf-8", "", true}, {"", "\n <!doctype html>", true}, {"application/json", `{"a": "<"}`, false}, {"text/plain", "no", false}, {";", "", false},
+		{"type is HTML", "text/html; charset=utf-8", "", true},
+		{"document type without a content type", "", "\n <!doctype html>", true},
+		{"JSON with a bracket", "application/json", `{"a": "<"}`, false},
+		{"plain text", "text/plain", "no", false},
+		{"content type that cannot be parsed", ";", "", false},
 	} {
-		if got := IsWebPage(http.Header{"Content-Type": {test.kind}}, []byte(test.body)); got != test.want {
-			t.Errorf("%q, %q: %t", test.kind, test.body, got)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := IsWebPage(http.Header{"Content-Type": {test.kind}}, []byte(test.body)); got != test.want {
+				t.Errorf("%q, %q: %t", test.kind, test.body, got)
+			}
+		})
 	}
 }

@@ -22,16 +22,18 @@ import (
 // absentID is the id of an object that does not exist.
 const absentID = "5d9e3b5a-0000-4000-8000-000000000001"
 
-func TestTagsOfAFloatingIPThatIsGoneAreGoneInEachRelease(t *testing.T) {
+func TestTagsOfADeletedFloatingIPAreGoneInEachRelease(t *testing.T) {
 	for r, calls := range map[release.Release]int{release.Zed: 1, release.Epoxy: 2, release.Newest: 2} {
-		cloud := newCloudOf(t, cloudsim.Options{Release: r})
-		_, err := cloud.Apply(t.Context(), diff.SetFloatingIPTags{ID: absentID, Tags: []string{"a"}})
-		if class := openstack.Classify(err); class != openstack.Gone {
-			t.Errorf("%s: class %s: %v", r, class, err)
-		}
-		if made := cloud.Recorder().Calls(); len(made) != calls {
-			t.Errorf("%s: %d calls, want %d", r, len(made), calls)
-		}
+		t.Run(r.String(), func(t *testing.T) {
+			cloud := newCloudOf(t, cloudsim.Options{Release: r})
+			_, err := cloud.Apply(t.Context(), diff.SetFloatingIPTags{ID: absentID, Tags: []string{"a"}})
+			if class := openstack.Classify(err); class != openstack.Gone {
+				t.Errorf("class %s: %v", class, err)
+			}
+			if made := cloud.Recorder().Calls(); len(made) != calls {
+				t.Errorf("%d calls, want %d", len(made), calls)
+			}
+		})
 	}
 }
 
@@ -59,22 +61,24 @@ func TestAWriteThatFailsWith500IsTransientOnlyWhileItsObjectExists(t *testing.T)
 		// missing is the class for an object that does not exist: empty if that is not an error.
 		missing openstack.Class
 	}{
-		"attach": {func() error { return apply(diff.AssociateFloatingIP{ID: floatingIP, PortID: port}) }, func() error { return apply(diff.AssociateFloatingIP{ID: absentID, PortID: port}) }, openstack.Gone},
-		"detach": {func() error { return apply(diff.DisassociateFloatingIP{ID: floatingIP}) }, func() error { return apply(diff.DisassociateFloatingIP{ID: absentID}) }, ""},
-		"tags":   {func() error { return apply(diff.SetFloatingIPTags{ID: floatingIP}) }, func() error { return apply(diff.SetFloatingIPTags{ID: absentID}) }, openstack.Gone},
-		"delete": {func() error { return apply(diff.DeleteFloatingIP{ID: floatingIP}) }, func() error { return apply(diff.DeleteFloatingIP{ID: absentID}) }, ""},
-		"port":   {func() error { return cloud.DeletePort(ctx, port) }, func() error { return cloud.DeletePort(ctx, absentID) }, ""},
-		"group":  {func() error { return applyGroup(securitygroup.DeleteGroup{ID: groupID}) }, func() error { return applyGroup(securitygroup.DeleteGroup{ID: absentID}) }, ""},
-		"rule": {func() error { return applyGroup(securitygroup.RemoveRule{GroupID: groupID, Rule: rule}) },
+		"attach a floating IP":          {func() error { return apply(diff.AssociateFloatingIP{ID: floatingIP, PortID: port}) }, func() error { return apply(diff.AssociateFloatingIP{ID: absentID, PortID: port}) }, openstack.Gone},
+		"detach a floating IP":          {func() error { return apply(diff.DisassociateFloatingIP{ID: floatingIP}) }, func() error { return apply(diff.DisassociateFloatingIP{ID: absentID}) }, ""},
+		"set the tags of a floating IP": {func() error { return apply(diff.SetFloatingIPTags{ID: floatingIP}) }, func() error { return apply(diff.SetFloatingIPTags{ID: absentID}) }, openstack.Gone},
+		"delete a floating IP":          {func() error { return apply(diff.DeleteFloatingIP{ID: floatingIP}) }, func() error { return apply(diff.DeleteFloatingIP{ID: absentID}) }, ""},
+		"delete a port":                 {func() error { return cloud.DeletePort(ctx, port) }, func() error { return cloud.DeletePort(ctx, absentID) }, ""},
+		"delete a security group":       {func() error { return applyGroup(securitygroup.DeleteGroup{ID: groupID}) }, func() error { return applyGroup(securitygroup.DeleteGroup{ID: absentID}) }, ""},
+		"remove a rule": {func() error { return applyGroup(securitygroup.RemoveRule{GroupID: groupID, Rule: rule}) },
 			func() error {
 				return applyGroup(securitygroup.RemoveRule{GroupID: groupID, Rule: securitygroup.FoundRule{ID: absentID}})
 			}, ""},
-		"groups of a port": {func() error { return applyGroup(securitygroup.SetGroups{Port: securitygroup.Port{ID: port}}) },
+		"set the security groups of a port": {func() error { return applyGroup(securitygroup.SetGroups{Port: securitygroup.Port{ID: port}}) },
 			func() error { return applyGroup(securitygroup.SetGroups{Port: securitygroup.Port{ID: absentID}}) }, openstack.Gone},
 	} {
-		got := []openstack.Class{openstack.Classify(write.there()), openstack.Classify(write.gone())}
-		if diff := cmp.Diff([]openstack.Class{openstack.Transient, write.missing}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := []openstack.Class{openstack.Classify(write.there()), openstack.Classify(write.gone())}
+			if diff := cmp.Diff([]openstack.Class{openstack.Transient, write.missing}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -314,12 +314,14 @@ func (c *Client) SubnetPlan(ctx context.Context, subnetID string, maxAge time.Du
 // planOf converts the answer of Neutron.
 func planOf(s subnetDocument) (plan lb.SubnetPlan, err error) {
 	plan.ID, plan.DHCP = s.ID, s.EnableDHCP
-	if plan.CIDR, err = netip.ParsePrefix(s.CIDR); err != nil {
+	plan.CIDR, err = netip.ParsePrefix(s.CIDR)
+	if err != nil {
 		return plan, err
 	}
 	plan.CIDR = plan.CIDR.Masked()
 	if s.GatewayIP != "" {
-		if plan.Gateway, err = netip.ParseAddr(s.GatewayIP); err != nil {
+		plan.Gateway, err = netip.ParseAddr(s.GatewayIP)
+		if err != nil {
 			return plan, err
 		}
 	}

@@ -84,14 +84,18 @@ func TestALookupOutlivesItsFirstCaller(t *testing.T) {
 func TestAFailedLookupIsNotCached(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for _, route := range []string{"/v2.0/networks", "/v2.0/subnets"} {
-		for name, fault := range broken() {
-			fault.Route = route
-			added := c.Faults().Add(fault)
-			if id, err := c.ExternalNetwork(t.Context()); openstack.Classify(err) != openstack.Transient || id != "" {
-				t.Errorf("%s of %s: network %q, class %q: %v", name, route, id, openstack.Classify(err), err)
+		t.Run(route, func(t *testing.T) {
+			for name, fault := range broken() {
+				t.Run(name, func(t *testing.T) {
+					fault.Route = route
+					added := c.Faults().Add(fault)
+					if id, err := c.ExternalNetwork(t.Context()); openstack.Classify(err) != openstack.Transient || id != "" {
+						t.Errorf("network %q, class %q: %v", id, openstack.Classify(err), err)
+					}
+					c.Faults().Remove(added)
+				})
 			}
-			c.Faults().Remove(added)
-		}
+		})
 	}
 	for range 2 {
 		if id, err := c.ExternalNetwork(t.Context()); err != nil || id != c.IDs().PublicNetwork {
@@ -173,12 +177,14 @@ func TestTheSubnetsOfVIPsAreTheFirstByNameOfEachFamilyUnlessOneIsGiven(t *testin
 	}
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
-		fault.Route = "/v2.0/subnets"
-		added := c.Faults().Add(fault)
-		if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || ipv4+ipv6 != "" {
-			t.Errorf("%s: subnets %q and %q, class %q: %v", name, ipv4, ipv6, openstack.Classify(err), err)
-		}
-		c.Faults().Remove(added)
+		t.Run(name, func(t *testing.T) {
+			fault.Route = "/v2.0/subnets"
+			added := c.Faults().Add(fault)
+			if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || ipv4+ipv6 != "" {
+				t.Errorf("subnets %q and %q, class %q: %v", ipv4, ipv6, openstack.Classify(err), err)
+			}
+			c.Faults().Remove(added)
+		})
 	}
 	if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); err != nil || ipv4 != c.IDs().PrivateSubnet || ipv6 != c.IDs().PrivateSubnetV6 {
 		t.Errorf("after failures: %q and %q, %v", ipv4, ipv6, err)
@@ -278,12 +284,14 @@ func TestOtherNodesDetermineTheSubnetIfOneIsInAnotherCloud(t *testing.T) {
 func TestTheCIDROfASubnetIsLookedUpOnce(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
-		fault.Route = "/v2.0/subnets"
-		added := c.Faults().Add(fault)
-		if got, err := c.CIDR(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || got.IsValid() {
-			t.Errorf("%s: %v, class %q: %v", name, got, openstack.Classify(err), err)
-		}
-		c.Faults().Remove(added)
+		t.Run(name, func(t *testing.T) {
+			fault.Route = "/v2.0/subnets"
+			added := c.Faults().Add(fault)
+			if got, err := c.CIDR(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || got.IsValid() {
+				t.Errorf("%v, class %q: %v", got, openstack.Classify(err), err)
+			}
+			c.Faults().Remove(added)
+		})
 	}
 	c.Recorder().Reset()
 	for range 3 {

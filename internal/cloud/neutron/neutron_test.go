@@ -68,12 +68,12 @@ type request struct {
 func TestPortsOfVIPsNameTheirLoadBalancer(t *testing.T) {
 	const id = "5bbf9a5b-44f1-4b38-9412-2ea96d0f141a"
 	for name, c := range map[string]struct{ name, device, owner, want string }{
-		"amphora":                         {"octavia-lb-" + id, "lb-" + id, "Octavia", id},
-		"ovn":                             {"ovn-lb-vip-" + id, "lb-" + id, "", id},
-		"ovn 3":                           {"ovn-lb-vip-" + id, "", "", id},
-		"an additional VIP, ovn 8":        {"ovn-lb-vip-additional-1-" + id, "", "", id},
-		"an additional VIP, ovn 11":       {"ovn-lb-vip-additional-1-" + id, "lb-" + id, "", id},
-		"a port that a person made a VIP": {"mine", "lb-" + id, "", ""},
+		"amphora":                            {"octavia-lb-" + id, "lb-" + id, "Octavia", id},
+		"ovn":                                {"ovn-lb-vip-" + id, "lb-" + id, "", id},
+		"ovn 3":                              {"ovn-lb-vip-" + id, "", "", id},
+		"an additional VIP, ovn 8":           {"ovn-lb-vip-additional-1-" + id, "", "", id},
+		"an additional VIP, ovn 11":          {"ovn-lb-vip-additional-1-" + id, "lb-" + id, "", id},
+		"a port of a user that became a VIP": {"mine", "lb-" + id, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := neutron.LoadBalancerOf(c.name, c.device, c.owner); got != c.want {
@@ -225,7 +225,7 @@ func TestAListOfFloatingIPsIsNeverGone(t *testing.T) {
 	}
 }
 
-func TestAllPortsAreLookedForInOneCall(t *testing.T) {
+func TestAllPortsAreReadWithOneCall(t *testing.T) {
 	s := newCloud(t, simulator.Options{})
 	a, b := s.port(), s.port()
 	s.Recorder().Reset()
@@ -239,7 +239,7 @@ func TestAllPortsAreLookedForInOneCall(t *testing.T) {
 	}
 }
 
-func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
+func TestPortsOfManyLoadBalancersAreReadByTheHundred(t *testing.T) {
 	var ids, asked []string
 	for i := range 250 {
 		ids = append(ids, fmt.Sprintf("aaaaaaaa-aaaa-aaaa-aaaa-%012d", i))
@@ -263,7 +263,7 @@ func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
 	}
 }
 
-func TestAVIPPortOfAPersonIsToldFromOnesOfOctavia(t *testing.T) {
+func TestVIPPortOfAUserIsDistinguishedFromThoseOfOctavia(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, `{"ports": [{"id": "p1", "name": "mine", "device_owner": ""}, {"id": "p2", "name": "", "device_owner": "Octavia"}]}`)
 	})

@@ -36,16 +36,18 @@ func TestOVNChecksMembersFromItsMetadataPortOrFromOneOfProviderOVN(t *testing.T)
 
 func TestProbePortsOfBothOwnersAreAskedForInOneCall(t *testing.T) {
 	for _, owner := range []string{"network:distributed", "ovn-lb-hm:distributed"} {
-		cloud := newCloud(t, simulator.Options{})
-		ids := cloud.IDs()
-		spec := simulator.PortSpec{ProjectID: ids.Project, NetworkID: ids.PrivateNetwork, DeviceOwner: owner, FixedIPs: []simulator.FixedIP{{SubnetID: ids.PrivateSubnet}}}
-		if _, err := cloud.Neutron().AddPort(spec); err != nil {
-			t.Fatal(err)
-		}
-		if has, err := cloud.HasProbePort(t.Context(), ids.PrivateSubnet); err != nil || !has {
-			t.Errorf("%s: %v, %v", owner, has, err)
-		}
-		cloud.only(1, "GET", "/v2.0/ports")
+		t.Run(owner, func(t *testing.T) {
+			cloud := newCloud(t, simulator.Options{})
+			ids := cloud.IDs()
+			spec := simulator.PortSpec{ProjectID: ids.Project, NetworkID: ids.PrivateNetwork, DeviceOwner: owner, FixedIPs: []simulator.FixedIP{{SubnetID: ids.PrivateSubnet}}}
+			if _, err := cloud.Neutron().AddPort(spec); err != nil {
+				t.Fatal(err)
+			}
+			if has, err := cloud.HasProbePort(t.Context(), ids.PrivateSubnet); err != nil || !has {
+				t.Errorf("%v, %v", has, err)
+			}
+			cloud.only(1, "GET", "/v2.0/ports")
+		})
 	}
 }
 

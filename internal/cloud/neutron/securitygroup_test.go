@@ -131,15 +131,24 @@ func TestAConcurrentlyAddedSecurityGroupOfAPortIsNotLost(t *testing.T) {
 }
 
 func TestAPortWithoutPortSecurityIsUnprotected(t *testing.T) {
-	for body, want := range map[string]bool{`,"port_security_enabled":false`: true, `,"port_security_enabled":true`: false, ``: false} {
-		const id = "11111111-2222-4333-8444-555555555555"
-		client := against(func(w http.ResponseWriter, _ *http.Request) {
-			answer(w, http.StatusOK, `{"ports":[{"id":"`+id+`","device_id":"s","security_groups":[],"fixed_ips":[]`+body+`}]}`)
+	for name, test := range map[string]struct {
+		body string
+		want bool
+	}{
+		"port security is off":       {`,"port_security_enabled":false`, true},
+		"port security is on":        {`,"port_security_enabled":true`, false},
+		"port security is not shown": {``, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const id = "11111111-2222-4333-8444-555555555555"
+			client := against(func(w http.ResponseWriter, _ *http.Request) {
+				answer(w, http.StatusOK, `{"ports":[{"id":"`+id+`","device_id":"s","security_groups":[],"fixed_ips":[]`+test.body+`}]}`)
+			})
+			found, err := client.PortsOfServers(t.Context(), "s")
+			if err != nil || len(found) != 1 || found[0].Unprotected != test.want {
+				t.Errorf("with %q: %+v, %v", test.body, found, err)
+			}
 		})
-		found, err := client.PortsOfServers(t.Context(), "s")
-		if err != nil || len(found) != 1 || found[0].Unprotected != want {
-			t.Errorf("with %q: %+v, %v", body, found, err)
-		}
 	}
 }
 
@@ -148,28 +157,33 @@ func TestARuleOfAnotherFormIsForeign(t *testing.T) {
 	rule := func(more string) string {
 		return `{"id":"` + id + `","direction":"ingress","ethertype":"IPv4","protocol":"tcp","port_range_min":1,"port_range_max":1` + more + `}`
 	}
-	for text, odd := range map[string]bool{
-		rule(``): false,
-		rule(`,"remote_ip_prefix":"10.0.0.7/24"`):                false,
-		rule(`,"protocol":"6"`):                                  false,
-		rule(`,"protocol":"icmp"`):                               true,
-		rule(`,"protocol":null`):                                 true,
-		rule(`,"direction":"egress"`):                            true,
-		rule(`,"port_range_max":2`):                              true,
-		rule(`,"port_range_max":null`):                           true,
-		rule(`,"remote_group_id":"g"`):                           true,
-		rule(`,"remote_address_group_id":"g"`):                   true,
-		rule(`,"remote_ip_prefix":"x"`):                          true,
-		rule(`,"remote_ip_prefix":"2001:db8::/64"`):              true,
-		rule(`,"ethertype":"IPv6","remote_ip_prefix":"::1/128"`): false,
+	for name, test := range map[string]struct {
+		text string
+		odd  bool
+	}{
+		"one port of TCP":           {rule(``), false},
+		"CIDR with host bits":       {rule(`,"remote_ip_prefix":"10.0.0.7/24"`), false},
+		"protocol as a number":      {rule(`,"protocol":"6"`), false},
+		"ICMP":                      {rule(`,"protocol":"icmp"`), true},
+		"any protocol":              {rule(`,"protocol":null`), true},
+		"egress":                    {rule(`,"direction":"egress"`), true},
+		"range of ports":            {rule(`,"port_range_max":2`), true},
+		"no last port":              {rule(`,"port_range_max":null`), true},
+		"remote group":              {rule(`,"remote_group_id":"g"`), true},
+		"remote address group":      {rule(`,"remote_address_group_id":"g"`), true},
+		"invalid CIDR":              {rule(`,"remote_ip_prefix":"x"`), true},
+		"IPv6 CIDR in an IPv4 rule": {rule(`,"remote_ip_prefix":"2001:db8::/64"`), true},
+		"IPv6":                      {rule(`,"ethertype":"IPv6","remote_ip_prefix":"::1/128"`), false},
 	} {
-		client := against(func(w http.ResponseWriter, _ *http.Request) {
-			answer(w, http.StatusOK, `{"security_groups":[{"id":"`+id+`","security_group_rules":[`+text+`]}]}`)
+		t.Run(name, func(t *testing.T) {
+			client := against(func(w http.ResponseWriter, _ *http.Request) {
+				answer(w, http.StatusOK, `{"security_groups":[{"id":"`+id+`","security_group_rules":[`+test.text+`]}]}`)
+			})
+			found, err := client.SecurityGroups(t.Context(), id)
+			if err != nil || len(found) != 1 || len(found[0].Rules) != 1 || found[0].Rules[0].Foreign != test.odd {
+				t.Errorf("%+v, %v; want odd %v", found, err, test.odd)
+			}
 		})
-		found, err := client.SecurityGroups(t.Context(), id)
-		if err != nil || len(found) != 1 || len(found[0].Rules) != 1 || found[0].Rules[0].Foreign != odd {
-			t.Errorf("%s: %+v, %v; want odd %v", text, found, err, odd)
-		}
 	}
 }
 

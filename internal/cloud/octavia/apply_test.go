@@ -277,7 +277,7 @@ func TestANewLoadBalancerReturnsItsVIPsAndProject(t *testing.T) {
 	}
 }
 
-func TestAListenerIsCreatedWithoutItsPoolWhereOctaviaStumblesOverASharedPort(t *testing.T) {
+func TestListenerIsCreatedWithoutItsPoolWhereOctaviaFailsOnASharedPort(t *testing.T) {
 	var bodies []string
 	client := against(t, amphora, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -347,21 +347,25 @@ func TestAListenerForAPortInUseIsCheckedByAskingForIt(t *testing.T) {
 		"the load balancer is pending":   {409, `{"faultstring": "Load Balancer lb1 is immutable and cannot be updated."}`, openstack.Busy},
 		"the port is free by now":        {201, `{"listener": {"id": "00000000-0000-4000-8000-000000000001"}}`, openstack.Conflict},
 	} {
-		client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, c.status, c.body) })
-		if err := client.CheckListener(t.Context(), create); openstack.Classify(err) != c.class {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, c.status, c.body) })
+			if err := client.CheckListener(t.Context(), create); openstack.Classify(err) != c.class {
+				t.Error(err)
+			}
+		})
 	}
 }
 
-func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
+func TestDeletingAMissingObjectIsNoError(t *testing.T) {
 	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, 404, `{"faultstring": "not found."}`) })
 	for _, op := range []diff.Op{
 		diff.DeleteLoadBalancer{ID: "x"}, diff.DeleteListener{ID: "x"}, diff.DeletePool{ID: "x"}, diff.DeleteMonitor{ID: "x"},
 	} {
-		if _, err := client.Apply(t.Context(), op); err != nil {
-			t.Error(err)
-		}
+		t.Run(diff.Kind(op), func(t *testing.T) {
+			if _, err := client.Apply(t.Context(), op); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

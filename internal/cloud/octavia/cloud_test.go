@@ -167,7 +167,7 @@ func begin(t *testing.T) *course {
 	return c
 }
 
-func TestWhatIsReadAfterALoadBalancersOpsIsWhatWasPredicted(t *testing.T) {
+func TestStateAfterOpsOfALoadBalancerIsAsPredicted(t *testing.T) {
 	c := begin(t)
 	id, tags, yes, no := c.at.LoadBalancer.ID, append(owner.Tags(), "by-hand"), true, false
 	c.apply(diff.UpdateLoadBalancer{ID: id, Tags: &tags})
@@ -188,7 +188,7 @@ func TestWhatIsReadAfterALoadBalancersOpsIsWhatWasPredicted(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadAfterAPoolsOpsIsWhatWasPredicted(t *testing.T) {
+func TestStateAfterOpsOfAPoolIsAsPredicted(t *testing.T) {
 	c := begin(t)
 	web := *c.listener(80).Pool
 	members := addresses(30080, "10.0.0.1", "10.0.0.2", "10.0.0.3")
@@ -207,7 +207,7 @@ func TestWhatIsReadAfterAPoolsOpsIsWhatWasPredicted(t *testing.T) {
 	c.apply(diff.CreateMonitor{PoolID: web.ID, Monitor: *tcpMonitor(owner.MonitorName(0))})
 }
 
-func TestWhatIsReadAfterPortsWereOpenedAndClosedIsWhatWasPredicted(t *testing.T) {
+func TestStateAfterPortsAreOpenedAndClosedIsAsPredicted(t *testing.T) {
 	c := begin(t)
 	id := c.at.LoadBalancer.ID
 	one := newPool(3, addresses(31000, "10.0.0.1", "10.0.0.2"))

@@ -193,7 +193,7 @@ func TestADifferentTreeIsNotConfirmedAndTheErrorSaysWhy(t *testing.T) {
 	}
 }
 
-func TestWhatOurOwnWritesHaveRemovedIsNoDifferenceAndIsNamedWhileItIsThere(t *testing.T) {
+func TestObjectsRemovedByOurWritesAreNoDifferenceAndAreNamedWhileTheyExist(t *testing.T) {
 	for name, remove := range map[string]func(l *lb.LoadBalancer){
 		"nothing":    func(*lb.LoadBalancer) {},
 		"a listener": func(l *lb.LoadBalancer) { l.Listeners = l.Listeners[:1] },
@@ -224,7 +224,7 @@ func TestWhatOurOwnWritesHaveRemovedIsNoDifferenceAndIsNamedWhileItIsThere(t *te
 	}
 }
 
-func TestWhatOctaviaIsStillDeletingIsNoDifferenceUnlessItWasPredicted(t *testing.T) {
+func TestObjectsThatOctaviaIsDeletingAreNoDifferenceUnlessPredicted(t *testing.T) {
 	for name, remove := range map[string]func(l *lb.LoadBalancer){
 		"a listener": func(l *lb.LoadBalancer) { l.Listeners = l.Listeners[:1] },
 		"a monitor":  func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Monitor = nil },
@@ -276,13 +276,21 @@ func TestAMonitorThatWasNotPredictedIsADifference(t *testing.T) {
 
 func TestAPoolThatWasNotPredictedBehindAListenerIsADifferenceUnlessItIsKnownAsDetached(t *testing.T) {
 	predicted := small()
-	for id, want := range map[string]bool{"p2": true, "p9": false} {
-		tree := shown(predicted)
-		listener := tree["listeners"].([]any)[0].(node)
-		listener["pools"] = append(listener["pools"].([]any), status(id, "of a policy", lb.Active))
-		if _, _, err := octavia.Confirm(predicted, nil, treeOf(t, tree)); (err == nil) != want {
-			t.Errorf("pool %s: %v", id, err)
-		}
+	for name, test := range map[string]struct {
+		id   string
+		want bool
+	}{
+		"pool that is known as detached": {"p2", true},
+		"unknown pool":                   {"p9", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := shown(predicted)
+			listener := tree["listeners"].([]any)[0].(node)
+			listener["pools"] = append(listener["pools"].([]any), status(test.id, "of a policy", lb.Active))
+			if _, _, err := octavia.Confirm(predicted, nil, treeOf(t, tree)); (err == nil) != test.want {
+				t.Errorf("pool %s: %v", test.id, err)
+			}
+		})
 	}
 }
 

@@ -61,7 +61,7 @@ func TestAbsenceFromAListProvesNothingWhileThePortExists(t *testing.T) {
 	})
 }
 
-func TestWithAPortOfAPersonADeletedLoadBalancerIsReadByItself(t *testing.T) {
+func TestDeletedLoadBalancerWithAPortOfAUserIsReadByItself(t *testing.T) {
 	watch(t, func(s *fakeCloud) {
 		s.persons = []string{"mine"}
 		for _, id := range []string{"a", "b", "c"} {
@@ -80,16 +80,21 @@ func TestWithAPortOfAPersonADeletedLoadBalancerIsReadByItself(t *testing.T) {
 }
 
 func TestALoadBalancerInStatusDeletedCountsAsGone(t *testing.T) {
-	for _, ids := range [][]string{{"a"}, {"a", "b", "c"}} {
-		watch(t, func(s *fakeCloud) {
-			var gone []octavia.Head
-			for _, id := range ids {
-				s.set(lb.Deleted, id)
-				s.Watch(id)
-				gone = append(gone, octavia.Head{ID: id, Gone: true})
-			}
-			s.nextPoll()
-			s.wantChanged(gone...)
+	for name, ids := range map[string][]string{
+		"one load balancer":      {"a"},
+		"several load balancers": {"a", "b", "c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watch(t, func(s *fakeCloud) {
+				var gone []octavia.Head
+				for _, id := range ids {
+					s.set(lb.Deleted, id)
+					s.Watch(id)
+					gone = append(gone, octavia.Head{ID: id, Gone: true})
+				}
+				s.nextPoll()
+				s.wantChanged(gone...)
+			})
 		})
 	}
 }

@@ -78,14 +78,16 @@ func TestACallThatFailsWith500IsTransientOnlyWhileItsObjectExists(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			for id, want := range map[string]openstack.Class{there: openstack.Transient, gone: openstack.Gone, deleted: openstack.Gone} {
-				var looks []string
-				err := c.call(against(t, lb.Capabilities{}, serve(&looks)), id)
-				if got := openstack.Classify(err); got != want {
-					t.Errorf("%s: class %s, want %s: %v", id, got, want, err)
-				}
-				if diff := cmp.Diff([]string{c.look + id}, looks); diff != "" {
-					t.Errorf("%s: looks (-want +got):\n%s", id, diff)
-				}
+				t.Run(id, func(t *testing.T) {
+					var looks []string
+					err := c.call(against(t, lb.Capabilities{}, serve(&looks)), id)
+					if got := openstack.Classify(err); got != want {
+						t.Errorf("class %s, want %s: %v", got, want, err)
+					}
+					if diff := cmp.Diff([]string{c.look + id}, looks); diff != "" {
+						t.Errorf("looks (-want +got):\n%s", diff)
+					}
+				})
 			}
 		})
 	}

@@ -120,7 +120,8 @@ func (l Listed) WithMembers(members func(pool lb.Pool, listener *lb.Listener) ([
 			continue
 		}
 		pool := *listener.Pool
-		if pool.Members, err = members(pool, listener); err != nil {
+		pool.Members, err = members(pool, listener)
+		if err != nil {
 			return lb.LoadBalancer{}, err
 		}
 		listener.Pool = &pool
@@ -128,7 +129,8 @@ func (l Listed) WithMembers(members func(pool lb.Pool, listener *lb.Listener) ([
 	full.DetachedPools = append([]lb.Pool(nil), full.DetachedPools...)
 	for i := range full.DetachedPools {
 		pool := &full.DetachedPools[i]
-		if pool.Members, err = members(*pool, nil); err != nil {
+		pool.Members, err = members(*pool, nil)
+		if err != nil {
 			return lb.LoadBalancer{}, err
 		}
 	}

@@ -69,25 +69,27 @@ func TestALoadBalancerWhoseChildrenAreNotAllListedIsIncomplete(t *testing.T) {
 		edit func(*lists)
 		want map[string]bool
 	}{
-		"all":                  {func(*lists) {}, map[string]bool{"one": true, "two": true}},
-		"no listener":          {func(l *lists) { l.listeners = l.listeners[1:] }, map[string]bool{"one": false, "two": true}},
-		"no pool":              {func(l *lists) { l.pools = l.pools[1:] }, map[string]bool{"one": false, "two": true}},
-		"no monitor":           {func(l *lists) { l.monitors = nil }, map[string]bool{"one": false, "two": true}},
-		"a pool of another":    {func(l *lists) { id := "pool-9"; l.listeners[1].DefaultPoolID = &id }, map[string]bool{"one": false, "two": true}},
-		"nothing of any":       {func(l *lists) { l.listeners, l.pools, l.monitors = nil, nil, nil }, map[string]bool{"one": false, "two": true}},
-		"deleted":              {func(l *lists) { l.balancers[1].ProvisioningStatus = lb.Deleted }, map[string]bool{"one": true}},
-		"children of none":     {func(l *lists) { l.balancers = l.balancers[1:] }, map[string]bool{"two": true}},
-		"no load balancer":     {func(l *lists) { l.balancers = nil }, map[string]bool{}},
-		"a monitor of another": {func(l *lists) { l.monitors = append(l.monitors, monitorDocument{document: named("monitor-9")}) }, map[string]bool{"one": true, "two": true}},
+		"all are listed":                   {func(*lists) {}, map[string]bool{"one": true, "two": true}},
+		"a listener is missing":            {func(l *lists) { l.listeners = l.listeners[1:] }, map[string]bool{"one": false, "two": true}},
+		"a pool is missing":                {func(l *lists) { l.pools = l.pools[1:] }, map[string]bool{"one": false, "two": true}},
+		"a health monitor is missing":      {func(l *lists) { l.monitors = nil }, map[string]bool{"one": false, "two": true}},
+		"a listener has a pool of another": {func(l *lists) { id := "pool-9"; l.listeners[1].DefaultPoolID = &id }, map[string]bool{"one": false, "two": true}},
+		"no children are listed":           {func(l *lists) { l.listeners, l.pools, l.monitors = nil, nil, nil }, map[string]bool{"one": false, "two": true}},
+		"a load balancer is deleted":       {func(l *lists) { l.balancers[1].ProvisioningStatus = lb.Deleted }, map[string]bool{"one": true}},
+		"children without a load balancer": {func(l *lists) { l.balancers = l.balancers[1:] }, map[string]bool{"two": true}},
+		"no load balancer is listed":       {func(l *lists) { l.balancers = nil }, map[string]bool{}},
+		"a monitor of another":             {func(l *lists) { l.monitors = append(l.monitors, monitorDocument{document: named("monitor-9")}) }, map[string]bool{"one": true, "two": true}},
 	} {
-		l := twoBalancers()
-		c.edit(&l)
-		got := map[string]bool{}
-		for _, one := range join(l.balancers, l.listeners, l.pools, l.monitors) {
-			got[one.Bare.ID] = one.Complete
-		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s (-want +got): %s", name, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := twoBalancers()
+			c.edit(&l)
+			got := map[string]bool{}
+			for _, one := range join(l.balancers, l.listeners, l.pools, l.monitors) {
+				got[one.Bare.ID] = one.Complete
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got): %s", d)
+			}
+		})
 	}
 }

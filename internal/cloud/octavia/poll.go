@@ -196,7 +196,8 @@ func (w *Watcher) note(watched map[string]watch, asked []string, found map[strin
 		}
 		w.mu.Lock()
 		if one, there := w.watched[id]; there && one.call == watched[id].call {
-			if one.tried = began; ok {
+			one.tried = began
+			if ok {
 				one.looked, one.failures = began, 0
 			} else {
 				one.failures++

@@ -168,7 +168,8 @@ func (c *Client) Observe(ctx context.Context, head lb.LoadBalancer) (lb.LoadBala
 	pools := map[string]*lb.Pool{}
 	for _, d := range documents {
 		pool := d.model()
-		if pool.Members, err = c.members(ctx, d); err != nil {
+		pool.Members, err = c.members(ctx, d)
+		if err != nil {
 			return head, err
 		}
 		if id := value(d.MonitorID); id != "" {

@@ -191,21 +191,23 @@ func pages(n, most int, queries *[]url.Values) http.HandlerFunc {
 
 func TestAllPagesAreReadWithTheSameFilter(t *testing.T) {
 	for _, n := range []int{0, 1, 6, 7} {
-		var queries []url.Values
-		client := against(t, amphora, pages(n, 3, &queries))
-		heads, err := client.Heads(t.Context(), "tag")
-		if err != nil || len(heads) != n {
-			t.Errorf("%d of %d heads (%v)", len(heads), n, err)
-		}
-		if want := n/3 + 1; len(queries) != want {
-			t.Errorf("%d calls for %d, want %d", len(queries), n, want)
-		}
-		for _, q := range queries {
-			fields := []string{"id", "provisioning_status", "updated_at", "vip_port_id", "tags"}
-			if q.Get("tags") != "tag" || q.Get("limit") != "1000" || !slices.Equal(q["fields"], fields) {
-				t.Errorf("a page was asked for with %v", q)
+		t.Run(fmt.Sprintf("%d load balancers", n), func(t *testing.T) {
+			var queries []url.Values
+			client := against(t, amphora, pages(n, 3, &queries))
+			heads, err := client.Heads(t.Context(), "tag")
+			if err != nil || len(heads) != n {
+				t.Errorf("%d of %d heads (%v)", len(heads), n, err)
 			}
-		}
+			if want := n/3 + 1; len(queries) != want {
+				t.Errorf("%d calls for %d, want %d", len(queries), n, want)
+			}
+			for _, q := range queries {
+				fields := []string{"id", "provisioning_status", "updated_at", "vip_port_id", "tags"}
+				if q.Get("tags") != "tag" || q.Get("limit") != "1000" || !slices.Equal(q["fields"], fields) {
+					t.Errorf("a page was asked for with %v", q)
+				}
+			}
+		})
 	}
 }
 
@@ -237,29 +239,38 @@ func TestAResponseWithoutItsObjectIsAnError(t *testing.T) {
 	_, headErr := client.Head(t.Context(), "lb1")
 	_, treeErr := client.Tree(t.Context(), "lb1")
 	_, observeErr := client.Observe(t.Context(), lb.LoadBalancer{ID: "lb1"})
-	for _, err := range []error{getErr, headErr, treeErr, observeErr} {
-		var e *openstack.Error
-		if !errors.As(err, &e) || e.Class != openstack.Transient {
-			t.Errorf("error %v", err)
-		}
+	for name, err := range map[string]error{
+		"load balancer": getErr,
+		"head":          headErr,
+		"status tree":   treeErr,
+		"children":      observeErr,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var e *openstack.Error
+			if !errors.As(err, &e) || e.Class != openstack.Transient {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
 
-func TestAReadThatFailsHalfWayReturnsNothing(t *testing.T) {
+func TestReadThatFailsHalfwayReturnsNothing(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	head := s.create(t, wanted(s.IDs().PrivateSubnet))
 	for _, route := range []string{"listeners", "pools", "pools/{id}/members", "healthmonitors"} {
-		id := s.Faults().Add(wire.Fault{
-			Service: cloudsim.LoadBalancer, Method: "GET", Route: "/v2.0/lbaas/" + route, Kind: wire.FaultStatus, Status: 500,
+		t.Run(route, func(t *testing.T) {
+			id := s.Faults().Add(wire.Fault{
+				Service: cloudsim.LoadBalancer, Method: "GET", Route: "/v2.0/lbaas/" + route, Kind: wire.FaultStatus, Status: 500,
+			})
+			if _, err := s.Observe(t.Context(), head); openstack.Classify(err) != openstack.Transient {
+				t.Errorf("with %s failing: %v", route, err)
+			}
+			s.Faults().Remove(id)
 		})
-		if _, err := s.Observe(t.Context(), head); openstack.Classify(err) != openstack.Transient {
-			t.Errorf("with %s failing: %v", route, err)
-		}
-		s.Faults().Remove(id)
 	}
 }
 
-func TestPartsThatOctaviaLeftPendingAreSeen(t *testing.T) {
+func TestObjectsThatOctaviaLeftPendingAreRead(t *testing.T) {
 	s := simulate(t, cloudsim.Options{Release: release.Zed, Octavia: simulator.Options{StuckChildren: true}})
 	l := wanted(s.IDs().PrivateSubnet)
 	head := s.create(t, l)
@@ -276,9 +287,14 @@ func TestPartsThatOctaviaLeftPendingAreSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, got := range []lb.LoadBalancer{observed, confirmed} {
-		if got.ProvisioningStatus != lb.Active || got.Listeners[0].ProvisioningStatus != lb.PendingCreate || got.Listeners[0].Pool.ProvisioningStatus != lb.PendingCreate {
-			t.Errorf("%s, %+v", got.ProvisioningStatus, got.Listeners[0])
-		}
+	for name, got := range map[string]lb.LoadBalancer{
+		"observed":  observed,
+		"confirmed": confirmed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got.ProvisioningStatus != lb.Active || got.Listeners[0].ProvisioningStatus != lb.PendingCreate || got.Listeners[0].Pool.ProvisioningStatus != lb.PendingCreate {
+				t.Errorf("%s, %+v", got.ProvisioningStatus, got.Listeners[0])
+			}
+		})
 	}
 }

@@ -27,7 +27,7 @@ func listenerOn(l lb.LoadBalancer, port int) lb.Listener {
 	return l.Listeners[slices.IndexFunc(l.Listeners, func(l lb.Listener) bool { return l.Port == port })]
 }
 
-func TestWhatOctaviaRefusesHasItsClass(t *testing.T) {
+func TestRefusalsOfOctaviaHaveTheirErrorClass(t *testing.T) {
 	quota := simulator.Quota{LoadBalancers: 1, Listeners: -1, Pools: 3, Members: -1, HealthMonitors: -1}
 	s := simulate(t, cloudsim.Options{Octavia: simulator.Options{DefaultQuota: &quota}})
 	l, err := s.Observe(t.Context(), s.create(t, wanted(s.IDs().PrivateSubnet)))
@@ -91,9 +91,11 @@ func TestEveryOpOnABusyLoadBalancerIsRefusedAsBusy(t *testing.T) {
 		diff.UpdateMonitor{ID: pool.Monitor.ID, Monitor: *pool.Monitor},
 		diff.DeleteMonitor{ID: pool.Monitor.ID},
 	} {
-		if _, err := s.Apply(t.Context(), op); openstack.Classify(err) != openstack.Busy {
-			t.Errorf("%v: class %q, want Busy: %v", op, openstack.Classify(err), err)
-		}
+		t.Run(diff.Kind(op), func(t *testing.T) {
+			if _, err := s.Apply(t.Context(), op); openstack.Classify(err) != openstack.Busy {
+				t.Errorf("%v: class %q, want Busy: %v", op, openstack.Classify(err), err)
+			}
+		})
 	}
 }
 
@@ -126,16 +128,21 @@ func TestACreateWithoutAnAnswerMayHaveBeenCarriedOut(t *testing.T) {
 	}
 }
 
-func TestAVIPComesFromTheNetworkOrHasTheRequestedAddress(t *testing.T) {
+func TestVIPIsAllocatedFromTheNetworkOrHasTheRequestedAddress(t *testing.T) {
 	s := simulate(t, cloudsim.Options{PrivateCIDR: "10.0.0.0/16", PublicCIDR: "198.51.100.0/24"})
-	for address, vip := range map[string]lb.VIP{
-		"":           {NetworkID: s.IDs().PrivateNetwork},
-		"10.0.100.7": {SubnetID: s.IDs().PrivateSubnet, Address: "10.0.100.7"},
+	for name, test := range map[string]struct {
+		address string
+		vip     lb.VIP
+	}{
+		"VIP of a network":  {"", lb.VIP{NetworkID: s.IDs().PrivateNetwork}},
+		"requested address": {"10.0.100.7", lb.VIP{SubnetID: s.IDs().PrivateSubnet, Address: "10.0.100.7"}},
 	} {
-		made := s.create(t, lb.LoadBalancer{Name: "web", VIP: vip})
-		if address != "" && made.VIP.Address != address || made.VIP.NetworkID != s.IDs().PrivateNetwork || made.VIP.SubnetID == "" || made.VIP.PortID == "" {
-			t.Errorf("for %+v it is %+v", vip, made.VIP)
-		}
+		t.Run(name, func(t *testing.T) {
+			made := s.create(t, lb.LoadBalancer{Name: "web", VIP: test.vip})
+			if test.address != "" && made.VIP.Address != test.address || made.VIP.NetworkID != s.IDs().PrivateNetwork || made.VIP.SubnetID == "" || made.VIP.PortID == "" {
+				t.Errorf("for %+v it is %+v", test.vip, made.VIP)
+			}
+		})
 	}
 }
 
@@ -143,18 +150,22 @@ func TestARefusalOfNeutronIsOneOfTheAddressOnlyIfOneIsRequested(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	s.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers", Kind: wire.FaultStatus, Status: http.StatusInternalServerError,
 		Body: `{"faultcode": "Server", "faultstring": "Provider 'amphora' reports error: BadRequestException: 400", "debuginfo": null}`})
-	for address, want := range map[string]struct {
+	for name, want := range map[string]struct {
+		address string
+
 		class  openstack.Class
 		advice string
 	}{
-		"":           {openstack.Transient, "which does not say why"},
-		"10.99.0.99": {openstack.Invalid, "spec.loadBalancerIP must be in the subnet"},
+		"no address is requested": {"", openstack.Transient, "which does not say why"},
+		"an address is requested": {"10.99.0.99", openstack.Invalid, "spec.loadBalancerIP has to be in the subnet"},
 	} {
-		l := wanted(s.IDs().PrivateSubnet)
-		l.VIP.Address = address
-		_, err := s.Apply(t.Context(), diff.CreateLoadBalancer{LoadBalancer: l})
-		if openstack.Classify(err) != want.class || !strings.Contains(err.Error(), want.advice) {
-			t.Errorf("address %q: class %s, %v", address, openstack.Classify(err), err)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := wanted(s.IDs().PrivateSubnet)
+			l.VIP.Address = want.address
+			_, err := s.Apply(t.Context(), diff.CreateLoadBalancer{LoadBalancer: l})
+			if openstack.Classify(err) != want.class || !strings.Contains(err.Error(), want.advice) {
+				t.Errorf("address %q: class %s, %v", want.address, openstack.Classify(err), err)
+			}
+		})
 	}
 }

@@ -135,7 +135,8 @@ func confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	for i := range l.Listeners {
 		listener, shown := &l.Listeners[i], t.Listeners[order[i]]
 		listener.ID, listener.ProvisioningStatus = shown.ID, shown.ProvisioningStatus
-		if listener.Pool, err = confirmDefaultPool(listener.Pool, shown.Pools, l.DetachedPools); err != nil {
+		listener.Pool, err = confirmDefaultPool(listener.Pool, shown.Pools, l.DetachedPools)
+		if err != nil {
 			return predicted, fmt.Errorf("listener %s: %w", shown.ID, err)
 		}
 	}

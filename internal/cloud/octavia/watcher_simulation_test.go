@@ -13,9 +13,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 )
 
-// TestManyLoadBalancersAreNoticedSoonWithFewLists changes fifty load balancers within ten seconds, in five rounds,
-// on simulated clouds.
-func TestManyLoadBalancersAreNoticedSoonWithFewLists(t *testing.T) {
+// TestEndOfChangesOfManyLoadBalancersIsFoundSoonWithFewLists changes fifty load balancers within ten seconds, five times in a
+// row, on simulated clouds.
+func TestEndOfChangesOfManyLoadBalancersIsFoundSoonWithFewLists(t *testing.T) {
 	const n, rounds = 50, 5
 	for _, c := range []struct {
 		name  string

@@ -82,25 +82,27 @@ func TestAStuckLoadBalancerDoesNotChangeHowOthersAreWatched(t *testing.T) {
 
 func TestOperationsOfAKnownTimeTakeFewCalls(t *testing.T) {
 	for _, n := range []int{1, 10} {
-		watch(t, func(s *fakeCloud) {
-			var ids []string
-			for i := range n {
-				ids = append(ids, fmt.Sprint("lb-", i))
-			}
-			for i := range 20 {
-				s.forgetCalls()
-				s.update(30*time.Second, ids...)
-				s.advance(33 * time.Second)
-				s.wantChanged(active(ids...)...)
-				if calls := s.count(""); i > 10 && calls > 6 {
-					t.Errorf("%d load balancers took %d calls at the %d. time, want at most 6", n, calls, i+1)
+		t.Run(fmt.Sprintf("%d load balancers", n), func(t *testing.T) {
+			watch(t, func(s *fakeCloud) {
+				var ids []string
+				for i := range n {
+					ids = append(ids, fmt.Sprint("lb-", i))
 				}
-			}
+				for i := range 20 {
+					s.forgetCalls()
+					s.update(30*time.Second, ids...)
+					s.advance(33 * time.Second)
+					s.wantChanged(active(ids...)...)
+					if calls := s.count(""); i > 10 && calls > 6 {
+						t.Errorf("%d load balancers took %d calls at the %d. time, want at most 6", n, calls, i+1)
+					}
+				}
+			})
 		})
 	}
 }
 
-func TestASlowCloudIsAskedNoMoreOftenThanItCanAnswer(t *testing.T) {
+func TestSlowCloudIsNotPolledMoreOftenThanItCanAnswer(t *testing.T) {
 	watch(t, func(s *fakeCloud) {
 		s.takes = 200 * time.Millisecond
 		s.set(lb.PendingCreate, "a")

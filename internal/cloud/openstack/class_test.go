@@ -155,7 +155,7 @@ func TestAnErrorReadsAsASentence(t *testing.T) {
 	}
 }
 
-func TestWrapNamesEachStepOnce(t *testing.T) {
+func TestWrapNamesEachOperationOnce(t *testing.T) {
 	if Wrap("x", nil) != nil || Classify(nil) != "" {
 		t.Error("nothing has become an error")
 	}
@@ -229,7 +229,7 @@ func TestUnansweredCallsAreTransientAndSayWhetherTheyMayHaveArrived(t *testing.T
 	}
 }
 
-func TestACallThatNeverLeftIsNotUnanswered(t *testing.T) {
+func TestCallThatWasNeverSentIsNotUnanswered(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -239,10 +239,12 @@ func TestACallThatNeverLeftIsNotUnanswered(t *testing.T) {
 	c.Server.Close()
 	errs["no server there"] = post(context.Background(), s)
 	for name, err := range errs {
-		var e *Error
-		if !errors.As(Wrap("create", err), &e) || e.Class != Transient || e.Unanswered {
-			t.Errorf("%s: %+v", name, Wrap("create", err))
-		}
+		t.Run(name, func(t *testing.T) {
+			var e *Error
+			if !errors.As(Wrap("create", err), &e) || e.Class != Transient || e.Unanswered {
+				t.Errorf("%+v", Wrap("create", err))
+			}
+		})
 	}
 	if !errors.Is(errs["cancelled before"], context.Canceled) {
 		t.Errorf("a cancelled call does not say so: %v", errs["cancelled before"])
@@ -256,7 +258,7 @@ func TestMessagesAreLimitedToOneLine(t *testing.T) {
 	}
 }
 
-func TestAUserWithAllApplicationCredentialsIsNotToldToLogInOtherwise(t *testing.T) {
+func TestErrorOfTheLimitOfApplicationCredentialsDoesNotAskForAnotherLogin(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
 	c.setHandler(func(w http.ResponseWriter, _ *http.Request) {
@@ -268,7 +270,7 @@ func TestAUserWithAllApplicationCredentialsIsNotToldToLogInOtherwise(t *testing.
 	}
 }
 
-func TestARefusalOfACertificateIsToldFromOthers(t *testing.T) {
+func TestRefusalOfACertificateIsDistinguishedFromOthers(t *testing.T) {
 	const message = "Could not retrieve certificate: ['http://barbican.test/v1/secrets/1']"
 	for name, c := range map[string]struct {
 		err  error
@@ -283,8 +285,10 @@ func TestARefusalOfACertificateIsToldFromOthers(t *testing.T) {
 		"no answer":                              {&Error{Class: Transient, Message: message}, false},
 		"no error":                               {nil, false},
 	} {
-		if got := CannotReadCertificate(c.err); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := CannotReadCertificate(c.err); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
 	}
 }

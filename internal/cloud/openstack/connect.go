@@ -44,7 +44,8 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 		return nil, &Error{Op: "connect to " + where, Class: Invalid, Message: err.Error(), Advice: fileAdvice(err), Err: err}
 	}
 	s := &Session{provider: provider, connections: newConnections(first.transport), reread: o.Reread}
-	if s.metrics, err = newMetrics(o.Metrics); err != nil {
+	s.metrics, err = newMetrics(o.Metrics)
+	if err != nil {
 		return nil, fmt.Errorf("register the metrics of OpenStack calls: %w", err)
 	}
 	known := &calls.Routes{}
@@ -87,7 +88,8 @@ func authOptions(g config.Global) gophercloud.AuthOptions {
 		o.Scope = &gophercloud.AuthScope{TrustID: g.TrustID}
 	case config.ByApplicationCredential:
 		o.ApplicationCredentialSecret = g.ApplicationCredentialSecret.Reveal()
-		if o.ApplicationCredentialID = g.ApplicationCredentialID; o.ApplicationCredentialID == "" {
+		o.ApplicationCredentialID = g.ApplicationCredentialID
+		if o.ApplicationCredentialID == "" {
 			o.ApplicationCredentialName = g.ApplicationCredentialName
 			setUser(&o, g, g.UserID)
 		}
@@ -104,7 +106,8 @@ func authOptions(g config.Global) gophercloud.AuthOptions {
 
 // setUser sets the user by id or, without an id, by name and domain.
 func setUser(o *gophercloud.AuthOptions, g config.Global, id string) {
-	if o.UserID = id; id != "" {
+	o.UserID = id
+	if id != "" {
 		return
 	}
 	o.Username = g.Username

@@ -184,11 +184,11 @@ func TestNoRegionIsAnErrorOfItsOwn(t *testing.T) {
 	g.Region = ""
 	_, err := Connect(context.Background(), Options{Config: g})
 	if !errors.Is(err, ErrNoRegion) || errors.Is(err, ErrNoService) {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 }
 
-func TestEndpointsOfTheConfigurationComeBeforeThoseOfTheCatalogue(t *testing.T) {
+func TestEndpointsOfTheConfigurationOverrideThoseOfTheCatalogue(t *testing.T) {
 	c := newCloud(t)
 	c.catalog = nil
 	s := c.connect(func(o *Options) {
@@ -206,16 +206,21 @@ func TestEndpointsOfTheConfigurationComeBeforeThoseOfTheCatalogue(t *testing.T) 
 	}
 }
 
-func TestARejectedLoginNamesValuesThatWerePerhapsNotMeant(t *testing.T) {
+func TestRejectedLoginNamesDoubtfulValues(t *testing.T) {
 	doubts := []config.Notice{{File: "cloud.conf", Line: 4, Section: "Global", Key: "password", Kind: config.Doubtful, Text: "It ends at the #.", Do: "Use double quotes."}}
 	rejected := &Error{Op: "authenticate", Class: Unauthorized, Status: 401, Message: "no. Check the credentials in [Global].", RequestID: "req-7"}
-	for err, want := range map[error]string{
-		rejected: "authenticate: 401: no. Check the credentials in [Global]. This may be the cause: cloud.conf:4: [Global] password: It ends at the #. Use double quotes. (request req-7)",
-		&Error{Class: Transient, Message: "no answer"}: "no answer",
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"rejected login": {rejected, "authenticate: 401: no. Check the credentials in [Global]. This may be the cause: cloud.conf:4: [Global] password: It ends at the #. Use double quotes. (request req-7)"},
+		"no answer":      {&Error{Class: Transient, Message: "no answer"}, "no answer"},
 	} {
-		if got := WithDoubts(err, doubts); got.Error() != want || Classify(got) != Classify(err) {
-			t.Errorf("%v, want %s", got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := WithDoubts(test.err, doubts); got.Error() != test.want || Classify(got) != Classify(test.err) {
+				t.Errorf("got %v, want %s", got, test.want)
+			}
+		})
 	}
 	if got := WithDoubts(rejected, nil); got != error(rejected) {
 		t.Errorf("without doubts: %v", got)

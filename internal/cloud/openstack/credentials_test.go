@@ -269,11 +269,18 @@ func TestExpiryOfEachFormOfCredentials(t *testing.T) {
 
 func TestKeystoneTimesAreReadInAllForms(t *testing.T) {
 	want := time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)
-	for _, text := range []string{`"2040-01-02T03:04:05.000000"`, `"2040-01-02T03:04:05.000000Z"`, `"2040-01-02T03:04:05Z"`, `"2040-01-02T03:04:05"`} {
-		var got keystoneTime
-		if err := got.UnmarshalJSON([]byte(text)); err != nil || !time.Time(got).Equal(want) {
-			t.Errorf("%s: %v, %v", text, time.Time(got), err)
-		}
+	for name, text := range map[string]string{
+		"microseconds without a zone": `"2040-01-02T03:04:05.000000"`,
+		"microseconds":                `"2040-01-02T03:04:05.000000Z"`,
+		"seconds":                     `"2040-01-02T03:04:05Z"`,
+		"seconds without a zone":      `"2040-01-02T03:04:05"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got keystoneTime
+			if err := got.UnmarshalJSON([]byte(text)); err != nil || !time.Time(got).Equal(want) {
+				t.Errorf("%s: %v, %v", text, time.Time(got), err)
+			}
+		})
 	}
 	var none keystoneTime
 	if err := none.UnmarshalJSON([]byte("null")); err != nil || !time.Time(none).IsZero() {

@@ -229,7 +229,7 @@ func TestAnAuthURLWorksWithoutItsVersionAndWithASecondOne(t *testing.T) {
 	}
 }
 
-func TestAWriteIsNotMadeAReadByARedirect(t *testing.T) {
+func TestRedirectDoesNotTurnAWriteIntoARead(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
 	c.setHandler(func(w http.ResponseWriter, r *http.Request) {

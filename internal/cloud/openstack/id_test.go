@@ -4,6 +4,7 @@
 package openstack
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -14,8 +15,10 @@ func TestInvalidIDs(t *testing.T) {
 		"": false, ".": false, "..": false, "a/b": false, "../quotas": false, "a?b=c": false, "a#b": false, "%2e%2e": false, "a b": false, "ä": false,
 		strings.Repeat("a", 64): true, strings.Repeat("a", 65): false,
 	} {
-		if got := IsID(text); got != want {
-			t.Errorf("IsID(%q) is %t", text, got)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if got := IsID(text); got != want {
+				t.Errorf("IsID(%q) is %t", text, got)
+			}
+		})
 	}
 }

@@ -77,14 +77,16 @@ func TestAnErrorNamesTheServicesIDOrElseOurs(t *testing.T) {
 	s := c.connect()
 	ours := NewRequestID()
 	for header, want := range map[string]string{"X-Openstack-Request-Id": requestID, "X-Compute-Request-Id": requestID, "X-Other": ours} {
-		c.setHandler(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set(header, requestID)
-			answer(w, 400, "")
+		t.Run(header, func(t *testing.T) {
+			c.setHandler(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set(header, requestID)
+				answer(w, 400, "")
+			})
+			err := Wrap("list", get(WithRequestID(context.Background(), ours), s, "lbaas", "pools"))
+			if !strings.HasSuffix(err.Error(), "(request "+want+")") {
+				t.Error(err)
+			}
 		})
-		err := Wrap("list", get(WithRequestID(context.Background(), ours), s, "lbaas", "pools"))
-		if !strings.HasSuffix(err.Error(), "(request "+want+")") {
-			t.Errorf("%s: %v", header, err)
-		}
 	}
 }
 
@@ -210,14 +212,16 @@ func TestRoutesAreFewWhateverTheIDs(t *testing.T) {
 		"http://lb:9876/v2.0/lbaas/providers/amphora/flavor_capabilities":    "load-balancer /v2.0/lbaas/providers/{id}/{id}",
 		"http://lb:9876/v2.0/lbaas/loadbalancers/00000000000000000000000000": "load-balancer /v2.0/lbaas/loadbalancers/{id}",
 	} {
-		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		service, route := r.Find(u)
-		if got := service + " " + route; got != want {
-			t.Errorf("%s: want %q, got %q", address, want, got)
-		}
+		t.Run(address, func(t *testing.T) {
+			u, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			service, route := r.Find(u)
+			if got := service + " " + route; got != want {
+				t.Errorf("want %q, got %q", want, got)
+			}
+		})
 	}
 }
 

@@ -31,7 +31,7 @@ func simulatedGlobal(t *testing.T) (*cloudsim.Cloud, config.Global) {
 	return cloud, conf.Global
 }
 
-func TestAWrongProjectIsToldFromAWrongPassword(t *testing.T) {
+func TestWrongProjectIsDistinguishedFromAWrongPassword(t *testing.T) {
 	cloud, right := simulatedGlobal(t)
 	for name, test := range map[string]struct {
 		wrong  func(*config.Global)
@@ -91,7 +91,7 @@ func TestTheControllerLogsInOnlyOnceIfItIsRefused(t *testing.T) {
 	}
 }
 
-func TestAUserWithoutAnyRoleIsToldSo(t *testing.T) {
+func TestUserWithoutAnyRoleIsReported(t *testing.T) {
 	cloud, g := simulatedGlobal(t)
 	cloud.Keystone().AddUser("new", "p")
 	g.Username, g.UserID, g.Password = "new", "", "p"
@@ -114,9 +114,11 @@ func TestARefusalByAPolicySaysWhatMayBeDone(t *testing.T) {
 		"secrets":                           {http.MethodPost, "http://c/v1/secrets", `{"title": "Forbidden", "description": "Secret creation attempt not allowed"}`, "usually creator or member:"},
 		"what no program of this kind does": {http.MethodPost, "http://c/v3/roles", `{"error": {"message": "You are not authorized"}}`, ""},
 	} {
-		e := describe(gophercloud.ErrUnexpectedResponseCode{Actual: http.StatusForbidden, Method: test.method, URL: test.url, Body: []byte(test.body)})
-		if !strings.Contains(e.Advice, test.want) || test.want == "" && e.Advice != "" {
-			t.Errorf("%s: %q, want %q", name, e.Advice, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			e := describe(gophercloud.ErrUnexpectedResponseCode{Actual: http.StatusForbidden, Method: test.method, URL: test.url, Body: []byte(test.body)})
+			if !strings.Contains(e.Advice, test.want) || test.want == "" && e.Advice != "" {
+				t.Errorf("%q, want %q", e.Advice, test.want)
+			}
+		})
 	}
 }

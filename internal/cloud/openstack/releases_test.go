@@ -52,15 +52,20 @@ func TestKeystonesOfOtherReleasesMeanTheSame(t *testing.T) {
 }
 
 func TestAFaultIsUnderstoodWhateverItsTypeIs(t *testing.T) {
-	for body, want := range map[string]fault{
-		`{"NeutronError": {"type": "OverQuota", "message": "no more", "detail": {}}}`: {kind: "OverQuota", message: "no more", known: true},
-		`{"NeutronError": {"type": 5, "message": "no more"}}`:                         {kind: "NeutronError", message: "no more", known: true},
-		`{"NeutronError": {"type": null, "message": "no more", "more": []}}`:          {kind: "NeutronError", message: "no more", known: true},
-		`{"extra": 5, "badRequest": {"code": "400", "message": "wrong"}}`:             {kind: "badRequest", message: "wrong", known: true},
-		`{"faultcode": 1, "faultstring": "wrong", "debuginfo": {}}`:                   {message: "wrong", known: true},
+	for name, test := range map[string]struct {
+		body string
+		want fault
+	}{
+		"detail is an object":          {`{"NeutronError": {"type": "OverQuota", "message": "no more", "detail": {}}}`, fault{kind: "OverQuota", message: "no more", known: true}},
+		"type is a number":             {`{"NeutronError": {"type": 5, "message": "no more"}}`, fault{kind: "NeutronError", message: "no more", known: true}},
+		"type is null":                 {`{"NeutronError": {"type": null, "message": "no more", "more": []}}`, fault{kind: "NeutronError", message: "no more", known: true}},
+		"another key beside the fault": {`{"extra": 5, "badRequest": {"code": "400", "message": "wrong"}}`, fault{kind: "badRequest", message: "wrong", known: true}},
+		"fault code is a number":       {`{"faultcode": 1, "faultstring": "wrong", "debuginfo": {}}`, fault{message: "wrong", known: true}},
 	} {
-		if got := parseFault(http.StatusConflict, []byte(body)); got != want {
-			t.Errorf("%s: %+v, want %+v", body, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := parseFault(http.StatusConflict, []byte(test.body)); got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
 	}
 }

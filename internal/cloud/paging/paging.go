@@ -90,7 +90,8 @@ func lastID(op string, page json.RawMessage, isID func(string) bool) (last strin
 		return "", openstack.Wrap(op, err)
 	}
 	for _, object := range objects {
-		if last = object.ID; !isID(last) {
+		last = object.ID
+		if !isID(last) {
 			return "", openstack.Unreadable(op, "an object with the id "+strconv.Quote(last))
 		}
 	}

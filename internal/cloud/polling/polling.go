@@ -86,7 +86,8 @@ func (e Estimate) first(rest time.Duration) time.Duration {
 		return Shortest
 	}
 	at := e.mean - 2*e.deviation
-	if rest = max(rest, Shortest); rest > e.mean/share && rest > 4*e.deviation {
+	rest = max(rest, Shortest)
+	if rest > e.mean/share && rest > 4*e.deviation {
 		at = e.mean + e.deviation
 	}
 	return max(at, min(Shortest, e.mean), least)

@@ -47,7 +47,7 @@ var estimates = rapid.Custom(func(t *rapid.T) Estimate {
 	return Estimate{mean: mean, deviation: time.Duration(rapid.Int64Range(0, int64(mean)).Draw(t, "deviation")), renewed: noon}
 })
 
-func TestTheEndIsNoticedSoonWhateverTheEstimateSays(t *testing.T) {
+func TestEndOfAChangeIsFoundSoonWhateverTheEstimate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, takes := estimates.Draw(t, "estimate"), durations.Draw(t, "takes")
 		answer := time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "answer"))
@@ -76,7 +76,7 @@ func TestCallsAreBounded(t *testing.T) {
 	})
 }
 
-func TestLooksNeverStandStill(t *testing.T) {
+func TestPollingTimesAlwaysAdvance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, looked := estimates.Draw(t, "estimate"), rapid.OneOf(rapid.Just(time.Duration(0)), durations).Draw(t, "looked")
 		next := e.Next(looked, 0)
@@ -86,7 +86,7 @@ func TestLooksNeverStandStill(t *testing.T) {
 	})
 }
 
-func TestAnUnknownOperationIsLookedAtFromTheBeginning(t *testing.T) {
+func TestUnknownOperationIsPolledFromTheBeginning(t *testing.T) {
 	var looks []time.Duration
 	var e Estimate
 	for at := e.Next(0, 0); at < 100*second; at = e.Next(at, 0) {
@@ -103,22 +103,24 @@ func TestAnUnknownOperationIsLookedAtFromTheBeginning(t *testing.T) {
 	}
 }
 
-func TestAnEstimateThatIsNotRenewedIsTrustedLess(t *testing.T) {
+func TestEstimateThatIsNotRenewedGetsLessCertain(t *testing.T) {
 	e := Estimate{mean: 40 * second, deviation: second, renewed: noon}
 	for _, c := range []struct {
 		age  time.Duration
 		want time.Duration
 	}{{-second, 38 * second}, {0, 38 * second}, {time.Hour, 18 * second}, {2 * time.Hour, 8 * second}, {1000 * time.Hour, least}} {
-		if got := e.Aged(noon.Add(c.age)).first(0); got != c.want {
-			t.Errorf("after %v it can be done in %v, want %v", c.age, got, c.want)
-		}
+		t.Run(c.age.String(), func(t *testing.T) {
+			if got := e.Aged(noon.Add(c.age)).first(0); got != c.want {
+				t.Errorf("after %v it can be done in %v, want %v", c.age, got, c.want)
+			}
+		})
 	}
 	if (Estimate{}).Aged(noon).Known() {
 		t.Error("an unknown duration is known")
 	}
 }
 
-func TestRestIsTenTimesTheAnswerAndFailuresBackOff(t *testing.T) {
+func TestPauseIsTenTimesTheResponseTimeAndFailuresBackOff(t *testing.T) {
 	for answer, want := range map[time.Duration]time.Duration{0: 0, 80 * time.Millisecond: 800 * time.Millisecond, second: Longest} {
 		if got := Rest(answer); got != want {
 			t.Errorf("after an answer of %v it rests %v, want %v", answer, got, want)

@@ -30,7 +30,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestCallsAboveTheRateFailAtOnceWithTheTimeToComeBack(t *testing.T) {
+func TestCallsAboveTheRateFailAtOnceWithTheTimeToRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Rate{PerSecond: 10, Burst: 2, MaxWait: time.Millisecond}, RealClock{})
 		for i := range 2 {
@@ -98,7 +98,7 @@ func TestTheRateIsHalvedOncePerThrottlingAndRecovers(t *testing.T) {
 	})
 }
 
-func TestNoBurstFollowsAPause(t *testing.T) {
+func TestPauseIsNotFollowedByABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Rate{PerSecond: 20, Burst: 40, MaxWait: time.Nanosecond}, RealClock{})
 		time.Sleep(time.Minute)

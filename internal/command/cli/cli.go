@@ -17,7 +17,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/command/command"
 	"github.com/kube-octavia/kube-octavia/internal/command/credentialcommand"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // The exit statuses of all subcommands.
@@ -44,6 +46,8 @@ type Options struct {
 	Program string
 	// Timing has the delays of the controller; zero means timing.Default.
 	Timing timing.Delays
+	// MoreKinds returns the kinds of owners of load balancers that the controller has beside Services; nil means none.
+	MoreKinds func(claim.Policy, config.LoadBalancer) []claim.Kind
 	// Dial opens the controller's connections to Kubernetes and OpenStack; nil uses the network.
 	Dial openstack.Dial
 }

@@ -26,16 +26,24 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-func TestHelpIsAResult(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"help", "plan"}, {"controller", "-h"}, {"plan", "--help"}} {
-		got := runCommand(t, args...)
-		if got.Status != 0 || got.Err != "" || !strings.Contains(got.Out, "Usage:") {
-			t.Errorf("%v: %+v", args, got)
-		}
+func TestHelpIsPrintedToStandardOutput(t *testing.T) {
+	for name, args := range map[string][]string{
+		"no arguments":        nil,
+		"--help":              {"--help"},
+		"help of a command":   {"help", "plan"},
+		"-h of a command":     {"controller", "-h"},
+		"--help of a command": {"plan", "--help"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := runCommand(t, args...)
+			if got.Status != 0 || got.Err != "" || !strings.Contains(got.Out, "Usage:") {
+				t.Errorf("%v: %+v", args, got)
+			}
+		})
 	}
 }
 
-func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
+func TestMistakesOfUsersAreReportedInOneHelpfulLine(t *testing.T) {
 	conf := file(t, "cloud.conf", goodConf)
 	none := filepath.Join(t.TempDir(), "none")
 	for name, test := range map[string]struct {
@@ -111,19 +119,21 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 	}
 }
 
-func TestAPluginOfKubectlIsNamedLikeOne(t *testing.T) {
+func TestPluginOfKubectlNamesItselfInMessages(t *testing.T) {
 	for program, want := range map[string]string{
 		"/usr/local/bin/kube-octavia": "kube-octavia", "": "kube-octavia", "./kubectl-octavia-old": "kube-octavia",
 		"/home/op/.krew/bin/kubectl-octavia": "kubectl octavia", "kubectl-octavia": "kubectl octavia", "kubectl-octavia.exe": "kubectl octavia",
 	} {
-		var out, errs bytes.Buffer
-		streams, o := IO{Out: &out, Err: &errs}, Options{Program: program}
-		if status := Run(t.Context(), []string{"status", "--help"}, streams, o); status != exitOK || !strings.Contains(out.String(), "\n  "+want+" status [SERVICE...] [flags]\n") {
-			t.Errorf("%s: help, with status %d, says %s", program, status, out.String())
-		}
-		if status := Run(t.Context(), []string{"plan"}, streams, o); status != exitError || !strings.HasPrefix(errs.String(), want+": --cloud-config is required") {
-			t.Errorf("%s: status %d, %s", program, status, errs.String())
-		}
+		t.Run(fmt.Sprintf("%q", program), func(t *testing.T) {
+			var out, errs bytes.Buffer
+			streams, o := IO{Out: &out, Err: &errs}, Options{Program: program}
+			if status := Run(t.Context(), []string{"status", "--help"}, streams, o); status != exitOK || !strings.Contains(out.String(), "\n  "+want+" status [SERVICE...] [flags]\n") {
+				t.Errorf("help, with status %d, says %s", status, out.String())
+			}
+			if status := Run(t.Context(), []string{"plan"}, streams, o); status != exitError || !strings.HasPrefix(errs.String(), want+": --cloud-config is required") {
+				t.Errorf("status %d, %s", status, errs.String())
+			}
+		})
 	}
 }
 
@@ -149,10 +159,12 @@ func TestAServiceIsNamedByItselfOrWithItsNamespace(t *testing.T) {
 		"a kind alone":                        {"svc/", "", "", "", `argument "svc/": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
 		"a kind and a namespace":              {"service/shop/web", "", "", "", `argument "service/shop/web": must be NAME, svc/NAME or NAMESPACE/NAME of a Service`},
 	} {
-		got, err := serviceKey(c.arg, c.namespace, c.context)
-		if c.err == "" && (err != nil || got.String() != c.want) || c.err != "" && (err == nil || err.Error() != c.err) {
-			t.Errorf("%s: %s, %v; want %s, %s", name, got, err, c.want, c.err)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := serviceKey(c.arg, c.namespace, c.context)
+			if c.err == "" && (err != nil || got.String() != c.want) || c.err != "" && (err == nil || err.Error() != c.err) {
+				t.Errorf("%s, %v; want %s, %s", got, err, c.want, c.err)
+			}
+		})
 	}
 }
 
@@ -162,22 +174,27 @@ func TestAKindThatIsANamespaceWithThisServiceIsRefused(t *testing.T) {
 		objects = append(objects, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: name[0], Name: name[1]}})
 	}
 	reader := fake.NewClientBuilder().WithObjects(objects...).Build()
-	for _, c := range []struct{ arg, namespace, want, err string }{
-		{"svc/web", "", "default/web", ""},
-		{"services/api", "", "default/api", ""},
-		{"services/web", "", "", `argument "services/web": it may mean Service web of namespace services or of namespace default: choose one with --namespace`},
-		{"services/db", "", "", `argument "services/db": it may mean Service db of namespace services or of namespace default`},
-		{"services/web", "services", "services/web", ""},
-		{"services/web", "default", "default/web", ""},
+	for _, c := range []struct {
+		name                      string
+		arg, namespace, want, err string
+	}{
+		{"a kind that is no namespace", "svc/web", "", "default/web", ""},
+		{"a kind that is a namespace without this Service", "services/api", "", "default/api", ""},
+		{"both have the Service", "services/web", "", "", `argument "services/web": it may mean Service web of namespace services or of namespace default: choose one with --namespace`},
+		{"only the namespace of this name has it", "services/db", "", "", `argument "services/db": it may mean Service db of namespace services or of namespace default`},
+		{"--namespace names the one of this name", "services/web", "services", "services/web", ""},
+		{"--namespace names the other", "services/web", "default", "default/web", ""},
 	} {
-		got, err := readService(t.Context(), reader, c.arg, c.namespace, "")
-		if c.err == "" && (err != nil || client.ObjectKeyFromObject(&got).String() != c.want) || c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), c.err)) {
-			t.Errorf("%s of namespace %q: %s/%s, %v; want %s, %s", c.arg, c.namespace, got.Namespace, got.Name, err, c.want, c.err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			got, err := readService(t.Context(), reader, c.arg, c.namespace, "")
+			if c.err == "" && (err != nil || client.ObjectKeyFromObject(&got).String() != c.want) || c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), c.err)) {
+				t.Errorf("%s of namespace %q: %s/%s, %v; want %s, %s", c.arg, c.namespace, got.Namespace, got.Name, err, c.want, c.err)
+			}
+		})
 	}
 }
 
-func TestFlagsWithWrongValuesAreRefusedWithTheRightForm(t *testing.T) {
+func TestFlagsWithInvalidValuesAreRefusedWithTheValidForm(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--concurrency=0":                        "--concurrency 0: must be 1 or more",
 		"--sweep-interval=10ms":                  "--sweep-interval 10ms: must be 1s or more",
@@ -206,10 +223,12 @@ func TestFlagsWithWrongValuesAreRefusedWithTheRightForm(t *testing.T) {
 		"--health-probe-bind-address=:99999":     `there is no port "99999"`,
 		"--health-probe-bind-address=localhost:": `--health-probe-bind-address "localhost:": must be an address with a port`,
 	} {
-		got := runCommand(t, "controller", "--cloud-config=x", arg)
-		if got.Status != exitError || !strings.HasPrefix(got.Err, "kube-octavia: ") || !strings.Contains(got.Err, want) || strings.Count(got.Err, "\n") != 1 {
-			t.Errorf("%s: %+v, want %q", arg, got, want)
-		}
+		t.Run(fmt.Sprintf("%.50q", arg), func(t *testing.T) {
+			got := runCommand(t, "controller", "--cloud-config=x", arg)
+			if got.Status != exitError || !strings.HasPrefix(got.Err, "kube-octavia: ") || !strings.Contains(got.Err, want) || strings.Count(got.Err, "\n") != 1 {
+				t.Errorf("%s: %+v, want %q", arg, got, want)
+			}
+		})
 	}
 }
 
@@ -222,33 +241,44 @@ func TestControllersAreReadByDoctorAsByTheController(t *testing.T) {
 		"--cluster-cidr=10.244.0.0":              `"10.244.0.0" is not a CIDR`,
 		"--cluster-cidr=10.0.0.0/16,10.1.0.0/16": "one CIDR of each IP family",
 	} {
-		for _, command := range []string{"controller", "doctor"} {
-			got := runCommand(t, command, "--cloud-config=x", arg)
-			if got.Status != exitError || !strings.Contains(got.Err, want) || got.Out != "" {
-				t.Errorf("%s %s: %+v, want %q", command, arg, got, want)
+		t.Run(arg, func(t *testing.T) {
+			for _, command := range []string{"controller", "doctor"} {
+				t.Run(command, func(t *testing.T) {
+					got := runCommand(t, command, "--cloud-config=x", arg)
+					if got.Status != exitError || !strings.Contains(got.Err, want) || got.Out != "" {
+						t.Errorf("%s %s: %+v, want %q", command, arg, got, want)
+					}
+				})
 			}
-		}
+		})
 	}
 }
 
 // longName is the longest name of a cluster: after it one byte is left in the name of a load balancer.
 var longName = strings.Repeat("ä", 120)
 
-func TestFlagsWithRightValuesAreNotRefused(t *testing.T) {
+func TestFlagsWithValidValuesAreAccepted(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
-	for _, args := range [][]string{
-		{"--cluster-name=Prod EU, 1/2_\n*"}, {"--cluster-name=" + longName}, {"--load-balancer-class=example.com/A_b.c"}, {"--load-balancer-class=internal"},
-		{"--cloud-rate=0.1", "--cloud-burst=1"}, {"--metrics-bind-address=0", "--health-probe-bind-address=[::1]:0"}, {"--metrics-bind-address=localhost:http"},
-		{"--leader-elect=false", "--leader-elect-lease-duration=1s"},
+	for name, args := range map[string][]string{
+		"odd cluster name":                    {"--cluster-name=Prod EU, 1/2_\n*"},
+		"long cluster name":                   {"--cluster-name=" + longName},
+		"class with a prefix":                 {"--load-balancer-class=example.com/A_b.c"},
+		"class without a prefix":              {"--load-balancer-class=internal"},
+		"low rate":                            {"--cloud-rate=0.1", "--cloud-burst=1"},
+		"no metrics and an IPv6 address":      {"--metrics-bind-address=0", "--health-probe-bind-address=[::1]:0"},
+		"named host and port":                 {"--metrics-bind-address=localhost:http"},
+		"short lease without leader election": {"--leader-elect=false", "--leader-elect-lease-duration=1s"},
 	} {
-		got := runCommand(t, append([]string{"controller", "--cloud-config=" + none}, args...)...)
-		if want := "kube-octavia: read the cloud configuration: open " + none; !strings.HasPrefix(got.Err, want) {
-			t.Errorf("%q: %+v", args, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := runCommand(t, append([]string{"controller", "--cloud-config=" + none}, args...)...)
+			if want := "kube-octavia: read the cloud configuration: open " + none; !strings.HasPrefix(got.Err, want) {
+				t.Errorf("%q: %+v", args, got)
+			}
+		})
 	}
 }
 
-func TestAllFlagsThatAreWrongAreNamedAtOnce(t *testing.T) {
+func TestAllInvalidFlagsAreReportedTogether(t *testing.T) {
 	got := runCommand(t, "controller", "--concurrency=-2", "--sweep-interval=0", "--cluster-name=", "--log-format=xml", "--metrics-bind-address=x", "--leader-elect-retry-period=1h")
 	for _, want := range []string{"--cloud-config", "--concurrency -2", "--sweep-interval 0s", "--cluster-name", "--log-format", "--metrics-bind-address", "--leader-elect-renew-deadline"} {
 		if !strings.Contains(got.Err, want) {
@@ -263,18 +293,20 @@ func TestAllFlagsThatAreWrongAreNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestABadCloudConfIsRefusedLineByLineAndShowsNoSecret(t *testing.T) {
+func TestInvalidCloudConfIsRefusedLineByLineAndShowsNoSecret(t *testing.T) {
 	path := file(t, "cloud.conf", goodConf+"[LoadBalancer]\nlb-provder = ovn\ncreate-monitor = perhaps\n")
 	for _, command := range []string{"controller", "plan"} {
-		got := runCommand(t, command, "--cloud-config="+path)
-		for _, want := range []string{path + `:6: [LoadBalancer] unknown key "lb-provder"; did you mean "lb-provider"?`, path + ":7: "} {
-			if !strings.Contains(got.Err, want) {
-				t.Errorf("%s: said %q, want %q in it", command, got.Err, want)
+		t.Run(command, func(t *testing.T) {
+			got := runCommand(t, command, "--cloud-config="+path)
+			for _, want := range []string{path + `:6: [LoadBalancer] unknown key "lb-provder"; did you mean "lb-provider"?`, path + ":7: "} {
+				if !strings.Contains(got.Err, want) {
+					t.Errorf("said %q, want %q in it", got.Err, want)
+				}
 			}
-		}
-		if got.Status != exitError || strings.Contains(got.Err, secret) {
-			t.Errorf("%s: exit status %d, said %q", command, got.Status, got.Err)
-		}
+			if got.Status != exitError || strings.Contains(got.Err, secret) {
+				t.Errorf("exit status %d, said %q", got.Status, got.Err)
+			}
+		})
 	}
 }
 
@@ -295,7 +327,7 @@ func TestSettingsWithoutEffectAreLogged(t *testing.T) {
 	}
 }
 
-func TestAKindThatIsNoNamespaceIsSaidToBeNoService(t *testing.T) {
+func TestKindThatIsNoNamespaceIsReported(t *testing.T) {
 	service := func(namespace string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
 	}
@@ -311,10 +343,12 @@ func TestAKindThatIsNoNamespaceIsSaidToBeNoService(t *testing.T) {
 		"shop/web":   `namespace "shop" does not exist`,
 		"nope":       "Service default/nope does not exist; without --namespace, the command reads namespace default",
 	} {
-		_, err := readService(t.Context(), reader, arg, "", "")
-		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
-			t.Errorf("%s: %s, want %q", arg, got, want)
-		}
+		t.Run(arg, func(t *testing.T) {
+			_, err := readService(t.Context(), reader, arg, "", "")
+			if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
+				t.Errorf("got %s, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -329,7 +363,7 @@ func TestPlanReadsEachServiceThatIsNamed(t *testing.T) {
 	}
 }
 
-func TestAPortOfThePageThatIsInUseIsAnsweredWithAdvice(t *testing.T) {
+func TestPortOfThePageThatIsInUseIsReportedWithAdvice(t *testing.T) {
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -337,6 +371,6 @@ func TestAPortOfThePageThatIsInUseIsAnsweredWithAdvice(t *testing.T) {
 	defer taken.Close()
 	got := runCommand(t, "ui", "--cloud-config="+file(t, "cloud.conf", goodConf), "--address="+taken.Addr().String())
 	if got.Status != exitError || !strings.Contains(got.Err, "address already in use; --address=127.0.0.1:0 takes a free port") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }

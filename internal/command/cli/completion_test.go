@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-func TestShellsCompleteTheServicesOfTypeLoadBalancerAsThePersonBegan(t *testing.T) {
+func TestShellsCompleteServicesOfTypeLoadBalancerInTheFormThatTheUserBegan(t *testing.T) {
 	service := func(namespace, name string, serviceType corev1.ServiceType) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.ServiceSpec{Type: serviceType}}
 	}
@@ -37,10 +38,12 @@ func TestShellsCompleteTheServicesOfTypeLoadBalancerAsThePersonBegan(t *testing.
 		"one that is there already":   {serviceArguments{before: []string{"api"}}, []string{"web"}},
 		"another namespace than -n":   {serviceArguments{prefix: "shop/", namespace: "default"}, nil},
 	} {
-		got, err := serviceNames(t.Context(), reader, test.typed)
-		if d := cmp.Diff(test.want, got); err != nil || d != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := serviceNames(t.Context(), reader, test.typed)
+			if d := cmp.Diff(test.want, got); err != nil || d != "" {
+				t.Errorf("%v (-want +got):\n%s", err, d)
+			}
+		})
 	}
 }
 
@@ -55,31 +58,37 @@ func TestShellsCompleteWithoutACluster(t *testing.T) {
 		"contexts":          {[]string{"plan", "--kubeconfig=" + path, "--context", ""}, []string{"c", "other"}},
 		"commands":          {[]string{"pl"}, []string{"plan\tShow what the controller would do, without doing it"}},
 	} {
-		for _, as := range []string{"kube-octavia", "/usr/local/bin/" + completer} {
-			args := slices.Clone(test.args)
-			if as == "kube-octavia" {
-				args = append([]string{"__complete"}, args...)
+		t.Run(name, func(t *testing.T) {
+			for _, as := range []string{"kube-octavia", "/usr/local/bin/" + completer} {
+				t.Run("as "+filepath.Base(as), func(t *testing.T) {
+					args := slices.Clone(test.args)
+					if as == "kube-octavia" {
+						args = append([]string{"__complete"}, args...)
+					}
+					var out, errs bytes.Buffer
+					status := Run(t.Context(), args, IO{Out: &out, Err: &errs}, Options{Program: as})
+					lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+					got := lines[:len(lines)-1] // the last line is for the shell
+					if d := cmp.Diff(test.want, append([]string(nil), got...)); status != exitOK || d != "" {
+						t.Errorf("by %s: status %d, %s (-want +got):\n%s", as, status, errs.String(), d)
+					}
+				})
 			}
-			var out, errs bytes.Buffer
-			status := Run(t.Context(), args, IO{Out: &out, Err: &errs}, Options{Program: as})
-			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-			got := lines[:len(lines)-1] // the last line is for the shell
-			if d := cmp.Diff(test.want, append([]string(nil), got...)); status != exitOK || d != "" {
-				t.Errorf("%s, by %s: status %d, %s (-want +got):\n%s", name, as, status, errs.String(), d)
-			}
-		}
+		})
 	}
 }
 
 func TestThePluginSaysHowKubectlCompletesIt(t *testing.T) {
 	for program, want := range map[string]bool{"kube-octavia": false, "kubectl-octavia": true} {
-		var out, errs bytes.Buffer
-		if status := Run(t.Context(), []string{"completion", "--help"}, IO{Out: &out, Err: &errs}, Options{Program: program}); status != exitOK || strings.Contains(out.String(), completer) != want {
-			t.Errorf("%s: status %d\n%s", program, status, out.String())
-		}
-		out.Reset()
-		if status := Run(t.Context(), []string{"completion", "bash"}, IO{Out: &out, Err: &errs}, Options{Program: program}); status != exitOK || !strings.Contains(out.String(), "__start_"+program+" "+program) {
-			t.Errorf("%s: the script, with status %d, is not one for it", program, status)
-		}
+		t.Run(program, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			if status := Run(t.Context(), []string{"completion", "--help"}, IO{Out: &out, Err: &errs}, Options{Program: program}); status != exitOK || strings.Contains(out.String(), completer) != want {
+				t.Errorf("status %d\n%s", status, out.String())
+			}
+			out.Reset()
+			if status := Run(t.Context(), []string{"completion", "bash"}, IO{Out: &out, Err: &errs}, Options{Program: program}); status != exitOK || !strings.Contains(out.String(), "__start_"+program+" "+program) {
+				t.Errorf("the script, with status %d, is not one for it", status)
+			}
+		})
 	}
 }

@@ -108,7 +108,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 
 // run connects to cloud and cluster and works until the context ends.
 func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Options) error {
-	o.connection.Dial = program.Dial
+	o.connection.Dial, o.connection.MoreKinds = program.Dial, program.MoreKinds
 	cloud, err := o.connection.LoadConfig()
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 		Tell: func(context.Context, error) {},
 	}
 	if o.controllers.runs(serviceController) {
-		connector.Tell = controller.TellUnconnected(m, others, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log) // it selects Services and needs no cloud
+		connector.Tell = controller.TellUnconnected(m, others, planner.New(planner.Options{Reader: m.GetClient(), Policy: policy, Kinds: o.connection.Kinds(policy, cloud.LoadBalancer)}), log) // it selects Services and needs no cloud
 	}
 	defer connector.Close()
 	checks := []error{m.AddReadyzCheck("openstack", connector.Connected), m.AddReadyzCheck("credentials", connector.Authorized), m.Add(connector)}
@@ -179,7 +179,7 @@ func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, count
 			return err
 		}
 		return controller.SetUp(m, controller.Options{
-			Planner:        o.connection.Planner(m.GetClient(), m.GetAPIReader(), cloud, policy),
+			Planner:        o.connection.PlannerOptions(m.GetClient(), m.GetAPIReader(), cloud, policy),
 			Metrics:        counted,
 			Registry:       metrics.Registry,
 			Logger:         log,

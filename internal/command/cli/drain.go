@@ -31,6 +31,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
 // drainInterval is the time between two reads of the Services.
@@ -124,6 +125,7 @@ type drainRun struct {
 	cloud      connection.Cloud
 	cluster    kubeconfig.Cluster
 	policy     claim.Policy
+	owners     claim.Owners
 	client     client.Client // has no cache
 	registry   *prometheus.Registry
 	lease      drain.Lease
@@ -185,30 +187,35 @@ func (d *drainRun) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.cluster, err = kubeconfig.Load(d.options.connection.Kubeconfig, d.options.connection.Context); err != nil {
+	d.cluster, err = kubeconfig.Load(d.options.connection.Kubeconfig, d.options.connection.Context)
+	if err != nil {
 		return err
 	}
 	uid, err := d.cluster.UID(ctx)
 	if err != nil {
 		return err
 	}
-	if d.client, err = client.New(d.cluster.REST, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+	d.client, err = client.New(d.cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
 		return d.cluster.Explain(err)
 	}
-	if d.policy, err = d.controller.connection.Policy(settings, uid); err != nil {
+	d.policy, err = d.controller.connection.Policy(settings, uid)
+	if err != nil {
 		return err
 	}
 	d.policy.Drain = true
 	if err := d.findLease(ctx); err != nil {
 		return err
 	}
-	if d.cloud, err = d.controller.connection.Connect(ctx, settings, d.program.Version, d.log, d.registry); err != nil {
+	d.cloud, err = d.controller.connection.Connect(ctx, settings, d.program.Version, d.log, d.registry)
+	if err != nil {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	d.lease = drain.Lease{Client: d.client, Namespace: d.controller.namespace(), Name: d.controller.leaseName, Duration: d.controller.leaseDuration, Note: d.streams.Note}
+	d.owners = claim.Owners{Kinds: d.controller.connection.Kinds(d.policy, settings.LoadBalancer)}.From(d.client)
 	cluster := lb.Cluster{UID: uid} // objects without a uid may belong to another controller, which still runs
 	d.drainer = drain.New(drain.Drainer{
-		Policy: d.policy, Reader: d.client, Interval: drainInterval,
+		ClusterUID: d.policy.ClusterUID, Owners: d.owners, Interval: drainInterval,
 		Cleaner:  newCleaner(d.cloud, cleanup.Options{Cluster: cluster, Class: d.policy.LoadBalancerClass}, d.streams),
 		Progress: cleanup.ProgressTo(d.streams.Err, "released %d of %d Services"),
 	})
@@ -218,14 +225,14 @@ func (d *drainRun) connect(ctx context.Context) error {
 // look returns what would be done, and changes nothing.
 func (d *drainRun) look(ctx context.Context) (Drained, error) {
 	found := Drained{Services: []ServicePlan{}}
-	services, err := orphan.Services(ctx, d.client, d.policy.ClusterUID)
+	owners, err := orphan.Owners(ctx, d.owners, d.policy.ClusterUID)
 	if err != nil {
 		return found, err
 	}
-	planner := d.controller.connection.Planner(d.client, d.client, d.cloud, d.policy)
-	for i := range services {
-		if service := &services[i]; d.policy.Leaves(service) {
-			found.Services = append(found.Services, planOf(ctx, planner, service))
+	planner := planner.New(d.controller.connection.PlannerOptions(d.client, d.client, d.cloud, d.policy))
+	for _, of := range owners {
+		if of.Leaves {
+			found.Services = append(found.Services, planOf(ctx, planner, of))
 		}
 	}
 	found.Plan, err = d.drainer.Cleaner.Look(ctx)
@@ -287,7 +294,7 @@ func (d *drainRun) manager() (manager.Manager, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	return m, controller.SetUp(m, controller.Options{
-		Planner: d.controller.connection.Planner(m.GetClient(), m.GetAPIReader(), d.cloud, d.policy),
+		Planner: d.controller.connection.PlannerOptions(m.GetClient(), m.GetAPIReader(), d.cloud, d.policy),
 		Metrics: counted, Registry: d.registry, Logger: d.log, Timing: d.program.Timing,
 		Others: controller.NewOthers(controller.OthersOptions{
 			Reader: m.GetAPIReader(), Client: m.GetClient(), Policy: d.policy, Lease: d.controller.lease(), Metrics: counted, Logger: d.log,

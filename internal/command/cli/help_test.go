@@ -32,7 +32,7 @@ func eachCommand(f func(*cobra.Command)) {
 	walk(newRoot(IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, Options{}))
 }
 
-func TestEveryFlagReadsWellInTheHelp(t *testing.T) {
+func TestEveryFlagHasAHelpText(t *testing.T) {
 	commands, flags := 0, 0
 	eachCommand(func(c *cobra.Command) {
 		commands++
@@ -56,7 +56,7 @@ func TestEveryFlagReadsWellInTheHelp(t *testing.T) {
 	}
 }
 
-func TestEveryCommandSaysWhatItDoes(t *testing.T) {
+func TestEveryCommandHasADescription(t *testing.T) {
 	eachCommand(func(c *cobra.Command) {
 		first := []rune(c.Short + " ")[0]
 		if !unicode.IsUpper(first) || strings.HasSuffix(c.Short, ".") || c.Args == nil || c.RunE == nil {

@@ -184,13 +184,15 @@ func TestAClusterThatCannotBeUsedIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path, server := test.kubeconfig(t)
 			for _, args := range [][]string{{"plan"}, {"status"}, {"migrate"}, {"controller", "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0"}} {
-				got := runCommand(t, append(args, "--cloud-config="+conf, "--kubeconfig="+path)...)
-				for _, want := range test.want {
-					want = strings.NewReplacer("PATH", path, "SERVER", server).Replace(want)
-					if got.Status != exitError || got.Out != "" || !strings.Contains(got.Err, want) || strings.Contains(got.Err, secret) {
-						t.Errorf("%v: %+v, want %q", args, got, want)
+				t.Run(args[0], func(t *testing.T) {
+					got := runCommand(t, append(args, "--cloud-config="+conf, "--kubeconfig="+path)...)
+					for _, want := range test.want {
+						want = strings.NewReplacer("PATH", path, "SERVER", server).Replace(want)
+						if got.Status != exitError || got.Out != "" || !strings.Contains(got.Err, want) || strings.Contains(got.Err, secret) {
+							t.Errorf("%v: %+v, want %q", args, got, want)
+						}
 					}
-				}
+				})
 			}
 		})
 	}
@@ -201,11 +203,11 @@ func TestTheKubeconfigOfTheEnvironmentIsNamed(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	t.Setenv("KUBECONFIG", none)
 	if got := runCommand(t, "plan", "--cloud-config="+conf); !strings.Contains(got.Err, "find the cluster: kubeconfig "+none+" ($KUBECONFIG) does not exist") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	t.Setenv("KUBECONFIG", kubeconfigFor(t, "https://127.0.0.1:1", ""))
 	if got := runCommand(t, "plan", "--cloud-config="+conf); !strings.Contains(got.Err, `($KUBECONFIG), context "c")`) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 

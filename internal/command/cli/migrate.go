@@ -70,7 +70,7 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 		return err
 	}
 	defer view.Session.Close()
-	if from == report.Kuryr && view.Planner.ClusterIPs == nil {
+	if from == report.Kuryr && view.Planner.Options.Policy.ClusterIPs == nil {
 		return fmt.Errorf("--from kuryr: %s has no section [ClusterIP] with enabled = true, so the controller would serve no ClusterIP", o.connection.ConfigName())
 	}
 	migration, err := report.Migrate(ctx, report.NewSource(view.Planner), from)

@@ -33,21 +33,25 @@ func migrationOf(names ...string) report.Migration {
 
 func TestTheExitStatusOfAMigrationSaysWhetherAnOperatorHasToLook(t *testing.T) {
 	for _, c := range []struct {
+		name string
+
 		names       []string
 		differences bool
 		failure     string
 	}{
-		{nil, false, ""},
-		{[]string{"adopted", "left-alone"}, false, ""},
-		{[]string{"adopted", "changed"}, true, ""},
-		{[]string{"not-owned"}, true, ""},
-		{[]string{"not-owned", "unknown"}, false, "shop/lost: no answer"},
+		{"no Services", nil, false, ""},
+		{"nothing changes", []string{"adopted", "left-alone"}, false, ""},
+		{"a change", []string{"adopted", "changed"}, true, ""},
+		{"a load balancer that is not owned", []string{"not-owned"}, true, ""},
+		{"a Service without an answer", []string{"not-owned", "unknown"}, false, "shop/lost: no answer"},
 	} {
-		err := verdict(migrationOf(c.names...))
-		switch {
-		case c.failure != "" && (err == nil || !strings.Contains(err.Error(), c.failure)), errors.Is(err, errDifferences) != c.differences,
-			c.failure == "" && !c.differences && err != nil:
-			t.Errorf("%v: %v", c.names, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			err := verdict(migrationOf(c.names...))
+			switch {
+			case c.failure != "" && (err == nil || !strings.Contains(err.Error(), c.failure)), errors.Is(err, errDifferences) != c.differences,
+				c.failure == "" && !c.differences && err != nil:
+				t.Errorf("%v: %v", c.names, err)
+			}
+		})
 	}
 }

@@ -21,7 +21,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
@@ -112,17 +114,17 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 	}
 	defer view.Session.Close()
 	planner := view.Planner
-	services, err := o.read(ctx, planner.Reader, view.Cluster.Namespace(), args)
+	services, err := o.read(ctx, planner.Options.Reader, view.Cluster.Namespace(), args)
 	if err != nil {
 		return err
 	}
 	found := []ServicePlan{}
 	for i := range services {
-		switch service := &services[i]; {
-		case planner.Serves(service) || planner.Leaves(service):
-			found = append(found, planOf(ctx, planner, service))
+		switch s := &services[i]; {
+		case planner.Options.Policy.Serves(s) || planner.Options.Policy.Leaves(s):
+			found = append(found, planOf(ctx, planner, service.Kind{Policy: planner.Options.Policy, Config: planner.Options.Config}.Of(s)))
 		case len(args) > 0:
-			found = append(found, ServicePlan{Namespace: service.Namespace, Service: service.Name, Ops: []PlannedOp{}, NotHandled: planner.WhyNotServed(service)})
+			found = append(found, ServicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []PlannedOp{}, NotHandled: planner.Options.Policy.WhyNotServed(s)})
 		}
 	}
 	if len(found) == 0 {
@@ -130,10 +132,10 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 		if o.services.namespace != "" {
 			place = "namespace " + o.services.namespace
 		}
-		streams.Note(report.Unhandled(planner.Policy, place, services))
+		streams.Note(report.Unhandled(planner.Options.Policy, place, services))
 	}
 	err = o.print(streams.Out, found)
-	if unclassed := report.Unclassed(planner.Policy, services); len(args) == 0 && len(found) > 0 && unclassed != "" && o.output == string(output.Text) {
+	if unclassed := report.Unclassed(planner.Options.Policy, services); len(args) == 0 && len(found) > 0 && unclassed != "" && o.output == string(output.Text) {
 		fmt.Fprintln(streams.Out, unclassed)
 	}
 	return cmp.Or(view.UnknownProviders, err)
@@ -162,9 +164,9 @@ func (o *planOptions) read(ctx context.Context, reader client.Reader, contextNam
 	return named, nil
 }
 
-func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service) ServicePlan {
-	p := ServicePlan{Namespace: service.Namespace, Service: service.Name, Ops: []PlannedOp{}}
-	plan, observed, err := from.Plan(ctx, service)
+func planOf(ctx context.Context, from *planner.Planner, of claim.Owner) ServicePlan {
+	p := ServicePlan{Namespace: of.Key.Namespace, Service: of.Key.Name, Ops: []PlannedOp{}}
+	plan, observed, err := from.Plan(ctx, of)
 	if err != nil {
 		p.Error = err.Error()
 		return p
@@ -172,7 +174,7 @@ func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service)
 	if l := observed.LoadBalancer; l != nil {
 		p.LoadBalancerID, p.Status = l.ID, l.ProvisioningStatus
 	}
-	p.Refused, p.OnlyObserved = plan.Refused, from.OnlyObserves(service, observed)
+	p.Refused, p.OnlyObserved = plan.Refused, from.OnlyObserves(of, observed)
 	for _, op := range plan.Ops {
 		p.Ops = append(p.Ops, PlannedOp{Kind: diff.Kind(op), Text: op.String(), Op: op})
 	}

@@ -38,7 +38,7 @@ var plansOf = map[string]ServicePlan{
 		Ops: []PlannedOp{{Kind: diff.Kind(closePort), Text: closePort.String(), Op: closePort}}},
 }
 
-func TestAPlanReadsAsAList(t *testing.T) {
+func TestPlanIsPrintedAsAList(t *testing.T) {
 	for name, want := range map[string]string{
 		"new":     "ns/new: no load balancer\n  1. create floating IP 203.0.113.7\n",
 		"changed": "ns/changed: load balancer lb-1, ACTIVE\n  refused (PortInUse): taken\n  1. close port TCP/80 (listener l-1)\n  2. again\n",
@@ -51,45 +51,53 @@ func TestAPlanReadsAsAList(t *testing.T) {
 		"observed": "ns/observed: load balancer lb-4, ACTIVE\n  only observed; with --adopt=tag these operations would be done:\n" +
 			"  1. close port TCP/80 (listener l-1)\n",
 	} {
-		var out bytes.Buffer
-		plansOf[name].print(&out)
-		if diff := cmp.Diff(want, out.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			plansOf[name].print(&out)
+			if diff := cmp.Diff(want, out.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
 func TestTheExitStatusOfAPlanSaysWhetherThereIsSomethingToDo(t *testing.T) {
 	for _, test := range []struct {
+		name string
+
 		plans       []string
 		differences bool
 		failure     string
 	}{
-		{nil, false, ""},
-		{[]string{"right"}, false, ""},
-		{[]string{"right", "pending"}, false, ""},
-		{[]string{"right", "observed"}, false, ""},
-		{[]string{"right", "new"}, true, ""},
-		{[]string{"broken"}, false, "ns/broken: no answer"},
-		{[]string{"right", "waiting", "drifted"}, false, ""},
-		{[]string{"right", "new", "refused"}, false, "ns/refused: refused (MisspeltAnnotation)"},
-		{[]string{"changed", "broken"}, false, "ns/changed: refused (PortInUse)\nns/broken: no answer"},
+		{"no Services", nil, false, ""},
+		{"nothing to do", []string{"right"}, false, ""},
+		{"pending", []string{"right", "pending"}, false, ""},
+		{"only observed", []string{"right", "observed"}, false, ""},
+		{"something to do", []string{"right", "new"}, true, ""},
+		{"no answer", []string{"broken"}, false, "ns/broken: no answer"},
+		{"waiting and drifted", []string{"right", "waiting", "drifted"}, false, ""},
+		{"refused", []string{"right", "new", "refused"}, false, "ns/refused: refused (MisspeltAnnotation)"},
+		{"refused and no answer", []string{"changed", "broken"}, false, "ns/changed: refused (PortInUse)\nns/broken: no answer"},
 	} {
-		for _, output := range []string{"text", "json", "yaml", "name"} {
-			var plans []ServicePlan
-			for _, name := range test.plans {
-				plans = append(plans, plansOf[name])
+		t.Run(test.name, func(t *testing.T) {
+			for _, output := range []string{"text", "json", "yaml", "name"} {
+				t.Run(output, func(t *testing.T) {
+					var plans []ServicePlan
+					for _, name := range test.plans {
+						plans = append(plans, plansOf[name])
+					}
+					err := (&planOptions{output: output}).print(&bytes.Buffer{}, plans)
+					switch {
+					case test.failure != "":
+						if err == nil || err.Error() != test.failure {
+							t.Errorf("%v: error %v, want %q", test.plans, err, test.failure)
+						}
+					case errors.Is(err, errDifferences) != test.differences, !test.differences && err != nil:
+						t.Errorf("%v: error %v, differences %v", test.plans, err, test.differences)
+					}
+				})
 			}
-			err := (&planOptions{output: output}).print(&bytes.Buffer{}, plans)
-			switch {
-			case test.failure != "":
-				if err == nil || err.Error() != test.failure {
-					t.Errorf("%v: error %v, want %q", test.plans, err, test.failure)
-				}
-			case errors.Is(err, errDifferences) != test.differences, !test.differences && err != nil:
-				t.Errorf("%v: error %v, differences %v", test.plans, err, test.differences)
-			}
-		}
+		})
 	}
 }
 
@@ -126,7 +134,7 @@ func TestAPlanInJSONHoldsEachOpInFull(t *testing.T) {
 	}
 }
 
-func TestNoPlanAtAllIsAnEmptyList(t *testing.T) {
+func TestPlanWithoutServicesIsAnEmptyList(t *testing.T) {
 	var out bytes.Buffer
 	want := "{\n  \"apiVersion\": \"cli.kube-octavia.io/v1\",\n  \"kind\": \"PlanList\",\n  \"items\": []\n}\n"
 	if err := (&planOptions{output: "json"}).print(&out, []ServicePlan{}); err != nil || out.String() != want {

@@ -111,9 +111,11 @@ func TestADrainDeletesOnlyBySettingsThatAFlagNames(t *testing.T) {
 		"the same, and nothing to write": {nil, nil, goesOn},
 		"the same, named":                {[]string{"--delete", "--settings=lb/x-settings"}, nil, goesOn},
 	} {
-		got := runCommand(t, append([]string{"cleanup", "--drain", "--kubeconfig=" + clusterWith(t, test.leases...)}, test.flags...)...)
-		if got.Status != 1 || !strings.Contains(got.Err, test.want) || test.want == goesOn && strings.Contains(got.Err, refused) {
-			t.Errorf("%s: %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := runCommand(t, append([]string{"cleanup", "--drain", "--kubeconfig=" + clusterWith(t, test.leases...)}, test.flags...)...)
+			if got.Status != 1 || !strings.Contains(got.Err, test.want) || test.want == goesOn && strings.Contains(got.Err, refused) {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }

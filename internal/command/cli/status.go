@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/operate/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
 // statusInterval is the default time between two reads of `kube-octavia status --watch`.
@@ -86,10 +87,10 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string,
 	if err != nil {
 		return o.unlessInterrupted(ctx, err)
 	}
-	planner := view.Planner
-	lists := &kubeconfig.Once{Reader: planner.Reader}
-	planner.Reader = lists
-	show := statusDisplay{source: report.NewSource(planner), selected: selected, format: output.Format(o.output), streams: streams}
+	lists := &kubeconfig.Once{Reader: view.Planner.Options.Reader}
+	options := view.Planner.Options
+	options.Reader = lists
+	show := statusDisplay{source: report.NewSource(planner.New(options)), selected: selected, format: output.Format(o.output), streams: streams}
 	show.printer.Format, show.printer.Now, show.printer.Width = report.StatusFormat(o.output), time.Now, streams.Width()
 	if err := show.again(ctx); err != nil || !o.watch {
 		return o.unlessInterrupted(ctx, err)
@@ -124,16 +125,16 @@ func (o *statusOptions) selection(ctx context.Context, view connection.View, arg
 		if o.services.namespace == "" {
 			return selected, nil
 		}
-		return selected, namespaceMissing(ctx, planner.Reader, o.services.namespace)
+		return selected, namespaceMissing(ctx, planner.Options.Reader, o.services.namespace)
 	}
 	for _, arg := range args {
-		service, err := readService(ctx, planner.Reader, arg, o.services.namespace, view.Cluster.Namespace())
+		service, err := readService(ctx, planner.Options.Reader, arg, o.services.namespace, view.Cluster.Namespace())
 		if err != nil {
 			return selected, err
 		}
 		key := owner.ServiceKey(service.Namespace, service.Name)
-		if !planner.Serves(&service) && !planner.Leaves(&service) {
-			streams.Note(key.String() + ": not handled: " + planner.WhyNotServed(&service))
+		if !planner.Options.Policy.Serves(&service) && !planner.Options.Policy.Leaves(&service) {
+			streams.Note(key.String() + ": not handled: " + planner.Options.Policy.WhyNotServed(&service))
 		}
 		selected.Names = append(selected.Names, key)
 	}

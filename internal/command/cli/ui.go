@@ -128,7 +128,8 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 		Interval: o.refreshInterval, Logger: log.WithName("ui"),
 	})}
 	if o.authentication == authenticationToken {
-		if options.Filter, err = tokenFilter(v.Cluster.REST); err != nil {
+		options.Filter, err = tokenFilter(v.Cluster.REST)
+		if err != nil {
 			return v.Cluster.Explain(err)
 		}
 	}
@@ -160,7 +161,7 @@ func (o *uiOptions) connector(v connection.ClusterView, cloud *topologyfacts.Clo
 		Options: o.connection, Logger: log, Version: version, Registry: prometheus.NewRegistry(), Config: v.Config,
 		ConfigInterval: timing.Default().CloudConfigInterval,
 		Work: func(_ context.Context, connected connection.Cloud) error {
-			cloud.Connected(o.connection.Planner(v.Reader, v.Reader, connected, v.Policy))
+			cloud.Connected(o.connection.PlannerOptions(v.Reader, v.Reader, connected, v.Policy))
 			return nil
 		},
 		Tell: func(_ context.Context, err error) { cloud.Failed(err) },

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,24 +30,28 @@ func logged(t *testing.T, l Logging) string {
 	return errs.String()
 }
 
-func TestVerbosityChoosesWhatIsLogged(t *testing.T) {
+func TestVerbositySelectsLogMessages(t *testing.T) {
 	for verbosity, want := range map[int][]string{
 		0: {"level 0", "failed"},
 		1: {"level 0", "level 1", "failed"},
 		4: {"level 0", "level 1", "level 4", "failed"},
 		9: {"level 0", "level 1", "level 4", "level 9", "failed"},
 	} {
-		for _, format := range []string{"text", "json"} {
-			text := logged(t, Logging{verbosity: verbosity, format: format})
-			if lines := strings.Count(text, "\n"); lines != len(want) {
-				t.Errorf("%d, %s: %d lines, want %d:\n%s", verbosity, format, lines, len(want), text)
+		t.Run(fmt.Sprintf("-v=%d", verbosity), func(t *testing.T) {
+			for _, format := range []string{"text", "json"} {
+				t.Run(format, func(t *testing.T) {
+					text := logged(t, Logging{verbosity: verbosity, format: format})
+					if lines := strings.Count(text, "\n"); lines != len(want) {
+						t.Errorf("%d, %s: %d lines, want %d:\n%s", verbosity, format, lines, len(want), text)
+					}
+					for _, w := range want {
+						if !strings.Contains(text, w) {
+							t.Errorf("%d, %s: %q is not in\n%s", verbosity, format, w, text)
+						}
+					}
+				})
 			}
-			for _, w := range want {
-				if !strings.Contains(text, w) {
-					t.Errorf("%d, %s: %q is not in\n%s", verbosity, format, w, text)
-				}
-			}
-		}
+		})
 	}
 }
 

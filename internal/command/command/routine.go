@@ -22,7 +22,8 @@ type routineSink struct{ logr.LogSink }
 // Info implements logr.LogSink.
 func (s routineSink) Info(level int, message string, keysAndValues ...any) {
 	if routine.MatchString(message) {
-		if level = max(level, routineLevel); !s.Enabled(level) {
+		level = max(level, routineLevel)
+		if !s.Enabled(level) {
 			return
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	Adopt claim.Adoption
 	// Dial opens the connections to the cloud; nil uses the network. No flag sets it.
 	Dial openstack.Dial
+	// MoreKinds returns the kinds of owners of load balancers beside Services; nil means none. No flag sets it.
+	MoreKinds func(claim.Policy, config.LoadBalancer) []claim.Kind
 	// ExamineRefusal is as in openstack.Options. No flag sets it.
 	ExamineRefusal bool
 	cloudRate      float64
@@ -251,37 +254,41 @@ func (o *Options) Look(ctx context.Context, log logr.Logger, version string) (v 
 		return v, err
 	}
 	v.Cluster = c.Cluster
-	if v.Cloud, err = o.Connect(ctx, c.Config, version, log, prometheus.NewRegistry()); err != nil {
+	v.Cloud, err = o.Connect(ctx, c.Config, version, log, prometheus.NewRegistry())
+	if err != nil {
 		return v, fmt.Errorf("connect to OpenStack: %w", err)
 	}
-	v.Planner = o.Planner(c.Reader, c.Reader, v.Cloud, c.Policy)
+	v.Planner = planner.New(o.PlannerOptions(c.Reader, c.Reader, v.Cloud, c.Policy))
 	return v, nil
 }
 
 // LookAtCluster reads cloud.conf and connects to the cluster, but not to the cloud.
 func (o *Options) LookAtCluster(ctx context.Context) (v ClusterView, err error) {
-	if v.Config, err = o.LoadConfig(); err != nil {
+	v.Config, err = o.LoadConfig()
+	if err != nil {
 		return v, err
 	}
-	if v.Cluster, err = kubeconfig.Load(o.Kubeconfig, o.Context); err != nil {
+	v.Cluster, err = kubeconfig.Load(o.Kubeconfig, o.Context)
+	if err != nil {
 		return v, err
 	}
 	uid, err := v.Cluster.UID(ctx)
 	if err != nil {
 		return v, err
 	}
-	if v.Reader, err = client.New(v.Cluster.REST, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+	v.Reader, err = client.New(v.Cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
 		return v, v.Cluster.Explain(err)
 	}
 	v.Policy, err = o.Policy(v.Config, uid)
 	return v, err
 }
 
-// Planner returns the planner, which determines what Services request and have. Secrets are read
-// from the second reader, which must have no cache.
-func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy claim.Policy) *planner.Planner {
+// PlannerOptions returns what a planner needs to read what owners request and have. Secrets are read from the second
+// reader, which must have no cache.
+func (o *Options) PlannerOptions(reader, secrets client.Reader, cloud Cloud, policy claim.Policy) planner.Options {
 	session, settings, can := cloud.Session, cloud.Config.LoadBalancer, cloud.Capabilities
-	return &planner.Planner{
+	return planner.Options{
 		Reader:       reader,
 		Secrets:      secrets,
 		Octavia:      octavia.New(session.LoadBalancer(), session.ProjectID(), can),
@@ -291,8 +298,18 @@ func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy cla
 		Config:       settings,
 		Capabilities: can,
 		Policy:       policy,
+		Kinds:        o.Kinds(policy, settings),
 		Adopt:        o.Adopt,
 	}
+}
+
+// Kinds returns the kinds of owners of load balancers.
+func (o *Options) Kinds(policy claim.Policy, settings config.LoadBalancer) []claim.Kind {
+	kinds := []claim.Kind{service.Kind{Policy: policy, Config: settings}}
+	if o.MoreKinds != nil {
+		kinds = append(kinds, o.MoreKinds(policy, settings)...)
+	}
+	return kinds
 }
 
 // loginOf describes the login in use.

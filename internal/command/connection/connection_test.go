@@ -33,7 +33,7 @@ func parse(t *testing.T, text string) config.Config {
 	return c
 }
 
-func TestASessionKnowsWhatTheCloudCanDo(t *testing.T) {
+func TestSessionHasTheCapabilitiesOfTheCloud(t *testing.T) {
 	cloud, err := cloudsim.Start(cloudsim.Options{APIVersion: "2.10"})
 	if err != nil {
 		t.Fatal(err)

@@ -177,7 +177,7 @@ func TestALoginForAnotherProjectEndsTheConnection(t *testing.T) {
 	}
 }
 
-func TestACloudThatLacksWhatIsNeededEndsTheController(t *testing.T) {
+func TestControllerEndsIfTheCatalogueLacksItsRegion(t *testing.T) {
 	cloud, err := cloudsim.Start(cloudsim.Options{})
 	if err != nil {
 		t.Fatal(err)

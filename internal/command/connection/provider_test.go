@@ -61,16 +61,18 @@ func TestProvidersThatCannotBeListedRefuseNothing(t *testing.T) {
 	}
 	defer cloud.Close()
 	for _, status := range []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
-		cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: calls.ProvidersPath, Kind: wire.FaultStatus, Status: status, Times: 1})
-		var log book
-		connected, err := flags().Connect(t.Context(), parse(t, cloud.CloudConf()+"lb-provider = amphoa\n"), "test", log.logger(), prometheus.NewRegistry())
-		if err != nil {
-			t.Errorf("%d: %v", status, err)
-			continue
-		}
-		connected.Session.Close()
-		if !strings.Contains(log.String(), "cannot check that Octavia has the providers of cloud.conf") {
-			t.Errorf("%d: nothing is logged: %s", status, log.String())
-		}
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: calls.ProvidersPath, Kind: wire.FaultStatus, Status: status, Times: 1})
+			var log book
+			connected, err := flags().Connect(t.Context(), parse(t, cloud.CloudConf()+"lb-provider = amphoa\n"), "test", log.logger(), prometheus.NewRegistry())
+			if err != nil {
+				t.Errorf("%d: %v", status, err)
+				return
+			}
+			connected.Session.Close()
+			if !strings.Contains(log.String(), "cannot check that Octavia has the providers of cloud.conf") {
+				t.Errorf("%d: nothing is logged: %s", status, log.String())
+			}
+		})
 	}
 }

@@ -60,7 +60,7 @@ func TestAFlagOfTheControllerThatCannotBeReadIsAnError(t *testing.T) {
 	s := published()
 	s.Flags["handle-default-class"] = "perhaps"
 	if err := takeOver(s, flags); err == nil || !strings.Contains(err.Error(), `ConfigMap system/lease-settings: handle-default-class "perhaps": `) {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 }
 
@@ -91,24 +91,26 @@ func TestTheLoginIsThatOfTheEnvironmentOrElseOfTheSecret(t *testing.T) {
 		"a Secret that no flag names":     {nil, func(s *installation.Settings) { s.Secret = "" }, "unknown", "", "", "", "--cloud-config-secret of the controller is not set: set $OS_CLOUD"},
 		"an openrc file without password": {map[string]string{"OS_AUTH_URL": "https://environment/v3", "OS_USER_ID": "u"}, nil, "the environment ($OS_AUTH_URL and others)", "", "", "", "read the login of the environment: "},
 	} {
-		s := published()
-		if test.edit != nil {
-			test.edit(&s)
-		}
-		f := found{settings: s}
-		f.chooseLogin(t.Context(), fake.NewClientBuilder().WithObjects(secret).Build(), func(name string) string { return test.env[name] })
-		o := Options{found: &f}
-		if fromEnvironment := o.Origin() == config.FromEnvironment; fromEnvironment != (test.env != nil) || o.Origin() == config.FromFile {
-			t.Errorf("%s: origin %v", name, o.Origin())
-		}
-		c, err := o.LoadConfig()
-		if o.ConfigName() != test.from || test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
-			t.Errorf("%s: from %s, %v; want %s, %s", name, o.ConfigName(), err, test.from, test.err)
-			continue
-		}
-		if test.err == "" && (c.Global.AuthURL != test.authURL || c.Global.Region != test.region || c.LoadBalancer.Provider != test.providers) {
-			t.Errorf("%s: %s, region %q, provider %s", name, c.Global.AuthURL, c.Global.Region, c.LoadBalancer.Provider)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := published()
+			if test.edit != nil {
+				test.edit(&s)
+			}
+			f := found{settings: s}
+			f.chooseLogin(t.Context(), fake.NewClientBuilder().WithObjects(secret).Build(), func(name string) string { return test.env[name] })
+			o := Options{found: &f}
+			if fromEnvironment := o.Origin() == config.FromEnvironment; fromEnvironment != (test.env != nil) || o.Origin() == config.FromFile {
+				t.Errorf("origin %v", o.Origin())
+			}
+			c, err := o.LoadConfig()
+			if o.ConfigName() != test.from || test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("from %s, %v; want %s, %s", o.ConfigName(), err, test.from, test.err)
+				return
+			}
+			if test.err == "" && (c.Global.AuthURL != test.authURL || c.Global.Region != test.region || c.LoadBalancer.Provider != test.providers) {
+				t.Errorf("%s, region %q, provider %s", c.Global.AuthURL, c.Global.Region, c.LoadBalancer.Provider)
+			}
+		})
 	}
 }
 
@@ -126,7 +128,7 @@ func TestSettingsAreNotFoundInAnAPIThatDoesNotAnswer(t *testing.T) {
 	o.kubernetesLimit, o.Kubeconfig = time.Millisecond, kubeconfigOf(t, api.URL)
 	err := o.FindSettings(t.Context(), pflag.NewFlagSet("", pflag.ContinueOnError), func(string) string { return "" }, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "--cloud-config is required") || !strings.Contains(err.Error(), "Kubernetes API at "+api.URL) {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 }
 
@@ -154,15 +156,17 @@ func TestOnlyErrorsOfCallsNameTheAPI(t *testing.T) {
 		"one that is bad":  {"a/copy", []client.Object{bad}, "ConfigMap a/copy does not have the settings of a controller: "},
 		"one that is gone": {"a/x", nil, errNoCloudConfig.Error() + "; without it, a command uses the settings of the controller, but Kubernetes API: read ConfigMap a/x (--settings): "},
 	} {
-		o := Options{settings: test.settings}
-		_, err := o.chooseSettings(t.Context(), fake.NewClientBuilder().WithObjects(test.objects...).Build(), explain)
-		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := Options{settings: test.settings}
+			_, err := o.chooseSettings(t.Context(), fake.NewClientBuilder().WithObjects(test.objects...).Build(), explain)
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
 	}
 }
 
-func TestWhatIsDeletedIsNeverDecidedBySettingsThatNoFlagNames(t *testing.T) {
+func TestDeletionsRequireSettingsThatAFlagNames(t *testing.T) {
 	for name, test := range map[string]struct {
 		options Options
 		want    string
@@ -171,10 +175,12 @@ func TestWhatIsDeletedIsNeverDecidedBySettingsThatNoFlagNames(t *testing.T) {
 		"settings that were found":     {Options{found: &found{settings: published()}}, "ConfigMap system/lease-settings says what is to be deleted, and was found without being named"},
 		"the same, but a flag says so": {Options{found: &found{settings: published()}, settings: "system/lease-settings"}, ""},
 	} {
-		err := test.options.CheckController()
-		if (err == nil) != (test.want == "") || err != nil && (!strings.HasPrefix(err.Error(), test.want) || !strings.HasSuffix(err.Error(), "add --settings=system/lease-settings")) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := test.options.CheckController()
+			if (err == nil) != (test.want == "") || err != nil && (!strings.HasPrefix(err.Error(), test.want) || !strings.HasSuffix(err.Error(), "add --settings=system/lease-settings")) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -188,9 +194,11 @@ func TestAdviceNamesThePlaceOfTheLogin(t *testing.T) {
 		"the Secret":      {&found{name: "Secret a/b", origin: config.FromSecret}, "no; check in [Global] of Secret a/b the password"},
 		"the environment": {&found{name: "$OS_CLOUD (dev)", origin: config.FromEnvironment}, "no; check in $OS_CLOUD (dev) the password"},
 	} {
-		o := Options{found: test.found}
-		if got := o.place(refused); got.Error() != test.want || openstack.Classify(got) != openstack.Unauthorized {
-			t.Errorf("%s: %v, want %s", name, got, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := Options{found: test.found}
+			if got := o.place(refused); got.Error() != test.want || openstack.Classify(got) != openstack.Unauthorized {
+				t.Errorf("got %v, want %s", got, test.want)
+			}
+		})
 	}
 }

@@ -93,7 +93,8 @@ func (o *createOptions) run(ctx context.Context, streams command.IO, version str
 	}
 	var base []byte
 	if o.cloudConfig != "" {
-		if base, err = os.ReadFile(o.cloudConfig); err != nil {
+		base, err = os.ReadFile(o.cloudConfig)
+		if err != nil {
 			return fmt.Errorf("read the cloud configuration: %w", err)
 		}
 	}

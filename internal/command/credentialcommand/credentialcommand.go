@@ -124,7 +124,8 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 		}
 	}
 	var err error
-	if c.Without, err = w.leftOut(calls.Additional()); err != nil {
+	c.Without, err = w.leftOut(calls.Additional())
+	if err != nil {
 		return c, err
 	}
 	c.Expires, err = parseExpiry(w.expires, now)
@@ -183,13 +184,15 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 	}
 	if days, isDays := strings.CutSuffix(text, "d"); err != nil && isDays {
 		var n int
-		if n, err = strconv.Atoi(days); err == nil {
+		n, err = strconv.Atoi(days)
+		if err == nil {
 			end = now.AddDate(0, 0, n)
 		}
 	}
 	if err != nil {
 		var d time.Duration
-		if d, err = time.ParseDuration(text); err == nil {
+		d, err = time.ParseDuration(text)
+		if err == nil {
 			end = now.Add(d)
 		}
 	}

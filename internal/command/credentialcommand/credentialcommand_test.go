@@ -82,7 +82,7 @@ func TestCreateWritesTheSecretThatTheManifestsMount(t *testing.T) {
 	}
 }
 
-func TestCreateTakesTheCertificatesAlong(t *testing.T) {
+func TestCreateStoresTheCACertificates(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	t.Setenv("OS_CACERT", file(t, "ca.pem", anotherAuthority(t)))
 	got := runCommand(t, "credential", "create")
@@ -98,29 +98,45 @@ func TestCreateTakesTheCertificatesAlong(t *testing.T) {
 	}
 }
 
-func TestACredentialThatCannotBeWrittenIsNotMade(t *testing.T) {
+func TestCredentialThatCannotBeWrittenIsNotCreated(t *testing.T) {
 	cloud := cloudWithLogin(t)
-	for _, args := range [][]string{
-		{"--output-file=" + filepath.Join(t.TempDir(), "no", "such", "directory")}, {"--expires=yesterday"}, {"--secret=x"}, {"--format=xml"}, {"--output="}, {"--output=json", "--format=conf"}, {"--roles=admin"},
-		{"--cloud-config=" + file(t, "cloud.conf", "[Global]\nauth-ulr=x\n")},
+	for name, args := range map[string][]string{
+		"directory that does not exist":    {"--output-file=" + filepath.Join(t.TempDir(), "no", "such", "directory")},
+		"date in the past":                 {"--expires=yesterday"},
+		"unknown flag":                     {"--secret=x"},
+		"unknown format":                   {"--format=xml"},
+		"no output":                        {"--output="},
+		"two formats":                      {"--output=json", "--format=conf"},
+		"role that the user does not have": {"--roles=admin"},
+		"cloud.conf with a mistake":        {"--cloud-config=" + file(t, "cloud.conf", "[Global]\nauth-ulr=x\n")},
 	} {
-		if got := runCommand(t, append([]string{"credential", "create"}, args...)...); got.Status != 1 || got.Out != "" {
-			t.Errorf("%v: %+v", args, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := runCommand(t, append([]string{"credential", "create"}, args...)...); got.Status != 1 || got.Out != "" {
+				t.Errorf("%v: %+v", args, got)
+			}
+		})
 	}
 	if n := cloud.Keystone().Counts()["application_credentials"]; n != 0 {
 		t.Errorf("there are %d application credentials", n)
 	}
 }
 
-func TestALoginThatIsRejectedIsLookedForWhereItIs(t *testing.T) {
+func TestAdviceForARejectedLoginNamesItsSource(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	conf := file(t, "cloud.conf", strings.ReplaceAll(cloud.CloudConf(), cloud.Credentials().Password, "wrong"))
 	t.Setenv("OS_PASSWORD", "wrong")
-	for want, args := range map[string][]string{"check in your login the user": nil, "check in [Global] the user": {"--cloud-config=" + conf}} {
-		if got := runCommand(t, append([]string{"credential", "create"}, args...)...); got.Status != 1 || !strings.Contains(got.Err, want) {
-			t.Errorf("%v: %+v", args, got)
-		}
+	for name, test := range map[string]struct {
+		want string
+		args []string
+	}{
+		"login of the environment": {"check in your login the user", nil},
+		"cloud.conf":               {"check in [Global] the user", []string{"--cloud-config=" + conf}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := runCommand(t, append([]string{"credential", "create"}, test.args...)...); got.Status != 1 || !strings.Contains(got.Err, test.want) {
+				t.Errorf("%v: %+v", test.args, got)
+			}
+		})
 	}
 }
 
@@ -142,18 +158,18 @@ func TestAFileWithACredentialIsForItsOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestAFileOfFlagOutputIsStillWrittenAndSaysWhatTakesItsPlace(t *testing.T) {
+func TestFlagOutputStillWritesAFileAndWarnsOfItsReplacement(t *testing.T) {
 	cloudWithLogin(t)
 	path := filepath.Join(t.TempDir(), "secret.yaml")
 	got := runCommand(t, "credential", "create", "-o", path)
 	if want := "Warning: --output " + path + ": a file is now set with --output-file"; got.Status != 0 || got.Out != "" || !strings.Contains(got.Err, want) {
-		t.Errorf("%+v, want %q", got, want)
+		t.Errorf("got %+v, want %q", got, want)
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "kind: Secret") {
 		t.Errorf("%v, the file has %d bytes", err, len(text))
 	}
 	if got := runCommand(t, "credential", "create", "-o", "-"); got.Status != 0 || !strings.Contains(got.Out, "kind: Secret") || !strings.Contains(got.Err, "Warning: --output -: ") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -172,7 +188,7 @@ func TestTheManifestIsTheSameInJSON(t *testing.T) {
 	}
 }
 
-func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
+func TestFileIsUnchangedIfNoCredentialIsCreated(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	path := file(t, "secret.yaml", "old")
 	files := func(want ...string) {
@@ -189,14 +205,14 @@ func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
 	cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials",
 		Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Times: 1})
 	if got := runCommand(t, "credential", "create", "--output-file", path); got.Status != 1 || !strings.Contains(got.Err, "500") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
 		t.Errorf("the file holds %q, %v", text, err)
 	}
 	files("secret.yaml")
 	if got := runCommand(t, "credential", "create", "--output-file", path); got.Status != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "kind: Secret") {
 		t.Errorf("the file holds %q, %v", text, err)
@@ -204,14 +220,16 @@ func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
 	files("secret.yaml")
 }
 
-func TestACredentialThatMayHaveBeenMadeIsToldOfByItsName(t *testing.T) {
+func TestCredentialThatMayHaveBeenCreatedIsReportedByName(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	for _, kind := range []wire.FaultKind{wire.FaultResetAfter, wire.FaultHalfBody} {
-		cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials", Kind: kind, Times: 1})
-		got := runCommand(t, "credential", "create", "--name=mine-"+string(kind))
-		if got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, "may exist anyway") || !strings.Contains(got.Err, "the name mine-"+string(kind)) {
-			t.Errorf("%s: %+v", kind, got)
-		}
+		t.Run(string(kind), func(t *testing.T) {
+			cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials", Kind: kind, Times: 1})
+			got := runCommand(t, "credential", "create", "--name=mine-"+string(kind))
+			if got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, "may exist anyway") || !strings.Contains(got.Err, "the name mine-"+string(kind)) {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }
 
@@ -263,7 +281,7 @@ func TestACredentialIsDeletedByItsID(t *testing.T) {
 	}
 	id := conf.Global.ApplicationCredentialID
 	if got := runCommand(t, "credential", "delete", id); got.Status != 0 || !strings.Contains(got.Err, id) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if n := cloud.Keystone().Counts()["application_credentials"]; n != 0 {
 		t.Errorf("there are %d application credentials", n)
@@ -295,66 +313,79 @@ func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
 		t.Errorf("only %v are not allowed", missing)
 	}
 	for name, want := range map[string]string{"certs": `--without "certs": must be any of certificates, security-groups, nodes, routes`, "floating-IPs": "are always needed"} {
-		if got := runCommand(t, "credential", "create", "--without="+name); got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, want) {
-			t.Errorf("%s: %+v, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := runCommand(t, "credential", "create", "--without="+name); got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, want) {
+				t.Errorf("got %+v, want %q", got, want)
+			}
+		})
 	}
 }
 
-func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
+func TestCallsForNodesAndRoutesAreAllowedOnlyIfRequested(t *testing.T) {
 	cloudWithLogin(t)
-	for flags, want := range map[string][]calls.Feature{
-		"":                                       calls.Additional(),
-		"--with=nodes":                           {calls.FeatureRoutes},
-		"--with=nodes,routes":                    nil,
-		"--without=security-groups --with=nodes": {calls.FeatureSecurityGroups, calls.FeatureRoutes},
+	for name, test := range map[string]struct {
+		flags string
+		want  []calls.Feature
+	}{
+		"default":                                {"", calls.Additional()},
+		"with Nodes":                             {"--with=nodes", []calls.Feature{calls.FeatureRoutes}},
+		"with Nodes and routes":                  {"--with=nodes,routes", nil},
+		"with Nodes and without security groups": {"--without=security-groups --with=nodes", []calls.Feature{calls.FeatureSecurityGroups, calls.FeatureRoutes}},
 	} {
-		got := runCommand(t, append([]string{"credential", "create", "--format=conf"}, strings.Fields(flags)...)...)
-		conf, err := config.Parse("cloud.conf", []byte(got.Out))
-		if err != nil || got.Status != 0 {
-			t.Fatalf("%s: %+v, %v", flags, got, err)
-		}
-		session, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
-		if err != nil {
-			t.Fatal(err)
-		}
-		features, others := accessrule.Without(session.MissingRules())
-		if diff := cmp.Diff(want, features); diff != "" || len(others) > 0 {
-			t.Errorf("%s: other calls %v, features that are left out (-want +got):\n%s", flags, others, diff)
-		}
-		session.Close()
+		t.Run(name, func(t *testing.T) {
+			got := runCommand(t, append([]string{"credential", "create", "--format=conf"}, strings.Fields(test.flags)...)...)
+			conf, err := config.Parse("cloud.conf", []byte(got.Out))
+			if err != nil || got.Status != 0 {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			session, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
+			if err != nil {
+				t.Fatal(err)
+			}
+			features, others := accessrule.Without(session.MissingRules())
+			if diff := cmp.Diff(test.want, features); diff != "" || len(others) > 0 {
+				t.Errorf("other calls %v, features that are left out (-want +got):\n%s", others, diff)
+			}
+			session.Close()
+		})
 	}
-	for flags, want := range map[string]string{
-		"--with=certificates":          `--with "certificates": must be any of nodes, routes`,
-		"--with=nodes --without=nodes": "--with and --without both name nodes",
+	for name, test := range map[string]struct{ flags, want string }{
+		"unknown optional feature":           {"--with=certificates", `--with "certificates": must be any of nodes, routes`},
+		"feature that is added and left out": {"--with=nodes --without=nodes", "--with and --without both name nodes"},
 	} {
-		if got := runCommand(t, append([]string{"credential", "create"}, strings.Fields(flags)...)...); got.Status != 1 || !strings.Contains(got.Err, want) {
-			t.Errorf("%s: %+v", flags, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := runCommand(t, append([]string{"credential", "create"}, strings.Fields(test.flags)...)...); got.Status != 1 || !strings.Contains(got.Err, test.want) {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }
 
 // Keystone enforces access rules on itself since 2025.1, and answers 401. Before, it answers 403.
-func TestAnApplicationCredentialIsToldThatAPersonHasToLogIn(t *testing.T) {
+func TestErrorWithAnApplicationCredentialAsksForALoginOfAUser(t *testing.T) {
 	for _, r := range release.All {
-		cloudOf(t, r)
-		restricted := filepath.Join(t.TempDir(), "restricted.conf")
-		if got := runCommand(t, "credential", "create", "--format=conf", "--output-file="+restricted); got.Status != 0 {
-			t.Fatal(got.Err)
-		}
-		text, err := os.ReadFile(restricted)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conf, err := config.Parse("cloud.conf", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, args := range [][]string{{"create"}, {"delete", conf.Global.ApplicationCredentialID}} {
-			got := runCommand(t, append(append([]string{"credential"}, args...), "--cloud-config="+restricted)...)
-			if got.Status == 0 || strings.Count(got.Err, "Log in as a user, with a password") != 1 || strings.Contains(got.Err, "kube-octavia credential create") {
-				t.Errorf("%s, %v: status %d, %s", r, args, got.Status, got.Err)
+		t.Run(r.String(), func(t *testing.T) {
+			cloudOf(t, r)
+			restricted := filepath.Join(t.TempDir(), "restricted.conf")
+			if got := runCommand(t, "credential", "create", "--format=conf", "--output-file="+restricted); got.Status != 0 {
+				t.Fatal(got.Err)
 			}
-		}
+			text, err := os.ReadFile(restricted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conf, err := config.Parse("cloud.conf", text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"create"}, {"delete", conf.Global.ApplicationCredentialID}} {
+				t.Run(args[0], func(t *testing.T) {
+					got := runCommand(t, append(append([]string{"credential"}, args...), "--cloud-config="+restricted)...)
+					if got.Status == 0 || strings.Count(got.Err, "Log in as a user, with a password") != 1 || strings.Contains(got.Err, "kube-octavia credential create") {
+						t.Errorf("%v: status %d, %s", args, got.Status, got.Err)
+					}
+				})
+			}
+		})
 	}
 }

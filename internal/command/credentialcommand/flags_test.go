@@ -4,26 +4,31 @@
 package credentialcommand
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 )
 
-func TestWhenACredentialExpiresIsReadAsPeopleWriteIt(t *testing.T) {
+func TestExpiryIsReadAsADurationOrADate(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for text, want := range map[string]string{
 		"": "", "never": "", "90d": "2026-04-02T03:04:05Z", "12h": "2026-01-02T15:04:05Z", "2030-01-31": "2030-01-31T00:00:00Z",
 		"2030-01-31T10:00:00+01:00": "2030-01-31T09:00:00Z",
 	} {
-		got, err := parseExpiry(text, now)
-		if err != nil || want == "" && !got.IsZero() || want != "" && got.Format(time.RFC3339) != want {
-			t.Errorf("%q is %v, %v", text, got, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			got, err := parseExpiry(text, now)
+			if err != nil || want == "" && !got.IsZero() || want != "" && got.Format(time.RFC3339) != want {
+				t.Errorf("%q is %v, %v", text, got, err)
+			}
+		})
 	}
 	for _, text := range []string{"soon", "d", "-1d", "0h", "2020-01-01", "90"} {
-		if got, err := parseExpiry(text, now); err == nil || !strings.Contains(err.Error(), "--expires") {
-			t.Errorf("%q is taken for %v, %v", text, got, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if got, err := parseExpiry(text, now); err == nil || !strings.Contains(err.Error(), "--expires") {
+				t.Errorf("%q is taken for %v, %v", text, got, err)
+			}
+		})
 	}
 }
 
@@ -32,8 +37,10 @@ func TestNameOfASecretNeedsItsNamespace(t *testing.T) {
 		t.Errorf("%v, %v", name, err)
 	}
 	for _, text := range []string{"b", "/b", "a/", "a/b/c", ""} {
-		if _, err := parseSecretName(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if _, err := parseSecretName(text); err == nil {
+				t.Error("it is accepted")
+			}
+		})
 	}
 }

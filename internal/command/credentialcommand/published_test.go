@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/installation"
 )
 
-func TestTheErrorOfASecretThatDoesNotExistNamesThoseOfControllers(t *testing.T) {
+func TestErrorOfAMissingSecretNamesThoseOfControllers(t *testing.T) {
 	of := func(namespace, secret string) client.Object {
 		return installation.Settings{Namespace: namespace, Secret: secret, Flags: map[string]string{"leader-elect-resource-name": "x"}}.ConfigMap()
 	}

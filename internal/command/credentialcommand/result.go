@@ -33,7 +33,8 @@ func openResult(path string) (*result, error) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		return &result{to: f, file: f}, err
 	default:
-		if path, err = filepath.EvalSymlinks(path); err != nil {
+		path, err = filepath.EvalSymlinks(path)
+		if err != nil {
 			return nil, err
 		}
 	}

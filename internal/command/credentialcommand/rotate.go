@@ -147,7 +147,8 @@ func withPublished(ctx context.Context, kube client.Reader, err error) error {
 // successor returns the application credential to create, and the id of the one that it replaces,
 // if there is one. What the flags do not set stays the same.
 func (o *rotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
-	if wanted, err = o.credential(session, time.Now()); err != nil {
+	wanted, err = o.credential(session, time.Now())
+	if err != nil {
 		return wanted, "", err
 	}
 	if g.Authentication() != config.ByApplicationCredential {
@@ -171,7 +172,8 @@ func (o *rotateOptions) successor(ctx context.Context, session *openstack.Sessio
 	if len(o.roles) == 0 {
 		wanted.Roles = was.Roles
 	}
-	if wanted.Without, err = o.leftOut(was.Without); err != nil {
+	wanted.Without, err = o.leftOut(was.Without)
+	if err != nil {
 		return wanted, "", err
 	}
 	return wanted, was.ID, nil
@@ -206,7 +208,8 @@ func readSecret(ctx context.Context, kube client.Client, name types.NamespacedNa
 		return m, fmt.Errorf("the Secret %s has no key %s", name, confKey)
 	}
 	var err error
-	if m.conf, err = config.Parse("Secret "+name.String(), text); err != nil {
+	m.conf, err = config.Parse("Secret "+name.String(), text)
+	if err != nil {
 		return m, err
 	}
 	if m.conf.Global.UseClouds {
@@ -236,7 +239,8 @@ func (m mounted) install(ctx context.Context, kube client.Client, session *opens
 		return undo(err)
 	}
 	for range installAttempts {
-		if err = m.update(ctx, kube, text); err == nil {
+		err = m.update(ctx, kube, text)
+		if err == nil {
 			return nil
 		}
 		held, known := m.holds(ctx, kube, made.ID, err)

@@ -48,7 +48,7 @@ func TestSettingsSurviveTheirConfigMap(t *testing.T) {
 	}
 }
 
-func TestAConfigMapThatIsNoneOfAControllerIsRefused(t *testing.T) {
+func TestConfigMapThatIsNotOfAControllerIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*corev1.ConfigMap)
 		want string
@@ -58,15 +58,17 @@ func TestAConfigMapThatIsNoneOfAControllerIsRefused(t *testing.T) {
 		"another name":   {func(m *corev1.ConfigMap) { m.Name = "other" }, `leader-elect-resource-name is "east", which does not fit`},
 		"no data":        {func(m *corev1.ConfigMap) { m.Data = nil }, `leader-elect-resource-name is ""`},
 	} {
-		m := settingsIn("system", "east").ConfigMap()
-		test.edit(m)
-		if _, err := Parse(m); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := settingsIn("system", "east").ConfigMap()
+			test.edit(m)
+			if _, err := Parse(m); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
 	}
 }
 
-func TestOfSeveralControllersTheOneThatWorksIsChosen(t *testing.T) {
+func TestWorkingControllerIsChosenOfSeveral(t *testing.T) {
 	a, b, c := settingsIn("a", "x"), settingsIn("b", "x"), settingsIn("c", "x")
 	const stopped = "No controller renews Lease a/x: the controller is stopped or was removed, or it runs without leader election."
 	for name, test := range map[string]struct {
@@ -89,20 +91,22 @@ func TestOfSeveralControllersTheOneThatWorksIsChosen(t *testing.T) {
 			want: "a/x-settings", doubts: []string{"d/y is bad."}},
 		"only a bad one": {edit: func(c *Candidates) { c.Unreadable = []string{"d/y is bad"} }, err: ErrNone.Error() + " that can be used: d/y is bad"},
 	} {
-		candidates := Candidates{Settings: slices.Clone(test.found), Alive: test.alive}
-		if test.edit != nil {
-			test.edit(&candidates)
-		}
-		got, err := candidates.Choose()
-		if test.err != "" {
-			if err == nil || !strings.Contains(err.Error(), test.err) {
-				t.Errorf("%s: %v, want %s", name, err, test.err)
+		t.Run(name, func(t *testing.T) {
+			candidates := Candidates{Settings: slices.Clone(test.found), Alive: test.alive}
+			if test.edit != nil {
+				test.edit(&candidates)
 			}
-			continue
-		}
-		if d := cmp.Diff([]any{test.want, test.doubts}, []any{got.Settings.String(), got.Doubts}); d != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
-		}
+			got, err := candidates.Choose()
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("%v, want %s", err, test.err)
+				}
+				return
+			}
+			if d := cmp.Diff([]any{test.want, test.doubts}, []any{got.Settings.String(), got.Doubts}); d != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, d)
+			}
+		})
 	}
 }
 
@@ -141,19 +145,21 @@ func TestTheControllerOfTheClusterIsFound(t *testing.T) {
 		"not at all":                  {nil, false, "", ErrNone.Error()},
 		"not by a user without right": {[]client.Object{settingsIn("anywhere", "x").ConfigMap()}, true, "", "name it with --settings"},
 	} {
-		c := fake.NewClientBuilder().WithObjects(test.objects...).Build()
-		if test.refuse {
-			c = refusing(c)
-		}
-		var chosen Choice
-		candidates, err := List(t.Context(), c)
-		if err == nil {
-			chosen, err = candidates.Choose()
-		}
-		got := chosen.Settings
-		if test.err == "" && (err != nil || got.String() != test.want) || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
-			t.Errorf("%s: %s, %v; want %s, %s", name, got, err, test.want, test.err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithObjects(test.objects...).Build()
+			if test.refuse {
+				c = refusing(c)
+			}
+			var chosen Choice
+			candidates, err := List(t.Context(), c)
+			if err == nil {
+				chosen, err = candidates.Choose()
+			}
+			got := chosen.Settings
+			if test.err == "" && (err != nil || got.String() != test.want) || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("%s, %v; want %s, %s", got, err, test.want, test.err)
+			}
+		})
 	}
 	if _, err := Get(t.Context(), fake.NewClientBuilder().Build(), types.NamespacedName{Namespace: "a", Name: "b"}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "read ConfigMap a/b (--settings)") {
 		t.Errorf("one that is not there: %v", err)
@@ -176,13 +182,15 @@ func TestACloudConfOfASecretIsReadWithoutTheFilesOfThePod(t *testing.T) {
 		"what the controller refuses":   {login + "passwrod = hunter2\n", nil, "", `Secret a/b:5: [Global] unknown key "passwrod"`},
 		"a CA, but in the text as well": {login + "cafilecontents = PEM\n", nil, "PEM", ""},
 	} {
-		c, err := ParseSecret("Secret a/b", []byte(test.conf), test.keys)
-		if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err) || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%s: %v, want %q", name, err, test.err)
-		}
-		if c.Global.CAFile != "" || c.Global.CAFileContents != test.ca {
-			t.Errorf("%s: CA %q, %q", name, c.Global.CAFile, c.Global.CAFileContents)
-		}
+		t.Run(name, func(t *testing.T) {
+			c, err := ParseSecret("Secret a/b", []byte(test.conf), test.keys)
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err) || strings.Contains(err.Error(), "hunter2")) {
+				t.Errorf("%v, want %q", err, test.err)
+			}
+			if c.Global.CAFile != "" || c.Global.CAFileContents != test.ca {
+				t.Errorf("CA %q, %q", c.Global.CAFile, c.Global.CAFileContents)
+			}
+		})
 	}
 }
 
@@ -224,12 +232,12 @@ func TestThePublisherKeepsTheProjectUntilItIsKnownAgain(t *testing.T) {
 	}
 }
 
-func TestThePublisherOverwritesNoConfigMapOfOthers(t *testing.T) {
+func TestPublisherOverwritesNoConfigMapOfOtherOwners(t *testing.T) {
 	others := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "east-settings"}, Data: map[string]string{"mine": "x"}}
 	c := fake.NewClientBuilder().WithObjects(others).Build()
 	err := NewPublisher(c, c, settingsIn("system", "east"), logr.Discard()).write(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "ConfigMap system/east-settings is not one with settings of a controller: it has no label "+Label) {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 	left, err := Get(t.Context(), c, types.NamespacedName{Namespace: "system", Name: "east-settings"})
 	if err != nil {

@@ -5,6 +5,7 @@ package output
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -42,19 +43,21 @@ kind: PlanList
 more: 1
 `},
 	} {
-		var out bytes.Buffer
-		if err := Write(&out, test.format, PlanList, test.value); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if d := cmp.Diff(test.want, out.String()); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Write(&out, test.format, PlanList, test.value); err != nil {
+				t.Error(err)
+			}
+			if d := cmp.Diff(test.want, out.String()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }
 
 func TestAnArrayIsNoDocument(t *testing.T) {
 	if err := Write(&bytes.Buffer{}, JSON, PlanList, []string{"a"}); err == nil || !strings.Contains(err.Error(), "[]string is not an object") {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 }
 
@@ -64,8 +67,10 @@ func TestAFormatIsOneOfTheCommand(t *testing.T) {
 		t.Error(err)
 	}
 	for _, text := range []string{"", "wide", "YAML"} {
-		if err := formats.Check(text); err == nil || err.Error() != "must be text, json or yaml" {
-			t.Errorf("%q: %v", text, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if err := formats.Check(text); err == nil || err.Error() != "must be text, json or yaml" {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -83,18 +83,26 @@ func TestACertificateNeedsNoCommonNameAndSaysWhetherItHasOne(t *testing.T) {
 func TestACertificateSaysWhetherItHasAnyName(t *testing.T) {
 	key := newKey(t)
 	for _, c := range []struct {
+		name string
+
 		common string
 		dns    []string
 		want   bool
-	}{{"", nil, false}, {"web", nil, true}, {"", []string{"web.example.org"}, true}} {
-		plan := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: c.common}, DNSNames: c.dns, IPAddresses: []net.IP{net.IPv4(192, 0, 2, 1)}, NotAfter: time.Now().Add(time.Hour)}
-		der, err := x509.CreateCertificate(rand.Reader, plan, plan, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := read(t, data(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pkcs8(t, key))).HasName(); got != c.want {
-			t.Errorf("common name %q, DNS names %v: %t", c.common, c.dns, got)
-		}
+	}{
+		{"no name", "", nil, false},
+		{"common name", "web", nil, true},
+		{"DNS name", "", []string{"web.example.org"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: c.common}, DNSNames: c.dns, IPAddresses: []net.IP{net.IPv4(192, 0, 2, 1)}, NotAfter: time.Now().Add(time.Hour)}
+			der, err := x509.CreateCertificate(rand.Reader, plan, plan, key.Public(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, data(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pkcs8(t, key))).HasName(); got != c.want {
+				t.Errorf("common name %q, DNS names %v: %t", c.common, c.dns, got)
+			}
+		})
 	}
 }
 
@@ -112,30 +120,32 @@ func TestErrorsOfUnusableSecretsDoNotContainTheKey(t *testing.T) {
 		data  map[string][]byte
 		words string
 	}{
-		"another type":               {corev1.SecretTypeOpaque, data(good, private), "kubernetes.io/tls"},
-		"no certificate":             {corev1.SecretTypeTLS, data(nil, private), "no tls.crt"},
-		"no key":                     {corev1.SecretTypeTLS, map[string][]byte{"tls.crt": good}, "no tls.key"},
-		"a certificate of nonsense":  {corev1.SecretTypeTLS, data([]byte("hello"), private), "no certificate in tls.crt"},
-		"a broken certificate":       {corev1.SecretTypeTLS, data([]byte("-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"), private), "position 1"},
-		"a broken second one":        {corev1.SecretTypeTLS, data(append(bytes.Clone(good), "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"...), private), "position 2"},
-		"a key of nonsense":          {corev1.SecretTypeTLS, data(good, []byte(words[3])), "no private key in tls.key"},
-		"a key without its frame":    {corev1.SecretTypeTLS, data(good, []byte("-----BEGIN "+words[3]+"-----\naGVsbG8=\n-----END "+words[3]+"-----\n")), "no private key in tls.key"},
-		"a certificate for a key":    {corev1.SecretTypeTLS, data(good, good), "no private key in tls.key"},
-		"an encrypted key":           {corev1.SecretTypeTLS, data(good, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("hello")})), "must not be encrypted"},
-		"another certificate's key":  {corev1.SecretTypeTLS, data(good, pkcs8(t, other)), "does not fit"},
-		"the first is another's":     {corev1.SecretTypeTLS, data(append(signed(t, "ca", other), good...), private), "does not fit"},
-		"a key that Octavia refuses": {corev1.SecretTypeTLS, data(signed(t, "web", edwards), pkcs8(t, edwards)), "neither RSA nor ECDSA"},
+		"another type":                            {corev1.SecretTypeOpaque, data(good, private), "kubernetes.io/tls"},
+		"no certificate":                          {corev1.SecretTypeTLS, data(nil, private), "no tls.crt"},
+		"no key":                                  {corev1.SecretTypeTLS, map[string][]byte{"tls.crt": good}, "no tls.key"},
+		"a certificate of nonsense":               {corev1.SecretTypeTLS, data([]byte("hello"), private), "no certificate in tls.crt"},
+		"a broken certificate":                    {corev1.SecretTypeTLS, data([]byte("-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"), private), "position 1"},
+		"a broken second certificate":             {corev1.SecretTypeTLS, data(append(bytes.Clone(good), "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"...), private), "position 2"},
+		"a key of nonsense":                       {corev1.SecretTypeTLS, data(good, []byte(words[3])), "no private key in tls.key"},
+		"a key in a block of another type":        {corev1.SecretTypeTLS, data(good, []byte("-----BEGIN "+words[3]+"-----\naGVsbG8=\n-----END "+words[3]+"-----\n")), "no private key in tls.key"},
+		"a certificate for a key":                 {corev1.SecretTypeTLS, data(good, good), "no private key in tls.key"},
+		"an encrypted key":                        {corev1.SecretTypeTLS, data(good, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("hello")})), "must not be encrypted"},
+		"another certificate's key":               {corev1.SecretTypeTLS, data(good, pkcs8(t, other)), "does not fit"},
+		"the first certificate is of another key": {corev1.SecretTypeTLS, data(append(signed(t, "ca", other), good...), private), "does not fit"},
+		"a key that Octavia refuses":              {corev1.SecretTypeTLS, data(signed(t, "web", edwards), pkcs8(t, edwards)), "neither RSA nor ECDSA"},
 	} {
-		_, err := certificate.Read(c.kind, c.data)
-		if err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		for _, line := range words[3 : len(words)-3] {
-			if strings.Contains(err.Error(), line[:8]) {
-				t.Errorf("%s: the error has a part of the key: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			_, err := certificate.Read(c.kind, c.data)
+			if err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Error(err)
+				return
 			}
-		}
+			for _, line := range words[3 : len(words)-3] {
+				if strings.Contains(err.Error(), line[:8]) {
+					t.Errorf("the error has a part of the key: %v", err)
+				}
+			}
+		})
 	}
 }
 
@@ -154,11 +164,13 @@ func TestKeysAreReadInEveryCommonForm(t *testing.T) {
 		"ECDSA, SEC 1":   data(signed(t, "web", key), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: sec1})),
 		"RSA, PKCS #8":   data(signed(t, "web", old), pkcs8(t, old)),
 		"RSA, PKCS #1":   data(signed(t, "web", old), pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(old)})),
-		"a comment":      data(append([]byte("web.example.com\n"), signed(t, "web", key)...), append([]byte("the key\n"), pkcs8(t, key)...)),
+		"with comments":  data(append([]byte("web.example.com\n"), signed(t, "web", key)...), append([]byte("the key\n"), pkcs8(t, key)...)),
 	} {
-		if _, err := certificate.Read(corev1.SecretTypeTLS, c); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := certificate.Read(corev1.SecretTypeTLS, c); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -175,25 +187,34 @@ func TestTheHashIsOfTheCertificatesAndNotOfTheKey(t *testing.T) {
 		t.Error("the same certificate has another hash")
 	}
 	for name, c := range map[string]*certificate.Certificate{
-		"with one that leads on": read(t, data(append(bytes.Clone(leaf), ca...), pkcs8(t, key))),
-		"made anew":              read(t, data(signed(t, "web", key), pkcs8(t, key))),
+		"with an intermediate certificate":    read(t, data(append(bytes.Clone(leaf), ca...), pkcs8(t, key))),
+		"another certificate of the same key": read(t, data(signed(t, "web", key), pkcs8(t, key))),
 	} {
-		if c.Hash() == one.Hash() {
-			t.Errorf("%s it has the same hash", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if c.Hash() == one.Hash() {
+				t.Error("it has the same hash")
+			}
+		})
 	}
 }
 
 func TestDatesAreChecked(t *testing.T) {
 	key := newKey(t)
 	c := read(t, data(signed(t, "web", key), pkcs8(t, key)))
-	for at, words := range map[time.Time]string{
-		now: "", now.Add(2 * time.Hour): "expired at 2026-11-22 13:00:00 UTC", now.Add(-2 * time.Hour): "valid from 2026-11-22 11:00:00 UTC",
+	for name, test := range map[string]struct {
+		at    time.Time
+		words string
+	}{
+		"valid":         {now, ""},
+		"expired":       {now.Add(2 * time.Hour), "expired at 2026-11-22 13:00:00 UTC"},
+		"not valid yet": {now.Add(-2 * time.Hour), "valid from 2026-11-22 11:00:00 UTC"},
 	} {
-		err := c.CheckDates(at)
-		if (err == nil) != (words == "") || err != nil && (!errors.Is(err, certificate.ErrNotValid) || !strings.Contains(err.Error(), words)) {
-			t.Errorf("at %v: %v", at, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := c.CheckDates(test.at)
+			if (err == nil) != (test.words == "") || err != nil && (!errors.Is(err, certificate.ErrNotValid) || !strings.Contains(err.Error(), test.words)) {
+				t.Errorf("at %v: %v", test.at, err)
+			}
+		})
 	}
 }
 

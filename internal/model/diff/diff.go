@@ -352,7 +352,8 @@ func (t *changes) drop(p *lb.Pool) []Op {
 	if p == nil {
 		return nil
 	}
-	if t.uses[p.ID]--; t.uses[p.ID] > 0 {
+	t.uses[p.ID]--
+	if t.uses[p.ID] > 0 {
 		return nil
 	}
 	return []Op{DeletePool{ID: p.ID, Name: p.Name, LeftBehind: p.Unfinished(), Failed: inError(p.ProvisioningStatus)}}

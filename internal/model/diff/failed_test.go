@@ -4,6 +4,7 @@
 package diff
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -220,5 +221,158 @@ func TestADeletionOfAChildInErrorIsMarked(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"DeleteListener unwanted", "DeletePool unwanted pool"}, keys); d != "" {
 		t.Errorf("keys (-want +got):\n%s", d)
+	}
+}
+
+// Repeats wait, and changes that the Service requests now do not. So each op has to say which it is.
+func TestEachOpSaysWhetherItRepeatsAChangeThatFailed(t *testing.T) {
+	tests := []struct {
+		first, repeat Op
+		key           string
+		deletes       bool
+	}{
+		{UpdateListener{ID: "l"}, UpdateListener{ID: "l", Failed: true}, "UpdateListener l", false},
+		{DeleteListener{ID: "l"}, DeleteListener{ID: "l", Failed: true}, "DeleteListener l", true},
+		{UpdatePool{ID: "p"}, UpdatePool{ID: "p", Failed: true}, "UpdatePool p", false},
+		{DeletePool{ID: "p"}, DeletePool{ID: "p", Failed: true}, "DeletePool p", true},
+		{SetMembers{PoolID: "p"}, SetMembers{PoolID: "p", Failed: true}, "SetMembers p", false},
+		{UpdateMonitor{ID: "m"}, UpdateMonitor{ID: "m", Failed: true}, "UpdateMonitor m", false},
+		{DeleteMonitor{ID: "m"}, DeleteMonitor{ID: "m", Failed: true}, "DeleteMonitor m", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.key, func(t *testing.T) {
+			if key, failed := Failed(tt.first); key != tt.key || failed {
+				t.Errorf("the first change has key %q, a repeat: %t", key, failed)
+			}
+			if key, failed := Failed(tt.repeat); key != tt.key || !failed {
+				t.Errorf("the repeat has key %q, a repeat: %t", key, failed)
+			}
+			if got := Deletes(tt.repeat); got != tt.deletes {
+				t.Errorf("it deletes: %t, want %t", got, tt.deletes)
+			}
+			if Repairs([]Op{tt.first}) || !Repairs([]Op{tt.first, tt.repeat}) {
+				t.Error("only the repeat repairs")
+			}
+		})
+	}
+	for _, op := range []Op{UpdateListener{ID: "l", LeftBehind: true}, DeletePool{ID: "p", LeftBehind: true}} {
+		if _, failed := Failed(op); failed || !Repairs([]Op{op}) {
+			t.Errorf("%s repairs what Octavia left behind, and repeats nothing", op)
+		}
+	}
+	if _, failed := Failed(CreatePool{}); failed || Repairs([]Op{CreatePool{}}) || Deletes(DeleteLoadBalancer{}) {
+		t.Error("the creation of a pool repeats nothing, and the deletion of a load balancer is not one of a child")
+	}
+}
+
+func TestAListenerInErrorGetsItsHeadersAndTLSAgain(t *testing.T) {
+	wanted := usual(speak(443, terminated("cert-a", "cert-b")), speak(443, strict(60)), speak(443, func(l *lb.Listener) { l.InsertHeaders = []string{lb.HeaderForwardedFor} }))
+	o := cloudWith(wanted).observe()
+	o.LoadBalancer.Listeners[1].ProvisioningStatus = lb.Error
+	ops := New(wanted, o, web).Ops
+	if len(ops) != 1 {
+		t.Fatalf("the plan is %v", texts(ops))
+	}
+	listener := wanted.LoadBalancer.Listeners[1]
+	pool, down := o.LoadBalancer.Listeners[1].Pool.ID, false
+	want := UpdateListener{
+		ID: o.LoadBalancer.Listeners[1].ID, Key: listener.Key(), Failed: true, ConnectionLimit: &listener.ConnectionLimit, AdminDown: &down, AllowedCIDRs: &listener.AllowedCIDRs,
+		Timeouts: listener.Timeouts, TLS: listener.TLS, HSTS: &listener.HSTS, InsertHeaders: &listener.InsertHeaders, PoolID: &pool,
+	}
+	if d := cmp.Diff(written(t, []Op{want}), written(t, ops)); d != "" {
+		t.Errorf("ops (-want +got):\n%s", d)
+	}
+}
+
+func TestAListenerInErrorWithoutHeadersIsWrittenWithoutThem(t *testing.T) {
+	o := observedComplete(t)
+	o.LoadBalancer.Listeners[0].ProvisioningStatus, o.LoadBalancer.Listeners[0].AllowedCIDRs = lb.Error, nil
+	ops := New(usual(sourceRanges()), o, web).Ops
+	if len(ops) == 0 {
+		t.Fatal("nothing is planned")
+	}
+	op, ok := ops[0].(UpdateListener)
+	if !ok || !op.Failed || op.InsertHeaders != nil || op.HSTS != nil || op.AllowedCIDRs != nil {
+		t.Errorf("planned: %s", ops[0])
+	}
+}
+
+// A monitor in ERROR is written again, unless monitors must not be changed.
+func TestAMonitorInErrorIsWrittenAgain(t *testing.T) {
+	keep := func(w *lb.Wanted) { w.KeepMonitors = true }
+	for name, c := range map[string]struct {
+		change edit
+		want   []string
+	}{
+		"written again": {func(*lb.Wanted) {}, []string{"UpdateMonitor"}},
+		"left alone":    {keep, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := cloudWith(usual(monitored(lb.MonitorTCP))).observe()
+			o.LoadBalancer.Listeners[0].Pool.Monitor.ProvisioningStatus = lb.Error
+			var got []string
+			for _, op := range New(usual(monitored(lb.MonitorTCP), c.change), o, web).Ops {
+				got = append(got, Kind(op))
+				if _, failed := Failed(op); !failed {
+					t.Errorf("%s is no repeat", op)
+				}
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("ops (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// An interrupted pass left pools behind for a port that is missing.
+func TestWhichPoolThatWasLeftIsUsedForANewPort(t *testing.T) {
+	wanted := usual(monitored(lb.MonitorTCP))
+	made := func(id string, changes ...func(*lb.Pool)) lb.Pool {
+		p := asNew(*wanted.LoadBalancer.Listeners[0].Pool)
+		p.ID = id
+		for _, c := range changes {
+			c(&p)
+		}
+		return p
+	}
+	failed := func(p *lb.Pool) { p.ProvisioningStatus = lb.Error }
+	bare := func(p *lb.Pool) { p.Members, p.Monitor = nil, nil }
+	named := func(p *lb.Pool) { p.Name = web.PoolName(7) }
+	ofAPI := func(p *lb.Pool) { p.Tags = api.Tags() }
+	elsewhere := func(p *lb.Pool) { p.Members[0].SubnetID = "subnet-other" }
+	udp := func(p *lb.Pool) { p.Protocol = lb.PoolUDP }
+	tests := []struct {
+		name   string
+		left   []lb.Pool
+		want   string // its id, or "" for a new one
+		repair bool
+	}{
+		{"the only one", []lb.Pool{made("a")}, "a", false},
+		{"one that lacks least", []lb.Pool{made("a", bare), made("b"), made("c", bare)}, "b", false},
+		{"one that works, before one in ERROR", []lb.Pool{made("a", failed), made("b", bare)}, "b", false},
+		{"one that works, after one in ERROR", []lb.Pool{made("a", bare), made("b", failed)}, "a", false},
+		{"one in ERROR is repaired", []lb.Pool{made("a", failed)}, "a", true},
+		{"the first in ERROR is repaired", []lb.Pool{made("a", failed), made("b", failed)}, "a", true},
+		{"not one of another port", []lb.Pool{made("a", named)}, "", false},
+		{"not one of another Service", []lb.Pool{made("a", ofAPI)}, "", false},
+		{"not one of another protocol", []lb.Pool{made("a", udp)}, "", false},
+		{"not one in another subnet", []lb.Pool{made("a", elsewhere)}, "", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &changes{owner: web, wanted: wanted, detached: tt.left}
+			c.wanted.MoveMembers = true
+			id, ready := c.createPool(*wanted.LoadBalancer.Listeners[0].Pool)
+			if id != tt.want || ready == tt.repair {
+				t.Errorf("pool %q, ready: %t; want pool %q, ready: %t", id, ready, tt.want, !tt.repair)
+			}
+			if repairs := len(c.failed) > 0; repairs != tt.repair {
+				t.Errorf("planned: %v", texts(c.ops()))
+			}
+			isCreation := func(op Op) bool { _, creates := op.(CreatePool); return creates }
+			if creates := slices.ContainsFunc(c.ops(), isCreation); creates != (tt.want == "") {
+				t.Errorf("planned: %v", texts(c.ops()))
+			}
+		})
 	}
 }

@@ -147,3 +147,238 @@ func TestAPortTakenByAForeignListenerIsRefusedAndTheOthersAreServed(t *testing.T
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 }
+
+// floatingIP is a floating IP of a user, with a last byte of its address, and not attached.
+func floatingIP(id string, changes ...func(*lb.FloatingIP)) lb.FloatingIP {
+	f := lb.FloatingIP{ID: id, Address: "198.51.100." + id, NetworkID: "net-public", Description: "the shop's own"}
+	for _, c := range changes {
+		c(&f)
+	}
+	return f
+}
+
+func ofWeb(f *lb.FloatingIP)          { f.Description = web.FloatingIPDescription() }
+func keptByWeb(f *lb.FloatingIP)      { f.Description = web.KeptFloatingIPDescription() }
+func ofAPI(f *lb.FloatingIP)          { f.Description = api.FloatingIPDescription() }
+func forwarding(f *lb.FloatingIP)     { f.ForwardingRouterID = "router" }
+func unknownNetwork(f *lb.FloatingIP) { f.NetworkID = "" }
+func otherNetwork(f *lb.FloatingIP)   { f.NetworkID = "net-other" }
+func customTag(f *lb.FloatingIP)      { f.Tags = lb.WithCustom([]string{"by-hand"}, []string{"a"}) }
+
+func on(port string) func(*lb.FloatingIP) { return func(f *lb.FloatingIP) { f.PortID = port } }
+
+// addressesFor plans the floating IPs of a load balancer that is complete.
+func addressesFor(wanted lb.Wanted, all ...lb.FloatingIP) addresses {
+	l := lb.LoadBalancer{ID: "lb", Name: web.LoadBalancerName(), Description: web.Description(), Tags: web.Tags(), VIP: lb.VIP{PortID: "vip"}}
+	return planFloatingIPs(wanted, lb.Observed{LoadBalancer: &l, FloatingIPs: all}, web)
+}
+
+// A Service whose requested address cannot be attached goes on with the address that it had.
+func TestTheFormerAddressIsAttachedAgainWhenTheRequestedOneIsRefused(t *testing.T) {
+	requested := floatingIP("9", on("port-elsewhere"))
+	again := []Op{AssociateFloatingIP{ID: "1", Address: "198.51.100.1", PortID: "vip"}}
+	tests := []struct {
+		name   string
+		former lb.FloatingIP
+		facts  lb.AddressFacts
+		want   []Op
+	}{
+		{"it was published", floatingIP("1"), lb.AddressFacts{Published: "198.51.100.1"}, again},
+		{"it was not published", floatingIP("1"), lb.AddressFacts{Published: "198.51.100.2"}, nil},
+		{"it is attached elsewhere", floatingIP("1", on("port-of-a-server")), lb.AddressFacts{Published: "198.51.100.1"}, nil},
+		{"it has port forwardings", floatingIP("1", forwarding), lb.AddressFacts{Published: "198.51.100.1"}, nil},
+		{"it was created for another Service", floatingIP("1", ofAPI), lb.AddressFacts{Published: "198.51.100.1"}, nil},
+		{"the cloud rejected it", floatingIP("1"), lb.AddressFacts{Published: "198.51.100.1", Rejected: []lb.Rejection{{FloatingIPID: "1", PortID: "vip"}}}, nil},
+		{"the cloud rejected it at another port", floatingIP("1"), lb.AddressFacts{Published: "198.51.100.1", Rejected: []lb.Rejection{{FloatingIPID: "1", PortID: "gone"}}}, again},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			wanted := usual(address("198.51.100.9"))
+			wanted.Addresses = tt.facts
+			plan := addressesFor(wanted, tt.former, requested)
+			if d := cmp.Diff(written(t, tt.want), written(t, append(plan.release, plan.attach...))); d != "" {
+				t.Errorf("ops (-want +got):\n%s", d)
+			}
+			if len(plan.refused) != 1 || plan.refused[0].Reason != ReasonFloatingIPInUse {
+				t.Errorf("refused: %+v", plan.refused)
+			}
+		})
+	}
+}
+
+func TestWhichFloatingIPAServiceGets(t *testing.T) {
+	attach := func(id, description string) Op {
+		return AssociateFloatingIP{ID: id, Address: "198.51.100." + id, PortID: "vip", Description: description}
+	}
+	tests := []struct {
+		name    string
+		wanted  []edit
+		facts   lb.AddressFacts
+		all     []lb.FloatingIP
+		want    []Op
+		refused string
+	}{
+		{"the published one of two of ours", nil, lb.AddressFacts{Published: "198.51.100.2"},
+			[]lb.FloatingIP{floatingIP("1", ofWeb), floatingIP("2", ofWeb), floatingIP("3", ofWeb)}, []Op{attach("2", "")}, ""},
+		{"ours before one that was kept", nil, lb.AddressFacts{},
+			[]lb.FloatingIP{floatingIP("1", keptByWeb), floatingIP("2", ofWeb)}, []Op{attach("2", "")}, ""},
+		{"one that was kept before one that is attached elsewhere", nil, lb.AddressFacts{},
+			[]lb.FloatingIP{floatingIP("1", ofWeb, on("port-of-a-server")), floatingIP("2", keptByWeb)}, []Op{attach("2", web.FloatingIPDescription())}, ""},
+		{"none that was kept and is attached elsewhere", nil, lb.AddressFacts{},
+			[]lb.FloatingIP{floatingIP("1", keptByWeb, on("port-of-a-server"))},
+			[]Op{CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: "net-public", Description: web.FloatingIPDescription(), PortID: "vip"}}}, ""},
+		{"the requested one of a Service that exists", []edit{address("198.51.100.9")}, lb.AddressFacts{Abandoned: []string{"8"}},
+			[]lb.FloatingIP{floatingIP("9", ofAPI)}, nil, ReasonFloatingIPInUse},
+		{"the requested one of a Service that does not exist any more", []edit{address("198.51.100.9")}, lb.AddressFacts{Abandoned: []string{"9"}},
+			[]lb.FloatingIP{floatingIP("9", ofAPI)}, []Op{attach("9", web.KeptFloatingIPDescription())}, ""},
+		{"the requested one, which the cloud rejected", []edit{address("198.51.100.9")}, lb.AddressFacts{Rejected: []lb.Rejection{{FloatingIPID: "9", PortID: "vip", Message: "no router"}}},
+			[]lb.FloatingIP{floatingIP("9")}, nil, ReasonFloatingIPNotAttachable},
+		{"the requested one, in place of one of the same network", []edit{address("198.51.100.9")}, lb.AddressFacts{},
+			[]lb.FloatingIP{floatingIP("1", ofWeb, on("vip")), floatingIP("9")}, []Op{
+				DisassociateFloatingIP{ID: "1", Address: "198.51.100.1", For: "198.51.100.9"},
+				AssociateFloatingIP{ID: "9", Address: "198.51.100.9", PortID: "vip", Former: &AssociateFloatingIP{ID: "1", Address: "198.51.100.1", PortID: "vip"}},
+			}, ""},
+		{"the requested one, in place of one whose network is not known", []edit{address("198.51.100.9")}, lb.AddressFacts{},
+			[]lb.FloatingIP{floatingIP("1", ofWeb, on("vip"), unknownNetwork), floatingIP("9")}, []Op{
+				DisassociateFloatingIP{ID: "1", Address: "198.51.100.1", For: "198.51.100.9"},
+				AssociateFloatingIP{ID: "9", Address: "198.51.100.9", PortID: "vip", Former: &AssociateFloatingIP{ID: "1", Address: "198.51.100.1", PortID: "vip"}},
+			}, ""},
+		{"the requested one, beside one of another network", []edit{address("198.51.100.9")}, lb.AddressFacts{},
+			[]lb.FloatingIP{floatingIP("1", ofWeb, on("vip"), otherNetwork), floatingIP("9")}, []Op{attach("9", "")}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			wanted := usual(tt.wanted...)
+			wanted.Addresses = tt.facts
+			plan := addressesFor(wanted, tt.all...)
+			if d := cmp.Diff(written(t, tt.want), written(t, append(plan.release, plan.attach...))); d != "" {
+				t.Errorf("ops (-want +got):\n%s", d)
+			}
+			var reason string
+			for _, r := range plan.refused {
+				reason = r.Reason
+				if r.Message == "" {
+					t.Error("the refusal has no message")
+				}
+			}
+			if reason != tt.refused {
+				t.Errorf("refused for %q, want %q", reason, tt.refused)
+			}
+		})
+	}
+}
+
+func TestWhatIsReleasedOnceTheRequestedAddressIsAttached(t *testing.T) {
+	requested := floatingIP("9", on("vip"))
+	tests := []struct {
+		name  string
+		other lb.FloatingIP
+		want  []Op
+	}{
+		{"ours, attached too", floatingIP("1", ofWeb, on("vip"), otherNetwork), []Op{DeleteFloatingIP{ID: "1", Address: "198.51.100.1"}}},
+		{"ours, detached", floatingIP("1", ofWeb), []Op{DeleteFloatingIP{ID: "1", Address: "198.51.100.1"}}},
+		{"a user's, attached too", floatingIP("1", on("vip"), otherNetwork), []Op{DisassociateFloatingIP{ID: "1", Address: "198.51.100.1"}}},
+		{"the tags of a user's, detached", floatingIP("1", customTag), []Op{SetFloatingIPTags{ID: "1", Address: "198.51.100.1", Tags: []string{"by-hand"}}}},
+		{"nothing of another Service's", floatingIP("1", ofAPI, customTag), nil},
+		{"nothing of a user's at another port", floatingIP("1", customTag, on("port-of-a-server")), nil},
+	}
+	for _, tt := range tests {
+		for order, all := range map[string][]lb.FloatingIP{"before": {tt.other, requested}, "after": {requested, tt.other}} {
+			t.Run(tt.name+", listed "+order, func(t *testing.T) {
+				plan := addressesFor(usual(address("198.51.100.9")), all...)
+				if d := cmp.Diff(written(t, tt.want), written(t, append(plan.release, plan.attach...))); d != "" {
+					t.Errorf("ops (-want +got):\n%s", d)
+				}
+			})
+		}
+	}
+}
+
+// The load balancer of a Service that was deleted, and created again with the same name, has a floating IP with the
+// mark of the deleted one.
+func TestAFloatingIPIsDeletedOnlyWithTheLoadBalancerFromWhichItIsInherited(t *testing.T) {
+	before := web
+	before.ServiceUID = "uid-of-the-deleted-one"
+	inherited := floatingIP("1", on("vip"), func(f *lb.FloatingIP) { f.Description = before.FloatingIPDescription() })
+	tests := []struct {
+		name   string
+		wanted lb.Wanted
+		want   []Op
+	}{
+		{"the load balancer goes", usual(nothing), []Op{DeleteFloatingIP{ID: "1", Address: "198.51.100.1"}}},
+		{"the load balancer stays", usual(internal), []Op{DisassociateFloatingIP{ID: "1", Address: "198.51.100.1"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			all := []lb.FloatingIP{inherited}
+			plan := addressesFor(tt.wanted, all...)
+			if d := cmp.Diff(written(t, tt.want), written(t, append(plan.release, plan.attach...))); d != "" {
+				t.Errorf("ops (-want +got):\n%s", d)
+			}
+			if all[0].Description != inherited.Description {
+				t.Errorf("the observed floating IP was changed: %+v", all[0])
+			}
+		})
+	}
+}
+
+// A published floating IP is left to the project before another address is published, others only when the sharer is
+// served.
+func TestAPublishedFloatingIPOfASharerIsLeftBeforeTheSharerIsServed(t *testing.T) {
+	wanted := usual(sharer)
+	wanted.Addresses.Published = "198.51.100.1"
+	o := sharedCloud().observe()
+	o.FloatingIPs = []lb.FloatingIP{floatingIP("1", ofWeb), floatingIP("2", ofWeb)}
+	owner := web
+	owner.Sharer = true
+	left := DisassociateFloatingIP{ID: "1", Address: "198.51.100.1", Description: web.KeptFloatingIPDescription()}
+	for ready, want := range map[bool][]Op{false: {left}, true: {left, DeleteFloatingIP{ID: "2", Address: "198.51.100.2"}}} {
+		if d := cmp.Diff(written(t, want), written(t, planAddresses(wanted, o, owner, ready).release)); d != "" {
+			t.Errorf("ready %t (-want +got):\n%s", ready, d)
+		}
+	}
+}
+
+func TestAFloatingIPWaitsForThePortOnlyWhileAnotherOneOfItsNetworkIsThere(t *testing.T) {
+	op := AssociateFloatingIP{ID: "1", Address: "198.51.100.1", PortID: "vip"}
+	detached := AssociateFloatingIP{ID: "1", Address: "198.51.100.1"}
+	tests := []struct {
+		name string
+		op   AssociateFloatingIP
+		all  []lb.FloatingIP
+		want bool
+	}{
+		{"no other", op, []lb.FloatingIP{floatingIP("1")}, false},
+		{"it is there itself", op, []lb.FloatingIP{floatingIP("1", on("vip"))}, false},
+		{"one of the same network", op, []lb.FloatingIP{floatingIP("1"), floatingIP("2", on("vip"))}, true},
+		{"one of another network", op, []lb.FloatingIP{floatingIP("1"), floatingIP("2", on("vip"), otherNetwork)}, false},
+		{"one whose network is not known", op, []lb.FloatingIP{floatingIP("1"), floatingIP("2", on("vip"), unknownNetwork)}, true},
+		{"its own network is not known", op, []lb.FloatingIP{floatingIP("1", unknownNetwork), floatingIP("2", on("vip"))}, true},
+		{"one at another port", op, []lb.FloatingIP{floatingIP("1"), floatingIP("2", on("port-of-a-server"))}, false},
+		{"a detached one, while the port is not known", detached, []lb.FloatingIP{floatingIP("1"), floatingIP("2")}, false},
+		{"it is not known", op, []lb.FloatingIP{floatingIP("2", on("vip"))}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := PortIsTaken(tt.op, lb.Observed{FloatingIPs: tt.all}); got != tt.want {
+				t.Errorf("the port is taken: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnAddressIsReleasedUnlessAnotherOneTakesItsPlace(t *testing.T) {
+	for _, tt := range []struct {
+		op   Op
+		want string
+	}{
+		{DeleteFloatingIP{Address: "198.51.100.1"}, "198.51.100.1"},
+		{DisassociateFloatingIP{Address: "198.51.100.1"}, "198.51.100.1"},
+		{DisassociateFloatingIP{Address: "198.51.100.1", For: "198.51.100.9"}, ""},
+		{AssociateFloatingIP{Address: "198.51.100.1"}, ""},
+	} {
+		if got := Releases(tt.op); got != tt.want {
+			t.Errorf("%s releases %q, want %q", tt.op, got, tt.want)
+		}
+	}
+}

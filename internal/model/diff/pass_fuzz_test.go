@@ -23,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -90,7 +91,7 @@ func (p *passes) decide(observed lb.Observed) lb.Wanted {
 func (p *passes) see(plan diff.Plan, observed lb.Observed) {
 	confirmed := p.confirm(observed)
 	pass := status.Pass{
-		Acceptance:  status.Acceptance{Invalid: p.invalid, Unknown: annotation.FindUnknown(p.in.Service.Annotations)},
+		Acceptance:  status.Acceptance{Invalid: p.invalid, Unknown: annotation.FindUnknown(p.in.Spec.Annotations)},
 		Publication: status.Publication{External: p.wanted.FloatingIP != nil}, Observed: confirmed,
 		Left: plan.Ops, Refused: plan.Refused, Done: len(plan.Ops) == 0 && len(plan.Refused) == 0 && observed.LoadBalancer != nil,
 	}
@@ -172,8 +173,7 @@ func treeOf(p *passes, l lb.LoadBalancer) octavia.Tree {
 // the cloud.
 func anyInput(t *rapid.T) desired.Input {
 	in := desired.Input{
-		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: diff.Web.Namespace, Name: diff.Web.Name}},
-		Owner:   diff.Web,
+		Owner: diff.Web,
 		Config: config.LoadBalancer{
 			Provider: rapid.SampledFrom([]string{"amphora", "amphora", "amphora", lb.ProviderOVN}).Draw(t, "provider"), Method: "ROUND_ROBIN",
 			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
@@ -193,9 +193,9 @@ func anyInput(t *rapid.T) desired.Input {
 
 // anyChange draws another Service and other nodes, in the same cloud.
 func anyChange(t *rapid.T, in desired.Input) desired.Input {
-	in.Service = in.Service.DeepCopy()
-	in.Service.Annotations = rapid.MapOfN(anyKey(), anyValue(), 0, 4).Draw(t, "annotations")
-	in.Service.Spec = anySpec(t)
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: diff.Web.Namespace, Name: diff.Web.Name}, Spec: anySpec(t)}
+	s.Annotations = rapid.MapOfN(anyKey(), anyValue(), 0, 4).Draw(t, "annotations")
+	in.Spec = service.Spec(s, in.Config)
 	in.Nodes, in.Slices = nil, nil
 	for i := range rapid.IntRange(0, 4).Draw(t, "nodes") {
 		in.Nodes = append(in.Nodes, anyNode(t, fmt.Sprint("node-", i)))

@@ -173,6 +173,9 @@ func TestAnOpWithinThePredecessorChangesIt(t *testing.T) {
 	if !Within(set, *old) || Within(set, *o.LoadBalancer) || Within(DeleteLoadBalancer{ID: "old"}, *old) {
 		t.Error("it is not told which one an op changes")
 	}
+	if !Within(update, *old) || Within(update, *o.LoadBalancer) || Within(SetMembers{PoolID: "elsewhere"}, *old) {
+		t.Error("it is not told which one a change of a listener, or of a pool elsewhere, is within")
+	}
 }
 
 func TestAReplacementMakesTheOldLoadBalancerItsPredecessor(t *testing.T) {
@@ -184,5 +187,166 @@ func TestAReplacementMakesTheOldLoadBalancerItsPredecessor(t *testing.T) {
 	}
 	if o = After(o, DeleteLoadBalancer{ID: "old"}, Created{}); o.LoadBalancer == nil || o.Predecessor != nil {
 		t.Errorf("%+v has the predecessor %+v", o.LoadBalancer, o.Predecessor)
+	}
+}
+
+// A load balancer replaces another one only when it is complete: until then, the old one serves.
+func TestThePredecessorServesUntilTheNewLoadBalancerIsComplete(t *testing.T) {
+	foreign := func(s lb.ProvisioningStatus) func(*lb.Observed) {
+		return func(o *lb.Observed) {
+			o.LoadBalancer.Listeners = append(o.LoadBalancer.Listeners, lb.Listener{ID: "theirs", Protocol: lb.ListenerTCP, Port: 9000, Tags: api.Tags(), ProvisioningStatus: s})
+		}
+	}
+	inUse := func(o *lb.Observed) {
+		o.FloatingIPs = append(o.FloatingIPs, lb.FloatingIP{ID: "g", Address: "198.51.100.9", Description: "the shop's own", PortID: "port-elsewhere"})
+	}
+	both := func(o *lb.Observed) {
+		inUse(o)
+		o.FloatingIPs[1].PortID = o.LoadBalancer.VIP.PortID
+	}
+	withoutMembers := func(o *lb.Observed) { o.LoadBalancer.Listeners[1].Pool.Members = nil }
+	tests := []struct {
+		name    string
+		wanted  lb.Wanted
+		changes []func(*lb.Observed)
+		// stays is whether the predecessor and its floating IP are left alone.
+		stays bool
+	}{
+		{"an internal one is complete", usual(internal), nil, false},
+		{"an internal one lacks members", usual(internal), []func(*lb.Observed){withoutMembers}, true},
+		{"an internal one has a listener of another Service that is ACTIVE", usual(internal), []func(*lb.Observed){foreign(lb.Active)}, false},
+		{"an internal one has a listener of another Service that Octavia creates", usual(internal), []func(*lb.Observed){foreign(lb.PendingCreate)}, true},
+		{"an external one has a listener of another Service in ERROR", usual(), []func(*lb.Observed){foreign(lb.Error)}, true},
+		{"an external one lacks members, and another address is requested that is in use", usual(address("198.51.100.9")), []func(*lb.Observed){withoutMembers, inUse}, true},
+		{"an external one lacks members, and has another address that is requested", usual(address("198.51.100.9")), []func(*lb.Observed){withoutMembers, both}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			stays := true
+			for _, op := range New(tt.wanted, successor(tt.changes...), web).Ops {
+				switch op := op.(type) {
+				case DeleteLoadBalancer:
+					stays = stays && op.ID != "old"
+				case AssociateFloatingIP:
+					stays = stays && op.ID != "f"
+				case DeleteFloatingIP:
+					stays = stays && (op.ID != "f" || tt.wanted.FloatingIP == nil)
+				}
+			}
+			if stays != tt.stays {
+				t.Errorf("the predecessor stays: %t, want %t", stays, tt.stays)
+			}
+		})
+	}
+}
+
+func TestALoadBalancerIsCompleteWhenEveryPartIsActive(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*lb.LoadBalancer)
+		want   bool
+	}{
+		{"all is ACTIVE, or its status is not known", func(*lb.LoadBalancer) {}, true},
+		{"a listener is PENDING", func(l *lb.LoadBalancer) { l.Listeners[1].ProvisioningStatus = lb.PendingUpdate }, false},
+		{"a listener is in ERROR", func(l *lb.LoadBalancer) { l.Listeners[1].ProvisioningStatus = lb.Error }, false},
+		{"a pool is in ERROR", func(l *lb.LoadBalancer) { l.Listeners[1].Pool.ProvisioningStatus = lb.Error }, false},
+		{"a member is PENDING", func(l *lb.LoadBalancer) { l.Listeners[1].Pool.Members[1].ProvisioningStatus = lb.PendingCreate }, false},
+		{"a monitor is in ERROR", func(l *lb.LoadBalancer) { l.Listeners[1].Pool.Monitor.ProvisioningStatus = lb.Error }, false},
+		{"a listener has no pool", func(l *lb.LoadBalancer) { l.Listeners[1].Pool = nil }, true},
+		{"a pool that nothing uses is PENDING", func(l *lb.LoadBalancer) { l.DetachedPools = []lb.Pool{{ProvisioningStatus: lb.PendingDelete}} }, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := cloudWith(usual(monitored(lb.MonitorTCP))).observe().LoadBalancer
+			tt.change(l)
+			if got := complete(*l); got != tt.want {
+				t.Errorf("complete: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestWhichAddressOfTwoLoadBalancersStays(t *testing.T) {
+	second := func(port string) func(*lb.Observed) {
+		return func(o *lb.Observed) {
+			if port == "" {
+				port = o.LoadBalancer.VIP.PortID
+			}
+			o.FloatingIPs = append(o.FloatingIPs, lb.FloatingIP{ID: "g", Address: "198.51.100.9", Description: "the shop's own", PortID: port})
+		}
+	}
+	move := AssociateFloatingIP{ID: "f", Address: "198.51.100.1", PortID: successor().LoadBalancer.VIP.PortID}
+	end := DeleteLoadBalancer{ID: "old"}
+	tests := []struct {
+		name   string
+		wanted lb.Wanted
+		second func(*lb.Observed)
+		want   []Op
+	}{
+		// The floating IP of the predecessor is detached by its deletion, and stays.
+		{"any address is fine, and the new one has one", usual(), second(""), []Op{end}},
+		{"any address is fine, and another port has a second one", usual(), second("port-elsewhere"), []Op{move}},
+		{"that of the predecessor is requested, and the new one has another", usual(address("198.51.100.1")), second(""), []Op{move}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(written(t, tt.want), written(t, New(tt.wanted, successor(tt.second), web).Ops)); d != "" {
+				t.Errorf("ops (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// Until the load balancer has the mark of the Service, it is found by its address.
+func TestFloatingIPsWaitUntilTheLoadBalancerIsMarked(t *testing.T) {
+	withoutTag := func(w *lb.Wanted) { w.LoadBalancer.Tags = nil }
+	tests := []struct {
+		name   string
+		wanted lb.Wanted
+		tags   []string
+		waits  bool
+	}{
+		{"it has the mark", usual(), web.Tags(), false},
+		{"it has no mark", usual(), []string{"by-hand"}, true},
+		{"it gets no mark", usual(withoutTag), []string{"by-hand"}, false},
+		{"nothing is wanted", usual(nothing), []string{"by-hand"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := observedComplete(t)
+			o.LoadBalancer.Tags, o.FloatingIPs = tt.tags, nil
+			if got := planAddresses(tt.wanted, o, web, true); got.waits != tt.waits || tt.waits && len(got.attach) > 0 {
+				t.Errorf("the plan for addresses is %+v, want one that waits: %t", got, tt.waits)
+			}
+			if unmarked(tt.wanted, lb.Observed{}, web) {
+				t.Error("a load balancer that does not exist has no mark")
+			}
+		})
+	}
+}
+
+func TestARefusedServiceKeepsItsFloatingIPs(t *testing.T) {
+	keep := func(w *lb.Wanted) { w.KeepAddress = true }
+	stray := lb.FloatingIP{ID: "stray", Address: "198.51.100.9", Description: web.FloatingIPDescription()}
+	detached := observedComplete(t)
+	detached.FloatingIPs = append(detached.FloatingIPs, stray)
+	gone := lb.Observed{Sharer: true, FloatingIPs: []lb.FloatingIP{stray}}
+	for name, o := range map[string]lb.Observed{"with a load balancer of its own": detached, "after the load balancer that it shares is gone": gone} {
+		t.Run(name, func(t *testing.T) {
+			for _, op := range New(usual(keep), o, web).Ops {
+				if !op.Octavia() {
+					t.Errorf("planned: %s", op)
+				}
+			}
+		})
+	}
+}
+
+func TestAReplacementNamesTheLoadBalancerThatItReplaces(t *testing.T) {
+	for replaces, want := range map[string][]string{"": web.Tags(), "old": append(web.Tags(), lb.ReplacesTag("old"))} {
+		op := Replacement(usual(), replaces).Ops[0].(CreateLoadBalancer)
+		if d := cmp.Diff(want, op.LoadBalancer.Tags); d != "" {
+			t.Errorf("tags of one that replaces %q (-want +got):\n%s", replaces, d)
+		}
 	}
 }

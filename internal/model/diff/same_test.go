@@ -115,3 +115,64 @@ func TestPoolWithoutATimeoutOfItsAffinityGetsOneWhenTheServiceRequestsIt(t *test
 		}
 	}
 }
+
+func TestAnotherCertificateIsADifference(t *testing.T) {
+	tests := []struct {
+		name       string
+		want, have *lb.TLS
+		same       bool
+	}{
+		{"the same", &lb.TLS{Certificate: "a", SNI: []string{"b", "c"}}, &lb.TLS{Certificate: "a", SNI: []string{"c", "b"}}, true},
+		{"another default certificate", &lb.TLS{Certificate: "a", SNI: []string{"b"}}, &lb.TLS{Certificate: "c", SNI: []string{"b"}}, false},
+		{"the default certificate and one of SNI are exchanged", &lb.TLS{Certificate: "a", SNI: []string{"b"}}, &lb.TLS{Certificate: "b", SNI: []string{"a"}}, false},
+		{"another certificate of SNI", &lb.TLS{Certificate: "a", SNI: []string{"b"}}, &lb.TLS{Certificate: "a", SNI: []string{"c"}}, false},
+		{"no TLS", nil, nil, true},
+		{"TLS comes", &lb.TLS{Certificate: "a"}, nil, false},
+		{"TLS goes", nil, &lb.TLS{Certificate: "a"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := sameTLS(tt.want, tt.have); got != tt.same {
+				t.Errorf("the same: %t, want %t", got, tt.same)
+			}
+		})
+	}
+}
+
+func TestAddressesAreComparedInAnyNotation(t *testing.T) {
+	tests := []struct {
+		want, have string
+		same       bool
+	}{
+		{"10.0.0.1", "10.0.0.1", true},
+		{"10.0.0.1", "10.0.0.2", false},
+		{"2001:db8::1", "2001:DB8:0::1", true},
+		{"", "10.0.0.1", false},
+		{"10.0.0.1", "", false},
+		{"a name", "another name", false},
+		{"a name", "a name", true},
+	}
+	for _, tt := range tests {
+		if got := sameAddress(tt.want, tt.have); got != tt.same {
+			t.Errorf("%q and %q are the same: %t, want %t", tt.want, tt.have, got, tt.same)
+		}
+	}
+}
+
+// A difference that is not there would be written for ever.
+func TestWhatIsSwitchedOffAsWantedIsNoDifference(t *testing.T) {
+	m := lb.Member{Address: "10.0.0.11", Port: 30080, Weight: 1, MonitorPort: 32000, Backup: true, AdminDown: true}
+	if !sameMember(m, m) {
+		t.Error("a member differs from itself")
+	}
+	monitor := lb.HealthMonitor{Type: lb.MonitorTCP, DelaySeconds: 5, TimeoutSeconds: 3, MaxRetries: 1, MaxRetriesDown: 3, AdminDown: true}
+	shown := monitor
+	shown.HTTPMethod, shown.URLPath, shown.ExpectedCodes = "GET", "/", "200"
+	if !sameMonitor(monitor, shown) {
+		t.Error("a TCP monitor differs because of what Octavia shows of HTTP")
+	}
+	pool := lb.Pool{Algorithm: lb.RoundRobin, AdminDown: true}
+	if !samePool(pool, pool) {
+		t.Error("a pool differs from itself")
+	}
+}

@@ -201,7 +201,8 @@ func Requirements() []Requirement {
 func ParseFeatures(text string) ([]Feature, error) {
 	var found []Feature
 	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name == "" {
+		name = strings.TrimSpace(name)
+		if name == "" {
 			continue
 		}
 		known := len(found)

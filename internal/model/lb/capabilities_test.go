@@ -13,19 +13,23 @@ import (
 
 func TestVersionsAreComparedAsNumbers(t *testing.T) {
 	for _, c := range []struct {
+		name string
+
 		v, w Version
 		want bool
 	}{
-		{Version{2, 10}, Version{2, 9}, true},
-		{Version{2, 9}, Version{2, 10}, false},
-		{Version{2, 5}, Version{2, 5}, true},
-		{Version{3, 0}, Version{2, 29}, true},
-		{Version{1, 29}, Version{2, 0}, false},
-		{Version{}, Version{2, 0}, false},
+		{"later minor version", Version{2, 10}, Version{2, 9}, true},
+		{"earlier minor version", Version{2, 9}, Version{2, 10}, false},
+		{"same version", Version{2, 5}, Version{2, 5}, true},
+		{"later major version", Version{3, 0}, Version{2, 29}, true},
+		{"earlier major version", Version{1, 29}, Version{2, 0}, false},
+		{"unknown version", Version{}, Version{2, 0}, false},
 	} {
-		if got := c.v.AtLeast(c.w); got != c.want {
-			t.Errorf("%s at least %s: %v, want %v", c.v, c.w, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.v.AtLeast(c.w); got != c.want {
+				t.Errorf("%s at least %s: %v, want %v", c.v, c.w, got, c.want)
+			}
+		})
 	}
 }
 
@@ -80,29 +84,33 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 		})
 	}
 	for provider, want := range map[string]bool{ProviderAmphora: false, ProviderOVN: true, "f5": true} {
-		if got := (Capabilities{APIVersion: Version{2, 13}, Provider: provider}).Has(FeatureSourceIPPort); got != want {
-			t.Errorf("provider %s has SOURCE_IP_PORT: %v, want %v", provider, got, want)
-		}
+		t.Run(provider, func(t *testing.T) {
+			if got := (Capabilities{APIVersion: Version{2, 13}, Provider: provider}).Has(FeatureSourceIPPort); got != want {
+				t.Errorf("provider %s has SOURCE_IP_PORT: %v, want %v", provider, got, want)
+			}
+		})
 	}
 	for feature, minor := range map[Feature]int{FeatureMonitor: 27, FeatureSessionAffinity: 27, FeatureCreateWithMonitors: 30} {
-		for version, want := range map[Version]bool{{2, minor - 1}: false, {2, minor}: true} {
-			if got := (Capabilities{APIVersion: version, Provider: ProviderOVN}).Has(feature); got != want {
-				t.Errorf("provider ovn of version %s has feature %v: %v, want %v", version, features[feature].name, got, want)
+		t.Run(features[feature].name, func(t *testing.T) {
+			for version, want := range map[Version]bool{{2, minor - 1}: false, {2, minor}: true} {
+				if got := (Capabilities{APIVersion: version, Provider: ProviderOVN}).Has(feature); got != want {
+					t.Errorf("provider ovn of version %s has feature %v: %v, want %v", version, features[feature].name, got, want)
+				}
 			}
-		}
-		if !(Capabilities{APIVersion: Version{2, 0}, Provider: "amphora"}).Has(feature) {
-			t.Errorf("amphorae of version 2.0 lack feature %s", features[feature].name)
-		}
-		if needs, when := feature.Needs(), fmt.Sprintf("2.%d with provider ovn", minor); !strings.Contains(needs, when) {
-			t.Errorf("Needs() = %q does not say %s", needs, when)
-		}
+			if !(Capabilities{APIVersion: Version{2, 0}, Provider: "amphora"}).Has(feature) {
+				t.Errorf("amphorae of version 2.0 lack feature %s", features[feature].name)
+			}
+			if needs, when := feature.Needs(), fmt.Sprintf("2.%d with provider ovn", minor); !strings.Contains(needs, when) {
+				t.Errorf("Needs() = %q does not say %s", needs, when)
+			}
+		})
 	}
 	if (Capabilities{APIVersion: Version{9, 9}}).Has(Feature(999)) {
 		t.Error("an unknown feature is there")
 	}
 }
 
-func TestTheOperatorDeclaresWhatAProviderLacksAndWhichOneItBehavesLike(t *testing.T) {
+func TestCloudConfDeclaresFeaturesThatAProviderLacksAndTheProviderItIsLike(t *testing.T) {
 	vendors := map[string]Vendor{"f5": {Lacks: []Feature{FeatureTimeouts}}, "fast": {Like: ProviderOVN}, "ovn": {Lacks: []Feature{FeatureSCTP}}}
 	can := func(provider string) Capabilities {
 		return Capabilities{APIVersion: Version{2, 29}, Provider: provider, Vendors: vendors}
@@ -122,14 +130,18 @@ func TestTheOperatorDeclaresWhatAProviderLacksAndWhichOneItBehavesLike(t *testin
 		{"ovn", FeatureTimeouts, false},
 		{"unheard-of", FeatureTimeouts, true},
 	} {
-		if got := can(c.provider).Has(c.feature); got != c.want {
-			t.Errorf("provider %s has %s: %v, want %v", c.provider, features[c.feature].name, got, c.want)
-		}
+		t.Run(c.provider+" "+features[c.feature].name, func(t *testing.T) {
+			if got := can(c.provider).Has(c.feature); got != c.want {
+				t.Errorf("provider %s has %s: %v, want %v", c.provider, features[c.feature].name, got, c.want)
+			}
+		})
 	}
 	for provider, want := range map[string]bool{"f5": false, "fast": true, "ovn": true, "amphora": false} {
-		if got := can(provider).OVN(); got != want {
-			t.Errorf("provider %s has the ways of ovn: %v, want %v", provider, got, want)
-		}
+		t.Run(provider, func(t *testing.T) {
+			if got := can(provider).OVN(); got != want {
+				t.Errorf("provider %s has the ways of ovn: %v, want %v", provider, got, want)
+			}
+		})
 	}
 	if said := can("f5").Lacking(FeatureTimeouts); !strings.Contains(said, `lack timeouts according to section [LoadBalancerProvider "f5"] of cloud.conf`) {
 		t.Errorf("it is said %q", said)
@@ -144,8 +156,8 @@ func TestEveryFeatureHasANameOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestRequirementsSayWhatHasSays asks for each feature in the version that its requirement names, and in the one before.
-func TestRequirementsSayWhatHasSays(t *testing.T) {
+// TestRequirementsAgreeWithHas asks for each feature in the version that its requirement names, and in the one before.
+func TestRequirementsAgreeWithHas(t *testing.T) {
 	list := Requirements()
 	if len(list) != len(features) {
 		t.Errorf("%d requirements of %d features", len(list), len(features))

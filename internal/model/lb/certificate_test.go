@@ -21,11 +21,22 @@ func TestTheNameOfACertificateIdentifiesItsOwner(t *testing.T) {
 	if want := (lb.Mark{ClusterUID: owner.ClusterUID, ServiceUID: owner.ServiceUID}); !ok || mark != want {
 		t.Errorf("%s is marked %+v, %v", name, mark, ok)
 	}
-	for _, other := range []string{"", "web", name + "x", "x" + name, name[:len(name)-1], owner.CertificateName("nonsense"), lb.Owner{}.CertificateName(hash),
-		strings.Replace(name, "_", "__", 1), name + "\n"} {
-		if mark, ok := (lb.Certificate{Name: other}).Mark(); ok {
-			t.Errorf("%q is marked %+v", other, mark)
-		}
+	for name, other := range map[string]string{
+		"empty":               "",
+		"name given by hand":  "web",
+		"more after it":       name + "x",
+		"more before it":      "x" + name,
+		"a character less":    name[:len(name)-1],
+		"invalid hash":        owner.CertificateName("nonsense"),
+		"no owner":            lb.Owner{}.CertificateName(hash),
+		"two separators":      strings.Replace(name, "_", "__", 1),
+		"a line end after it": name + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if mark, ok := (lb.Certificate{Name: other}).Mark(); ok {
+				t.Errorf("%q is marked %+v", other, mark)
+			}
+		})
 	}
 }
 

@@ -130,7 +130,8 @@ func (c Cluster) ownerOf(tags []string) (o Owner, ok bool) {
 		return Owner{}, false
 	}
 	o.ServiceUID = mark.ServiceUID
-	if o.Namespace, o.Name, ok = strings.Cut(o.ServiceNamed(tags), "/"); !ok && marked {
+	o.Namespace, o.Name, ok = strings.Cut(o.ServiceNamed(tags), "/")
+	if !ok && marked {
 		return o, true // the name is too long, or has the former name of the cluster; the uids are sufficient
 	}
 	return o, ok && c.Name != ""

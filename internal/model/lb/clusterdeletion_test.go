@@ -22,28 +22,35 @@ func TestToolsThatDeleteClustersFindTheObjects(t *testing.T) {
 	// Python's re.match looks at the beginning only.
 	magnumBalancer := regexp.MustCompile("^Kubernetes .+ from cluster " + uuid).MatchString
 	magnumFloatingIP := regexp.MustCompile("^Floating IP for Kubernetes .+ from cluster " + uuid + "$").MatchString
-	for _, o := range []Owner{usual, longest} {
-		for _, c := range []struct {
-			rule, text string
-			matches    func(string) bool
-		}{
-			{"load balancers of Magnum", o.Description(), magnumBalancer},
-			{"floating IPs of Magnum", o.FloatingIPDescription(), magnumFloatingIP},
-			{"floating IPs of Magnum, although the Service kept it", o.KeptFloatingIPDescription(), magnumFloatingIP},
-			{"load balancers of the janitor", o.LoadBalancerName(), affixes("kube_service_"+uuid+"_", "")},
-			{"floating IPs of the janitor", o.FloatingIPDescription(), affixes("Floating IP for Kubernetes external service", "from cluster "+uuid)},
-			{"floating IPs of the janitor, although the Service kept it", o.KeptFloatingIPDescription(), affixes("Floating IP for Kubernetes external service", "from cluster "+uuid)},
-			{"security groups of the janitor", o.SecurityGroupDescription(), affixes("Security Group for", "Service LoadBalancer in cluster "+uuid)},
-		} {
-			if !c.matches(c.text) {
-				t.Errorf("%s: %q is not found", c.rule, c.text)
+	for name, o := range map[string]Owner{
+		"usual names":   usual,
+		"longest names": longest,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range []struct {
+				rule, text string
+				matches    func(string) bool
+			}{
+				{"load balancers of Magnum", o.Description(), magnumBalancer},
+				{"floating IPs of Magnum", o.FloatingIPDescription(), magnumFloatingIP},
+				{"floating IPs of Magnum, although the Service kept it", o.KeptFloatingIPDescription(), magnumFloatingIP},
+				{"load balancers of the janitor", o.LoadBalancerName(), affixes("kube_service_"+uuid+"_", "")},
+				{"floating IPs of the janitor", o.FloatingIPDescription(), affixes("Floating IP for Kubernetes external service", "from cluster "+uuid)},
+				{"floating IPs of the janitor, although the Service kept it", o.KeptFloatingIPDescription(), affixes("Floating IP for Kubernetes external service", "from cluster "+uuid)},
+				{"security groups of the janitor", o.SecurityGroupDescription(), affixes("Security Group for", "Service LoadBalancer in cluster "+uuid)},
+			} {
+				t.Run(c.rule, func(t *testing.T) {
+					if !c.matches(c.text) {
+						t.Errorf("%q is not found", c.text)
+					}
+				})
 			}
-		}
-		another := o
-		another.ClusterName = "another"
-		if magnumBalancer(another.Description()) || magnumFloatingIP(another.FloatingIPDescription()) {
-			t.Error("Magnum finds what another cluster has")
-		}
+			another := o
+			another.ClusterName = "another"
+			if magnumBalancer(another.Description()) || magnumFloatingIP(another.FloatingIPDescription()) {
+				t.Error("Magnum finds what another cluster has")
+			}
+		})
 	}
 	nodes := NodesGroup{ClusterName: uuid, ClusterUID: uuid, Class: "kube-octavia.io/octavia"}
 	if affixes("Security Group for", "Service LoadBalancer in cluster "+uuid)(nodes.Description()) {

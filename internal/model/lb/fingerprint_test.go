@@ -30,10 +30,12 @@ func TestAFingerprintIsThatOfEqualStates(t *testing.T) {
 		"something withheld":  {Wanted{LoadBalancer: one.LoadBalancer, Withheld: []Withheld{{Reason: "r"}}}, false, false},
 		"nothing is withheld": {Wanted{LoadBalancer: one.LoadBalancer, Withheld: []Withheld{}}, true, true},
 	} {
-		a, b := one.Fingerprint(), c.other.Fingerprint()
-		if same, except := a == b, a.EqualExceptMembers(b); same != c.same || except != c.exceptMembers || b.None() {
-			t.Errorf("%s: equal %t, except members %t, none %t", name, same, except, b.None())
-		}
+		t.Run(name, func(t *testing.T) {
+			a, b := one.Fingerprint(), c.other.Fingerprint()
+			if same, except := a == b, a.EqualExceptMembers(b); same != c.same || except != c.exceptMembers || b.None() {
+				t.Errorf("equal %t, except members %t, none %t", same, except, b.None())
+			}
+		})
 	}
 	if len(one.LoadBalancer.Listeners[0].Pool.Members) != 1 {
 		t.Error("the state was changed")

@@ -28,13 +28,15 @@ func TestALoadBalancerOfKuryrIsTheServicesByNameAndVIP(t *testing.T) {
 		"of another cluster":    {atClusterIP, func(l *LoadBalancer) { l.Tags = append(l.Tags, ClusterTag("uid-d")) }, false, "uid of another cluster"},
 		"not in clusterIP mode": {Owner{ClusterName: "c", ClusterUID: "uid-c", Namespace: "shop", Name: "web", ServiceUID: "uid-web"}, func(*LoadBalancer) {}, false, `is named "shop/web"`},
 	} {
-		l := kuryrs
-		l.Tags = append([]string{}, kuryrs.Tags...)
-		c.change(&l)
-		got := c.owner.Claims(l)
-		if got.Ours != c.ours || got.Adopted != c.ours || c.ours && !c.owner.Owns(l) || !strings.Contains(got.Reason, c.reason) {
-			t.Errorf("%s: %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := kuryrs
+			l.Tags = append([]string{}, kuryrs.Tags...)
+			c.change(&l)
+			got := c.owner.Claims(l)
+			if got.Ours != c.ours || got.Adopted != c.ours || c.ours && !c.owner.Owns(l) || !strings.Contains(got.Reason, c.reason) {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }
 
@@ -44,19 +46,21 @@ func TestListenersAndPoolsOfKuryrAreTheServicesByName(t *testing.T) {
 		tags []string
 		ours bool
 	}{
-		"with a tag of all objects":          {"shop/web:TCP:80", []string{"of-all-objects"}, true},
-		"without tags":                       {"shop/web:TCP:80", nil, true},
-		"taken over":                         {"shop/web:TCP:80", append([]string{"of-all-objects"}, atClusterIP.Tags()...), true},
-		"of a Service with a longer name":    {"shop/web2:TCP:80", []string{"of-all-objects"}, false},
-		"with the tag of another Service":    {"shop/web:TCP:80", []string{serviceTag + "uid-other"}, false},
-		"of a person, with a tag of his own": {"mine", []string{"of-all-objects"}, false},
+		"with a tag of all objects":                  {"shop/web:TCP:80", []string{"of-all-objects"}, true},
+		"without tags":                               {"shop/web:TCP:80", nil, true},
+		"taken over":                                 {"shop/web:TCP:80", append([]string{"of-all-objects"}, atClusterIP.Tags()...), true},
+		"of a Service with a longer name":            {"shop/web2:TCP:80", []string{"of-all-objects"}, false},
+		"with the tag of another Service":            {"shop/web:TCP:80", []string{serviceTag + "uid-other"}, false},
+		"created by hand, with a tag of all objects": {"mine", []string{"of-all-objects"}, false},
 	} {
-		if got := atClusterIP.OwnsListener(Listener{Name: c.name, Tags: c.tags}); got != c.ours {
-			t.Errorf("a listener %s: %t", name, got)
-		}
-		if got := atClusterIP.OwnsPool(Pool{Name: c.name, Tags: c.tags}); got != c.ours {
-			t.Errorf("a pool %s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := atClusterIP.OwnsListener(Listener{Name: c.name, Tags: c.tags}); got != c.ours {
+				t.Errorf("a listener %s: %t", name, got)
+			}
+			if got := atClusterIP.OwnsPool(Pool{Name: c.name, Tags: c.tags}); got != c.ours {
+				t.Errorf("a pool %s: %t", name, got)
+			}
+		})
 	}
 }
 
@@ -68,12 +72,14 @@ func TestAFloatingIPOfKuryrIsThatOfTheClusterIPItLeadsTo(t *testing.T) {
 		"to the ClusterIP":        {FloatingIP{Description: KuryrFloatingIP, KuryrVIP: "10.96.0.7"}, true},
 		"to another ClusterIP":    {FloatingIP{Description: KuryrFloatingIP, KuryrVIP: "10.96.0.8"}, false},
 		"detached":                {FloatingIP{Description: KuryrFloatingIP}, false},
-		"of a person":             {FloatingIP{Description: "mine"}, false},
+		"created by hand":         {FloatingIP{Description: "mine"}, false},
 		"of this controller, too": {FloatingIP{Description: atClusterIP.FloatingIPDescription()}, true},
 	} {
-		if got := atClusterIP.MadeFloatingIP(c.floating); got != c.ours {
-			t.Errorf("%s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := atClusterIP.MadeFloatingIP(c.floating); got != c.ours {
+				t.Errorf("got %t", got)
+			}
+		})
 	}
 	if (Owner{}).MadeFloatingIP(FloatingIP{Description: KuryrFloatingIP}) {
 		t.Error("without cluster-ip mode, a detached floating IP of Kuryr is the Service's")

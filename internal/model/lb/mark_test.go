@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -78,8 +79,10 @@ func TestOtherDescriptionsAreNoMark(t *testing.T) {
 		"Floating IP for Kubernetes external service shop/web from cluster prod",
 		"Floating IP for Kubernetes external service shop/web from cluster x (kube-octavia.cluster=c kube-octavia.service=s)",
 	} {
-		if mark, _, ok := MarkOfFloatingIP(FloatingIP{Description: text}); ok {
-			t.Errorf("%q is read as %+v", text, mark)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if mark, _, ok := MarkOfFloatingIP(FloatingIP{Description: text}); ok {
+				t.Errorf("it is read as %+v", mark)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ package lb
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,24 +25,26 @@ func TestALoadBalancerIsDualStackWhenItHasAVIPOfEachFamily(t *testing.T) {
 		l          LoadBalancer
 		ipv4, ipv6 string
 	}{
-		"IPv4 first":                   {of("10.0.0.9", "fd00::9"), "10.0.0.9", "fd00::9"},
-		"IPv6 first":                   {of("fd00::9", "10.0.0.9"), "10.0.0.9", "fd00::9"},
-		"IPv4 only":                    {of("10.0.0.9"), "10.0.0.9", ""},
-		"two of one family":            {of("10.0.0.9", "10.1.0.9"), "10.0.0.9", ""},
-		"none yet":                     {of(""), "", ""},
-		"the first of several is told": {of("10.0.0.9", "fd00::9", "fd00:1::9"), "10.0.0.9", "fd00::9"},
+		"IPv4 first":        {of("10.0.0.9", "fd00::9"), "10.0.0.9", "fd00::9"},
+		"IPv6 first":        {of("fd00::9", "10.0.0.9"), "10.0.0.9", "fd00::9"},
+		"IPv4 only":         {of("10.0.0.9"), "10.0.0.9", ""},
+		"two of one family": {of("10.0.0.9", "10.1.0.9"), "10.0.0.9", ""},
+		"no address yet":    {of(""), "", ""},
+		"two of IPv6":       {of("10.0.0.9", "fd00::9", "fd00:1::9"), "10.0.0.9", "fd00::9"},
 	} {
-		ipv4, has4 := c.l.VIPOf(true)
-		ipv6, has6 := c.l.VIPOf(false)
-		if ipv4.Address != c.ipv4 || ipv6.Address != c.ipv6 || has4 != (c.ipv4 != "") || has6 != (c.ipv6 != "") {
-			t.Errorf("%s: %q %v, %q %v", name, ipv4.Address, has4, ipv6.Address, has6)
-		}
-		if got := c.l.DualStack(); got != (c.ipv4 != "" && c.ipv6 != "") {
-			t.Errorf("%s: dual-stack %v", name, got)
-		}
-		if c.ipv6 != "" && !c.l.Has(c.ipv6) || c.l.Has("192.0.2.1") {
-			t.Errorf("%s: which addresses it has", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			ipv4, has4 := c.l.VIPOf(true)
+			ipv6, has6 := c.l.VIPOf(false)
+			if ipv4.Address != c.ipv4 || ipv6.Address != c.ipv6 || has4 != (c.ipv4 != "") || has6 != (c.ipv6 != "") {
+				t.Errorf("%q %v, %q %v", ipv4.Address, has4, ipv6.Address, has6)
+			}
+			if got := c.l.DualStack(); got != (c.ipv4 != "" && c.ipv6 != "") {
+				t.Errorf("dual-stack %v", got)
+			}
+			if c.ipv6 != "" && !c.l.Has(c.ipv6) || c.l.Has("192.0.2.1") {
+				t.Error("which addresses it has")
+			}
+		})
 	}
 }
 
@@ -50,10 +53,12 @@ func TestListenersAreIdentifiedByTransportAndPort(t *testing.T) {
 		ListenerTCP: TCP, ListenerHTTP: TCP, ListenerHTTPS: TCP, ListenerTerminatedHTTPS: TCP, ListenerPrometheus: TCP,
 		ListenerUDP: UDP, ListenerSCTP: "SCTP",
 	} {
-		got := Listener{Protocol: protocol, Port: 443, Name: "any"}.Key()
-		if diff := cmp.Diff(ListenerKey{Transport: want, Port: 443}, got); diff != "" {
-			t.Errorf("key of a %s listener (-want +got):\n%s", protocol, diff)
-		}
+		t.Run(string(protocol), func(t *testing.T) {
+			got := Listener{Protocol: protocol, Port: 443, Name: "any"}.Key()
+			if diff := cmp.Diff(ListenerKey{Transport: want, Port: 443}, got); diff != "" {
+				t.Errorf("key of a %s listener (-want +got):\n%s", protocol, diff)
+			}
+		})
 	}
 }
 
@@ -86,7 +91,7 @@ func TestClientsUseTheFloatingIPOnTheVIPPortElseTheVIP(t *testing.T) {
 	}
 }
 
-func TestTheModelGoesThroughJSONUnchanged(t *testing.T) {
+func TestModelIsUnchangedByEncodingToJSON(t *testing.T) {
 	want := Observed{
 		LoadBalancer: &LoadBalancer{
 			ID: "lb-1", Name: "n", Description: "d", Tags: []string{"t"}, Provider: "amphora",
@@ -118,13 +123,15 @@ func TestOnlyPendingStatusesArePending(t *testing.T) {
 	for status, want := range map[ProvisioningStatus]bool{
 		Active: false, Error: false, Deleted: false, "": false, PendingCreate: true, PendingUpdate: true, PendingDelete: true,
 	} {
-		if got := status.Pending(); got != want {
-			t.Errorf("%q.Pending() = %v, want %v", status, got, want)
-		}
+		t.Run(fmt.Sprintf("%q", status), func(t *testing.T) {
+			if got := status.Pending(); got != want {
+				t.Errorf("%q.Pending() = %v, want %v", status, got, want)
+			}
+		})
 	}
 }
 
-func TestJSONNamesOfWantedStay(t *testing.T) {
+func TestJSONNamesOfWantedDoNotChange(t *testing.T) {
 	// Digests of it are stored on Services: with another name all of them would change.
 	got, err := json.Marshal(Wanted{Serial: true, KeepMonitors: true, KeepAddress: true, MoveMembers: true, KeepFloatingIP: true})
 	if err != nil {

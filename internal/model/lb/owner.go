@@ -41,7 +41,8 @@ type Owner struct {
 	// ClusterUID is the uid of the kube-system namespace.
 	ClusterUID string `json:"clusterUID"`
 	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
+	// Name is owner.Key.CloudName.
+	Name string `json:"name"`
 	// ServiceUID is the uid of the Service. For default/kubernetes it is a value that stays the same when this Service
 	// is deleted and created again.
 	ServiceUID string `json:"serviceUID"`
@@ -59,6 +60,9 @@ type Owner struct {
 func (o Owner) LoadBalancerName() string {
 	return cut(namePrefix + o.ClusterName + "_" + o.Namespace + "_" + o.Name)
 }
+
+// NamespacedName returns namespace/name, as ServiceNamed does.
+func (o Owner) NamespacedName() string { return o.Namespace + "/" + o.Name }
 
 // CheckClusterName returns an error if no load balancer could be named with the --cluster-name. It accepts every other
 // name that openstack-cloud-controller-manager accepts.

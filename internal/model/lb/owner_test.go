@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -51,17 +52,19 @@ func TestALongNameIsCutAt255BytesAndItsChildrenAgain(t *testing.T) {
 
 func TestANameIsNeverCutInTheMiddleOfACharacter(t *testing.T) {
 	for width, char := range map[int]string{1: "c", 2: "é", 3: "界", 4: "🐙"} {
-		for lead := range width {
-			o := web
-			o.ClusterName = strings.Repeat("x", lead) + strings.Repeat(char, 255/width)
-			name := o.LoadBalancerName()
-			if !utf8.ValidString(name) {
-				t.Errorf("with characters of %d bytes after %d: %q is not valid UTF-8", width, lead, name)
+		t.Run(fmt.Sprintf("characters of %d bytes", width), func(t *testing.T) {
+			for lead := range width {
+				o := web
+				o.ClusterName = strings.Repeat("x", lead) + strings.Repeat(char, 255/width)
+				name := o.LoadBalancerName()
+				if !utf8.ValidString(name) {
+					t.Errorf("with characters of %d bytes after %d: %q is not valid UTF-8", width, lead, name)
+				}
+				if len(name) > 255 || len(name) <= 255-width {
+					t.Errorf("with characters of %d bytes after %d: %d bytes, want as many whole characters as fit into 255", width, lead, len(name))
+				}
 			}
-			if len(name) > 255 || len(name) <= 255-width {
-				t.Errorf("with characters of %d bytes after %d: %d bytes, want as many whole characters as fit into 255", width, lead, len(name))
-			}
-		}
+		})
 	}
 }
 
@@ -132,7 +135,7 @@ func TestAnOverlongClusterNameIsCutFromTheDescriptionAndTheUIDsStay(t *testing.T
 	}
 }
 
-func TestOnlyFloatingIPsMadeForTheServiceAreItsOwn(t *testing.T) {
+func TestOnlyFloatingIPsCreatedForTheServiceAreItsOwn(t *testing.T) {
 	of := func(change func(*Owner)) string {
 		o := web
 		change(&o)
@@ -152,11 +155,11 @@ func TestOnlyFloatingIPsMadeForTheServiceAreItsOwn(t *testing.T) {
 		"openstack-cloud-controller-manager's of another Service":   {"Floating IP for Kubernetes external service shop/web2 from cluster kubernetes", false},
 		"openstack-cloud-controller-manager's of another cluster":   {"Floating IP for Kubernetes external service shop/web from cluster kubernetes2", false},
 		"openstack-cloud-controller-manager's of another namespace": {"Floating IP for Kubernetes external service web/shop from cluster kubernetes", false},
-		"a person's":                       {"the shop's address, do not delete", false},
-		"a person's without words":         {"", false},
-		"a person's that speaks of ours":   {"was: " + web.FloatingIPDescription(), false},
-		"one with the prefix and no more":  {"Floating IP for Kubernetes external service ", false},
-		"one with the tags and no service": {"Floating IP for Kubernetes external service (kube-octavia.cluster=" + clusterUID + ")", false},
+		"given by hand":                                             {"the shop's address, do not delete", false},
+		"by hand, without a description":                            {"", false},
+		"by hand, with our description in it":                       {"was: " + web.FloatingIPDescription(), false},
+		"one with the prefix and no more":                           {"Floating IP for Kubernetes external service ", false},
+		"one with the tags and no service":                          {"Floating IP for Kubernetes external service (kube-octavia.cluster=" + clusterUID + ")", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := web.MadeFloatingIP(FloatingIP{Description: c.description}); got != c.want {
@@ -166,7 +169,7 @@ func TestOnlyFloatingIPsMadeForTheServiceAreItsOwn(t *testing.T) {
 	}
 }
 
-func TestClaims(t *testing.T) {
+func TestClaimsOfALoadBalancer(t *testing.T) {
 	legacy := LoadBalancer{ID: "lb-1", Name: web.LoadBalancerName(), Description: web.Description(), Tags: []string{web.LoadBalancerName()}}
 	with := func(change func(*LoadBalancer)) LoadBalancer {
 		l := legacy
@@ -186,7 +189,7 @@ func TestClaims(t *testing.T) {
 			l: legacy, want: Claim{Ours: true, Adopted: true}},
 		"one of openstack-cloud-controller-manager without tags is adopted": {
 			l: with(func(l *LoadBalancer) { l.Tags = nil }), want: Claim{Ours: true, Adopted: true}},
-		"one with a person's tag besides is adopted": {
+		"one with another tag set by hand is adopted": {
 			l: with(func(l *LoadBalancer) { l.Tags = append(l.Tags, "billing=shop") }), want: Claim{Ours: true, Adopted: true}},
 		"one with the right name and no description is adopted": {
 			l: with(func(l *LoadBalancer) { l.Description = "" }), want: Claim{Ours: true, Adopted: true}},
@@ -232,11 +235,11 @@ func TestClaims(t *testing.T) {
 			l: with(func(l *LoadBalancer) { l.Description += "2" }), reason: "another cluster (kubernetes2)"},
 		"one with the right name and the description of another Service is foreign": {
 			l: with(func(l *LoadBalancer) { l.Description = "Kubernetes external service shop/api from cluster kubernetes" }), reason: "has the description"},
-		"one with the right name that a person described is foreign": {
+		"one with the right name and a description by hand is foreign": {
 			l: with(func(l *LoadBalancer) { l.Description = "the shop's" }), reason: `has the description "the shop's"`},
 		"one with the name of old and the description of another cluster is foreign": {
 			l: with(func(l *LoadBalancer) { l.Name, l.Description = web.LegacyName(), l.Description+"2" }), reason: "another cluster (kubernetes2)"},
-		"one that a person made is foreign": {
+		"one that was created by hand is foreign": {
 			l: LoadBalancer{ID: "lb-1", Name: "shop"}, reason: `named "shop"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,20 +266,22 @@ func TestALoadBalancerSharedByOCCMIsUsedUnlessItNamesAnotherCluster(t *testing.T
 		want   bool
 	}{
 		"another Service's of the cluster":    {func(*LoadBalancer) {}, true},
-		"a person's":                          {func(l *LoadBalancer) { l.Name, l.Description, l.Tags = "shop", "", []string{web.LoadBalancerName()} }, true},
+		"created by hand":                     {func(l *LoadBalancer) { l.Name, l.Description, l.Tags = "shop", "", []string{web.LoadBalancerName()} }, true},
 		"the Service's own, shared":           {func(l *LoadBalancer) { l.Name, l.Description = web.LoadBalancerName(), web.Description() }, true},
 		"the Service's own name, and alone":   {func(l *LoadBalancer) { l.Name, l.Tags = web.LoadBalancerName(), []string{web.LoadBalancerName()} }, false},
-		"the name of old, and alone":          {func(l *LoadBalancer) { l.Name, l.Tags = web.LegacyName(), []string{web.LoadBalancerName()} }, false},
+		"the former name, and alone":          {func(l *LoadBalancer) { l.Name, l.Tags = web.LegacyName(), []string{web.LoadBalancerName()} }, false},
 		"without the Service's name":          {func(l *LoadBalancer) { l.Tags = []string{api} }, false},
 		"with the uid of another cluster":     {func(l *LoadBalancer) { l.Tags = append(l.Tags, ClusterTag("other")) }, false},
 		"with our cluster's uid":              {func(l *LoadBalancer) { l.Tags = append(l.Tags, ClusterTag(clusterUID)) }, true},
 		"of another cluster, as it describes": {func(l *LoadBalancer) { l.Description += "2" }, false},
 	} {
-		l := theirs
-		l.Tags = slices.Clone(l.Tags)
-		if c.change(&l); web.MayUse(l) != c.want {
-			t.Errorf("%s: %v", name, !c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := theirs
+			l.Tags = slices.Clone(l.Tags)
+			if c.change(&l); web.MayUse(l) != c.want {
+				t.Errorf("got %v", !c.want)
+			}
+		})
 	}
 }
 
@@ -288,9 +293,11 @@ func TestTheServiceThatUsesAPortIsFoundByItsNameTag(t *testing.T) {
 		"kube_service_kubernetes_a_shop_api": "",
 		"by-hand":                            "",
 	} {
-		if got := web.ServiceNamed([]string{"x", tags}); got != want {
-			t.Errorf("%s is that of %q, want %q", tags, got, want)
-		}
+		t.Run(tags, func(t *testing.T) {
+			if got := web.ServiceNamed([]string{"x", tags}); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -304,21 +311,26 @@ func TestLegacyNameIsTheUIDWithoutDashes(t *testing.T) {
 	}
 }
 
-func TestDescribedServiceIsTheOneThatTheDescriptionWasMadeFor(t *testing.T) {
-	for text, want := range map[string]ServiceOfCluster{
-		web.Description(): {web.Namespace, web.Name, web.ClusterName},
-		"Kubernetes external service shop/web from cluster a from cluster b": {"shop", "web", "a from cluster b"},
-		"Kubernetes external service shop/web from cluster ":                 {"shop", "web", ""},
-		"Kubernetes external service a6d8f5f1c":                              {},
-		"Kubernetes external service shop from cluster a":                    {},
-		"Kubernetes external service shop/web/x from cluster a":              {},
-		"the shop's": {},
-		"":           {},
+func TestDescriptionNamesTheServiceThatItWasCreatedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want ServiceOfCluster
+	}{
+		"description of this controller":                        {web.Description(), ServiceOfCluster{web.Namespace, web.Name, web.ClusterName}},
+		"cluster name with the words in it":                     {"Kubernetes external service shop/web from cluster a from cluster b", ServiceOfCluster{"shop", "web", "a from cluster b"}},
+		"no cluster name":                                       {"Kubernetes external service shop/web from cluster ", ServiceOfCluster{"shop", "web", ""}},
+		"description of Kubernetes before it named the Service": {"Kubernetes external service a6d8f5f1c", ServiceOfCluster{}},
+		"no namespace":                                          {"Kubernetes external service shop from cluster a", ServiceOfCluster{}},
+		"more than a namespace and a name":                      {"Kubernetes external service shop/web/x from cluster a", ServiceOfCluster{}},
+		"description by hand":                                   {"the shop's", ServiceOfCluster{}},
+		"empty":                                                 {"", ServiceOfCluster{}},
 	} {
-		got, ok := DescribedService(text)
-		if got != want || ok != (want != ServiceOfCluster{}) {
-			t.Errorf("DescribedService(%q) = %+v, %v", text, got, ok)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, ok := DescribedService(test.text)
+			if got != test.want || ok != (test.want != ServiceOfCluster{}) {
+				t.Errorf("DescribedService(%q) = %+v, %v", test.text, got, ok)
+			}
+		})
 	}
 }
 
@@ -335,7 +347,7 @@ func TestListenersOfALoadBalancerBelongToItsServiceUnlessTheirTagsSayOtherwise(t
 		"another Service's uid, and the name":  {[]string{web.LoadBalancerName(), "kube-octavia.service=other"}, false},
 		"another cluster's uid, and the name":  {[]string{web.LoadBalancerName(), ClusterTag("other")}, false},
 		"two Services' names (shared by tag)":  {[]string{"kube_service_kubernetes_shop_api", web.LoadBalancerName()}, true},
-		"a person's tag":                       {[]string{"by-hand"}, false},
+		"a tag set by hand":                    {[]string{"by-hand"}, false},
 		"our cluster's uid and no Service's":   {[]string{ClusterTag(clusterUID)}, false},
 		"our cluster's uid and the right name": {[]string{web.LoadBalancerName(), ClusterTag(clusterUID)}, true},
 	} {
@@ -366,7 +378,7 @@ func TestDetachedPoolsBelongToTheServiceByTagsOrByTheirFullName(t *testing.T) {
 		"untagged with a word for the number": {web, Pool{Name: "pool_x_" + web.LoadBalancerName()}, false},
 		"untagged with a number of two kinds": {web, Pool{Name: "pool_00_" + web.LoadBalancerName()}, false},
 		"untagged with a negative number":     {web, Pool{Name: "pool_-1_" + web.LoadBalancerName()}, false},
-		"untagged and named by a person":      {web, Pool{Name: "canary"}, false},
+		"untagged and named by hand":          {web, Pool{Name: "canary"}, false},
 		"untagged and not named at all":       {web, Pool{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -391,11 +403,13 @@ func TestAnOlderNameOfTheLoadBalancerDoesNotCountAsASharer(t *testing.T) {
 		"another's name beside our uid":    {append(web.Tags(), api), false},
 		"another Service's uid":            {[]string{"kube-octavia.service=other"}, true},
 		"another cluster's, with our name": {[]string{ClusterTag("other"), web.LoadBalancerName()}, true},
-		"a person's":                       {[]string{"by-hand"}, false},
+		"a tag set by hand":                {[]string{"by-hand"}, false},
 	} {
-		if got := web.MarkedByAnother(l, c.tags); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := web.MarkedByAnother(l, c.tags); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 	if tag := web.SharedBy(l); tag != "" {
 		t.Errorf("it passes for shared by %s", tag)
@@ -431,12 +445,14 @@ func TestTheNameOfASharerIsFoundWithoutItsPorts(t *testing.T) {
 		"its name":                 {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: one.Tags()}}}, TraceOfName},
 		"its name in a listener":   {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: two.SharerTags()}}}, TraceUnsure},
 		"another cluster's":        {LoadBalancer{Tags: tags, Listeners: []Listener{{Tags: abroad.Tags()}}}, NoTrace},
-		"nothing":                  {LoadBalancer{Tags: one.Tags()}, NoTrace},
-		"its own, of another":      {LoadBalancer{Name: two.LoadBalancerName(), Tags: abroad.Tags()}, NoTrace},
+		"no trace":                 {LoadBalancer{Tags: one.Tags()}, NoTrace},
+		"its own name, with tags of another cluster": {LoadBalancer{Name: two.LoadBalancerName(), Tags: abroad.Tags()}, NoTrace},
 	} {
-		if got := two.TraceOn(c.balancer); got != c.want {
-			t.Errorf("%s: %q, not %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := two.TraceOn(c.balancer); got != c.want {
+				t.Errorf("got %q, not %q", got, c.want)
+			}
+		})
 	}
 	sharers := Cluster{Name: "prod", UID: "c"}.Sharers(LoadBalancer{Name: "by hand", Tags: two.SharerTags()})
 	if len(sharers) != 1 || sharers[0].Name != "two" {
@@ -464,12 +480,14 @@ func TestAFloatingIPIsInheritedWithTheLoadBalancerOfItsService(t *testing.T) {
 		"its Service was created again":  {again, balancer(again.Tags()...), FloatingIP{Description: one.FloatingIPDescription(), PortID: "p"}, true},
 		"its Service is there":           {two, balancer(append(one.Tags(), two.SharerTags()...)...), FloatingIP{Description: one.FloatingIPDescription(), PortID: "p"}, false},
 		"it was kept":                    {two, left, FloatingIP{Description: one.KeptFloatingIPDescription(), PortID: "p"}, false},
-		"a person's":                     {two, left, FloatingIP{Description: "by hand", PortID: "p"}, false},
+		"created by hand":                {two, left, FloatingIP{Description: "by hand", PortID: "p"}, false},
 		"another cluster's":              {two, left, FloatingIP{Description: abroad.FloatingIPDescription(), PortID: "p"}, false},
 		"it is attached to another port": {two, left, FloatingIP{Description: one.FloatingIPDescription(), PortID: "q"}, false},
 	} {
-		if got := c.owner.Inherits(c.balancer, c.floating); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := c.owner.Inherits(c.balancer, c.floating); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
 	}
 }

@@ -26,9 +26,11 @@ func TestSecurityGroupOfTheNodesIsKnownByNameOrDescription(t *testing.T) {
 		{"another class's", NodesGroup{"kubernetes", clusterUID, "other"}.Name(), NodesGroup{"kubernetes", clusterUID, "other"}.Description(), false},
 		{"another cluster's tag in its description", nodes.Name(), "see " + ClusterTag("other"), false},
 	} {
-		if got := nodes.Owns(test.name, test.description); got != test.ours {
-			t.Errorf("%s: Owns = %v, want %v", test.why, got, test.ours)
-		}
+		t.Run(test.why, func(t *testing.T) {
+			if got := nodes.Owns(test.name, test.description); got != test.ours {
+				t.Errorf("Owns = %v, want %v", got, test.ours)
+			}
+		})
 	}
 }
 
@@ -77,11 +79,13 @@ func TestSecurityGroupIsThatOfAServiceOfThisCluster(t *testing.T) {
 		{"a uid and nothing else", "lb-sg-" + serviceUID, "", "", false},
 		{"that of the nodes", nodes.Name(), nodes.Description(), "", false},
 	} {
-		if got := SecurityGroupOfService("kubernetes", test.name, test.description); got != test.uid {
-			t.Errorf("%s: Service uid %q, want %q", test.why, got, test.uid)
-		}
-		if got, ok := ServiceOfSecurityGroup(test.name, test.description); ok != test.described || ok && (got.Namespace != web.Namespace || got.ServiceUID != serviceUID) {
-			t.Errorf("%s: %+v, %v", test.why, got, ok)
-		}
+		t.Run(test.why, func(t *testing.T) {
+			if got := SecurityGroupOfService("kubernetes", test.name, test.description); got != test.uid {
+				t.Errorf("Service uid %q, want %q", got, test.uid)
+			}
+			if got, ok := ServiceOfSecurityGroup(test.name, test.description); ok != test.described || ok && (got.Namespace != web.Namespace || got.ServiceUID != serviceUID) {
+				t.Errorf("%+v, %v", got, ok)
+			}
+		})
 	}
 }

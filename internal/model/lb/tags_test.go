@@ -32,7 +32,7 @@ func TestCustomTagsAreAddedAndRemovedAndAllOthersStay(t *testing.T) {
 		"all go":                                       {append(WithCustom(ours, []string{"a", "b"}), hand), ours, slices.Concat(ours, []string{hand}), true},
 		"one that was there before stays":              {slices.Concat(ours, []string{"a"}), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), false},
 		"one that another client removed is set again": {slices.DeleteFunc(WithCustom(ours, []string{"a"}), func(t string) bool { return t == "a" }), WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), true},
-		"what is made without any gets ours, too":      {nil, WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), true},
+		"an object without tags gets ours, too":        {nil, WithCustom(ours, []string{"a"}), slices.Concat(ours, []string{"a"}), true},
 		"one that lost our mark stays":                 {slices.Concat(ours, []string{"a"}), ours, slices.Concat(ours, []string{"a"}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestATagThatExistedBeforeIsNotRemovedWithTheRequest(t *testing.T) {
 	}
 }
 
-func TestChangesOfCustomTagsTouchNoOtherTags(t *testing.T) {
+func TestChangesOfCustomTagsDoNotAffectOtherTags(t *testing.T) {
 	tag := rapid.StringMatching(`[a-e]{1,2}`)
 	some := func(t *rapid.T, label string) []string {
 		return rapid.SliceOfNDistinct(tag, 0, 40, rapid.ID).Draw(t, label)

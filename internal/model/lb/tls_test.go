@@ -3,16 +3,21 @@
 
 package lb
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestReferencesToBarbicanEndInAKindAndAnID(t *testing.T) {
 	const id = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 	for _, good := range []string{
 		"https://barbican.example.com/v1/containers/" + id, "http://10.0.0.1:9311/key-manager/v1/containers/" + id, "/containers/" + id, "containers/" + id,
 	} {
-		if got, ok := ParseSecretRef(good); !ok || got != (SecretRef{"containers", id}) {
-			t.Errorf("%q: %+v, %v", good, got, ok)
-		}
+		t.Run(good, func(t *testing.T) {
+			if got, ok := ParseSecretRef(good); !ok || got != (SecretRef{"containers", id}) {
+				t.Errorf("%+v, %v", got, ok)
+			}
+		})
 	}
 	if got, ok := ParseSecretRef("https://barbican.example.com/v1/secrets/" + id); !ok || got.Kind != "secrets" {
 		t.Errorf("a secret: %+v, %v", got, ok)
@@ -21,9 +26,11 @@ func TestReferencesToBarbicanEndInAKindAndAnID(t *testing.T) {
 		"", id, "my-certificate", "https://barbican.example.com/v1/orders/" + id, "https://barbican.example.com/v1/containers/" + id + "/acl",
 		"https://barbican.example.com/v1/containers/..", "https://barbican.example.com/v1/containers/" + id + " ", "a,b/containers/" + id, "xcontainers/" + id,
 	} {
-		if got, ok := ParseSecretRef(bad); ok {
-			t.Errorf("%q is taken for %+v", bad, got)
-		}
+		t.Run(fmt.Sprintf("%q", bad), func(t *testing.T) {
+			if got, ok := ParseSecretRef(bad); ok {
+				t.Errorf("it is taken for %+v", got)
+			}
+		})
 	}
 }
 
@@ -37,24 +44,26 @@ func TestCertificateInUseIsTheSameSecretByWhateverAddress(t *testing.T) {
 		listener Listener
 		ref      string
 	}{
-		"no TLS":              {Listener{ID: "l"}, ""},
-		"it":                  {Listener{ID: "l", TLS: &TLS{Certificate: stored}}, stored},
-		"it for a host":       {Listener{ID: "l", TLS: &TLS{Certificate: another, SNI: []string{stored}}}, stored},
-		"it by another name":  {Listener{ID: "l", TLS: &TLS{Certificate: same}}, same},
-		"a container's":       {Listener{ID: "l", TLS: &TLS{Certificate: another}}, ""},
-		"a name of something": {Listener{ID: "l", TLS: &TLS{Certificate: "my-certificate"}}, ""},
+		"no TLS":                             {Listener{ID: "l"}, ""},
+		"its certificate":                    {Listener{ID: "l", TLS: &TLS{Certificate: stored}}, stored},
+		"its certificate for a host name":    {Listener{ID: "l", TLS: &TLS{Certificate: another, SNI: []string{stored}}}, stored},
+		"its certificate by another address": {Listener{ID: "l", TLS: &TLS{Certificate: same}}, same},
+		"a container of the same id":         {Listener{ID: "l", TLS: &TLS{Certificate: another}}, ""},
+		"a name instead of a reference":      {Listener{ID: "l", TLS: &TLS{Certificate: "my-certificate"}}, ""},
 	} {
-		one := Certificate{Name: "n", Ref: stored}
-		listeners := []Listener{{ID: "k"}, c.listener}
-		if got := one.RefIn(LoadBalancer{Listeners: listeners}); got != c.ref {
-			t.Errorf("%s: %q, want %q", name, got, c.ref)
-		}
-		want := ""
-		if c.ref != "" {
-			want = "listener l terminates TLS with it"
-		}
-		if got := one.InUse(listeners); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			one := Certificate{Name: "n", Ref: stored}
+			listeners := []Listener{{ID: "k"}, c.listener}
+			if got := one.RefIn(LoadBalancer{Listeners: listeners}); got != c.ref {
+				t.Errorf("got %q, want %q", got, c.ref)
+			}
+			want := ""
+			if c.ref != "" {
+				want = "listener l terminates TLS with it"
+			}
+			if got := one.InUse(listeners); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

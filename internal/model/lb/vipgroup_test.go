@@ -23,9 +23,11 @@ func TestSecurityGroupsOfTheVIPAreOursOnlyIfExactlyTheseWereSet(t *testing.T) {
 		"without the tag":        {LoadBalancer{Tags: []string{"a"}, VIPSecurityGroups: []string{"g1", "g2"}}, false, true},
 		"none":                   {LoadBalancer{Tags: ours}, false, false},
 	} {
-		if c.l.VIPGroupsAreOurs() != c.ours || c.l.VIPGroupsAreOthers() != c.others {
-			t.Errorf("%s: ours %v, others' %v", name, c.l.VIPGroupsAreOurs(), c.l.VIPGroupsAreOthers())
-		}
+		t.Run(name, func(t *testing.T) {
+			if c.l.VIPGroupsAreOurs() != c.ours || c.l.VIPGroupsAreOthers() != c.others {
+				t.Errorf("ours %v, others' %v", c.l.VIPGroupsAreOurs(), c.l.VIPGroupsAreOthers())
+			}
+		})
 	}
 	if tags := WithVIPGroups(ours, nil); !slices.Equal(tags, []string{"a"}) {
 		t.Errorf("without groups the tags are %q", tags)
@@ -34,20 +36,24 @@ func TestSecurityGroupsOfTheVIPAreOursOnlyIfExactlyTheseWereSet(t *testing.T) {
 
 func TestTheWholeAddressSpaceAdmitsEveryClient(t *testing.T) {
 	for _, c := range []struct {
+		name string
+
 		cidrs        []string
 		single, dual bool
 	}{
-		{nil, true, true},
-		{[]string{"0.0.0.0/0"}, true, false},
-		{[]string{"::/0"}, true, false},
-		{[]string{"0.0.0.0/0", "::/0"}, true, true},
-		{[]string{"10.0.0.0/8", "0.0.0.0/0", "::/0"}, true, true},
-		{[]string{"10.0.0.0/8", "::/0"}, true, false},
-		{[]string{"10.0.0.0/8"}, false, false},
-		{[]string{"10.0.0.0/8", "2001:db8::/32"}, false, false},
+		{"no source ranges", nil, true, true},
+		{"all of IPv4", []string{"0.0.0.0/0"}, true, false},
+		{"all of IPv6", []string{"::/0"}, true, false},
+		{"all of both families", []string{"0.0.0.0/0", "::/0"}, true, true},
+		{"all of both families and another range", []string{"10.0.0.0/8", "0.0.0.0/0", "::/0"}, true, true},
+		{"all of IPv6 and a range of IPv4", []string{"10.0.0.0/8", "::/0"}, true, false},
+		{"a range of IPv4", []string{"10.0.0.0/8"}, false, false},
+		{"a range of each family", []string{"10.0.0.0/8", "2001:db8::/32"}, false, false},
 	} {
-		if single, dual := AdmitsEveryClient(c.cidrs, false), AdmitsEveryClient(c.cidrs, true); single != c.single || dual != c.dual {
-			t.Errorf("%v: %v with VIPs of one family, %v of both", c.cidrs, single, dual)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if single, dual := AdmitsEveryClient(c.cidrs, false), AdmitsEveryClient(c.cidrs, true); single != c.single || dual != c.dual {
+				t.Errorf("%v: %v with VIPs of one family, %v of both", c.cidrs, single, dual)
+			}
+		})
 	}
 }

@@ -17,8 +17,18 @@ func ServiceKey(namespace, name string) Key {
 	return Key{Kind: Service, Namespace: namespace, Name: name}
 }
 
-// String returns the name of the owner for logs and messages: namespace/name if it is a Service, or else the kind, a
-// space and namespace/name.
+// CloudName is the name of the owner in the names, tags and descriptions of its cloud objects, beside its namespace: the
+// name of a Service. Before that of any other object there are its kind and a colon, which no name in Kubernetes
+// contains. So a Gateway never has the cloud objects of the Service of its name.
+func (k Key) CloudName() string {
+	if k.Kind == Service {
+		return k.Name
+	}
+	return k.Kind + ":" + k.Name
+}
+
+// String returns what logs and messages call the owner: namespace/name if it is a Service. Of any other kind, the kind
+// and a space come before that.
 func (k Key) String() string {
 	name := k.Namespace + "/" + k.Name
 	if k.Kind == Service {

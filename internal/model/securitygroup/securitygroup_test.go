@@ -46,10 +46,12 @@ func TestRulesLetTheLoadBalancerReachThePortsOfTheNodes(t *testing.T) {
 		{"none for members that are Pods, whose subnets are not read", Need{FromSubnets: true, MemberSubnetIDs: []string{"hidden"}, VIPSubnetID: "hidden"}, nil, true},
 		{"none for a Service that has nothing", Need{}, nil, true},
 	} {
-		got, ok := test.need.Rules(subnets)
-		if diff := cmp.Diff(test.want, got, byValue); diff != "" || ok != test.ok {
-			t.Errorf("%s: %v (-want +got):\n%s", test.name, ok, diff)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			got, ok := test.need.Rules(subnets)
+			if diff := cmp.Diff(test.want, got, byValue); diff != "" || ok != test.ok {
+				t.Errorf("%v (-want +got):\n%s", ok, diff)
+			}
+		})
 	}
 }
 

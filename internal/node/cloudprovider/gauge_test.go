@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestNodesThatLackSomethingAreCounted(t *testing.T) {
+func TestNodesWithoutInitializationOrRouteAreCounted(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	node := func(age time.Duration, taint string, condition corev1.NodeCondition) *corev1.Node {
 		return &corev1.Node{
@@ -50,13 +50,15 @@ func TestNodesAreCountedForControllersThatRun(t *testing.T) {
 		"route": {gauges{nodes: none, route: true}, "kube_octavia_nodes_without_route"},
 		"none":  {gauges{nodes: none}, ""},
 	} {
-		if got, want := testutil.CollectAndCount(test.gauges), len(strings.Fields(test.want)); got != want {
-			t.Errorf("%s: %d metrics, want %d", name, got, want)
-		}
-		for metric := range strings.FieldsSeq(test.want) {
-			if testutil.CollectAndCount(test.gauges, metric) != 1 {
-				t.Errorf("%s: there is no %s", name, metric)
+		t.Run(name, func(t *testing.T) {
+			if got, want := testutil.CollectAndCount(test.gauges), len(strings.Fields(test.want)); got != want {
+				t.Errorf("%d metrics, want %d", got, want)
 			}
-		}
+			for metric := range strings.FieldsSeq(test.want) {
+				if testutil.CollectAndCount(test.gauges, metric) != 1 {
+					t.Errorf("there is no %s", metric)
+				}
+			}
+		})
 	}
 }

@@ -62,7 +62,8 @@ func (c *cache) get(ctx context.Context, fresh freshness) (Inventory, error) {
 	s := c.latest()
 	if !fresh(s) {
 		var err error
-		if s, err = c.reads.Get(ctx, ""); err != nil {
+		s, err = c.reads.Get(ctx, "")
+		if err != nil {
 			return Inventory{}, err
 		}
 	}

@@ -116,16 +116,18 @@ func TestANewNodeNeedsAnAddressThatIsNoHostName(t *testing.T) {
 		}, false},
 		"none": {func(s *Server) { s.AccessIPv4 = "" }, true},
 	} {
-		cloud := &slowCloud{server: nodeOne}
-		test.change(&cloud.server)
-		if _, err := cloud.instances().InstanceMetadata(t.Context(), node); (err != nil) != test.fails {
-			t.Errorf("a server with %s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			cloud := &slowCloud{server: nodeOne}
+			test.change(&cloud.server)
+			if _, err := cloud.instances().InstanceMetadata(t.Context(), node); (err != nil) != test.fails {
+				t.Errorf("a server with %s: %v", name, err)
+			}
+		})
 	}
 }
 
 // The Nova of this region would say that there is no such server.
-func TestANodeThatTheControllerOfAnotherRegionInitializedIsLeftAlone(t *testing.T) {
+func TestNodeThatTheControllerOfAnotherRegionInitializedIsIgnored(t *testing.T) {
 	cloud := &slowCloud{}
 	i := cloud.instances()
 	i.Region = "R1"

@@ -159,7 +159,8 @@ func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string,
 		return nil, fmt.Errorf("server %s has no address yet: neither its active ports in Neutron nor Nova show one that [Networking] of cloud.conf allows",
 			metadata.ProviderID)
 	}
-	if metadata.InstanceType, err = i.flavors.instanceType(ctx, server.Flavor.Name, i.Now().Add(-i.ListAge)); err != nil {
+	metadata.InstanceType, err = i.flavors.instanceType(ctx, server.Flavor.Name, i.Now().Add(-i.ListAge))
+	if err != nil {
 		return nil, fmt.Errorf("the name of flavor %q cannot be a label, and its id is not known: %w", server.Flavor.Name, err)
 	}
 	return metadata, nil
@@ -201,7 +202,8 @@ func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID
 	server, there := inventory.Servers[id.Server]
 	if !there {
 		var err error
-		if server, there, err = i.Cloud.Server(ctx, id.Server); err != nil {
+		server, there, err = i.Cloud.Server(ctx, id.Server)
+		if err != nil {
 			return Server{}, err
 		}
 	}

@@ -5,6 +5,7 @@ package instances
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -70,10 +71,12 @@ func TestANodeOfADeletedServerIsToBeDeletedUnlessAnotherNodeHasItsNameByNow(t *t
 		"it is registered again": {[]*corev1.Node{other, node(gone.Name, "c", id)}, true},
 		"it is gone":             {[]*corev1.Node{other}, true},
 	} {
-		options.Nodes = func() ([]*corev1.Node, error) { return test.now, nil }
-		if exists, err := New(options).InstanceExists(t.Context(), gone); exists != test.exists || err != nil {
-			t.Errorf("%s: exists %v, error %v", name, exists, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			options.Nodes = func() ([]*corev1.Node, error) { return test.now, nil }
+			if exists, err := New(options).InstanceExists(t.Context(), gone); exists != test.exists || err != nil {
+				t.Errorf("exists %v, error %v", exists, err)
+			}
+		})
 	}
 }
 
@@ -85,7 +88,7 @@ func softDelete(t *testing.T, cloud *cloudsim.Cloud, id string) {
 	}
 }
 
-func TestAServerThatIsDeletedAndCanBeRestoredIsGoneForKubernetes(t *testing.T) {
+func TestSoftDeletedServerDoesNotExistForKubernetes(t *testing.T) {
 	cloud, options := inCloud(t)
 	id, err := cloud.AddServer("node-1")
 	if err != nil {
@@ -117,7 +120,7 @@ func TestAServerThatIsDeletedAndCanBeRestoredIsGoneForKubernetes(t *testing.T) {
 	}
 }
 
-func TestAPersonIsToldWhatToDoWhenAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing.T) {
+func TestEventSaysWhatToDoWhenAServerWasCreatedAgainUnderTheNameOfItsNode(t *testing.T) {
 	cloud, options := inCloud(t)
 	for name, remove := range map[string]func(id string){
 		"deleted":                     func(id string) { cloud.Nova().RemoveServer(id) },
@@ -147,21 +150,23 @@ func TestAPersonIsToldWhatToDoWhenAServerWasCreatedAgainUnderTheNameOfItsNode(t 
 	}
 }
 
-func TestAPersonIsToldOfAProviderIDThatNamesNoServer(t *testing.T) {
+func TestProviderIDThatNamesNoServerIsReported(t *testing.T) {
 	_, options := inCloud(t)
 	for id, told := range map[string]bool{"openstack:///": true, "openstack:///a/b": true, "aws:///eu-1/i-1": false, "": false} {
-		node := readyNode("node-1", "")
-		node.Spec.ProviderID = id
-		_, err := New(options).InstanceMetadata(t.Context(), node)
-		if exists, _ := New(options).InstanceExists(t.Context(), node); !exists {
-			t.Errorf("%q: the Node would be deleted", id)
-		}
-		if told {
-			requireEvent(t, options, "InvalidProviderID", "must be openstack:///SERVER", "kubectl delete node node-1")
-		}
-		if n := len(recorder(options).Events); n > 0 {
-			t.Errorf("%q: %d more events, error %v", id, n, err)
-		}
+		t.Run(fmt.Sprintf("%q", id), func(t *testing.T) {
+			node := readyNode("node-1", "")
+			node.Spec.ProviderID = id
+			_, err := New(options).InstanceMetadata(t.Context(), node)
+			if exists, _ := New(options).InstanceExists(t.Context(), node); !exists {
+				t.Error("the Node would be deleted")
+			}
+			if told {
+				requireEvent(t, options, "InvalidProviderID", "must be openstack:///SERVER", "kubectl delete node node-1")
+			}
+			if n := len(recorder(options).Events); n > 0 {
+				t.Errorf("%d more events, error %v", n, err)
+			}
+		})
 	}
 }
 

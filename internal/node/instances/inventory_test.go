@@ -5,6 +5,7 @@ package instances
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,13 +28,15 @@ func TestParseProviderID(t *testing.T) {
 		"openstack:///a/b":        {err: "must be openstack:///SERVER"},
 		"aws:///eu-1a/i-0":        {err: "the provider id is not one of OpenStack: aws:///eu-1a/i-0"},
 	} {
-		id, err := ParseProviderID(text)
-		if id != want.id || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
-			t.Errorf("%q: got %+v, %v", text, id, err)
-		}
-		if err == nil && id.Server != "" && strings.HasPrefix(text, "openstack:") && !strings.EqualFold(id.String(), text) {
-			t.Errorf("%q became %q", text, id)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			id, err := ParseProviderID(text)
+			if id != want.id || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
+				t.Errorf("got %+v, %v", id, err)
+			}
+			if err == nil && id.Server != "" && strings.HasPrefix(text, "openstack:") && !strings.EqualFold(id.String(), text) {
+				t.Errorf("it became %q", id)
+			}
+		})
 	}
 	if _, err := ParseProviderID("aws:///x"); !errors.Is(err, ErrOtherCloud) {
 		t.Error("another cloud is not told from a typo")
@@ -42,26 +45,30 @@ func TestParseProviderID(t *testing.T) {
 
 func TestANodeIsOfAnotherRegionByItsProviderIDOrElseByItsLabel(t *testing.T) {
 	for _, test := range []struct {
+		name string
+
 		providerID, label, region string
 		own                       bool
 	}{
-		{"openstack:///1", "", "R1", true},
-		{"openstack:///1", "R1", "R1", true},
-		{"openstack:///1", "R2", "R1", false},
-		{"/1", "R2", "R1", false},
-		{"openstack:///1", "R2", "", true},
-		{"openstack://R1/1", "R2", "R1", true},
-		{"openstack://R2/1", "R1", "R1", false},
-		{"", "R2", "R1", true},
-		{"aws:///1", "R1", "R1", false},
+		{"neither names a region", "openstack:///1", "", "R1", true},
+		{"label of the own region", "openstack:///1", "R1", "R1", true},
+		{"label of another region", "openstack:///1", "R2", "R1", false},
+		{"label of another region, short form", "/1", "R2", "R1", false},
+		{"unknown own region", "openstack:///1", "R2", "", true},
+		{"provider id of the own region", "openstack://R1/1", "R2", "R1", true},
+		{"provider id of another region", "openstack://R2/1", "R1", "R1", false},
+		{"no provider id", "", "R2", "R1", true},
+		{"another cloud", "aws:///1", "R1", "R1", false},
 	} {
-		node := &corev1.Node{Spec: corev1.NodeSpec{ProviderID: test.providerID}}
-		if test.label != "" {
-			node.Labels = map[string]string{corev1.LabelTopologyRegion: test.label}
-		}
-		if id, err := OwnID(node, test.region); err != nil || (id != nil) != test.own {
-			t.Errorf("%+v: %v, %v", test, id, err)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			node := &corev1.Node{Spec: corev1.NodeSpec{ProviderID: test.providerID}}
+			if test.label != "" {
+				node.Labels = map[string]string{corev1.LabelTopologyRegion: test.label}
+			}
+			if id, err := OwnID(node, test.region); err != nil || (id != nil) != test.own {
+				t.Errorf("%+v: %v, %v", test, id, err)
+			}
+		})
 	}
 }
 
@@ -100,18 +107,20 @@ func TestAServerIsFoundByItsNameOnlyIfNoOtherCanBeTheNode(t *testing.T) {
 		"node":   "no server of the project is named node: ",
 		"node-.": "no server of the project is named node-.: ",
 	} {
-		server, err := inv.ByName(name)
-		got := server.ID
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			server, err := inv.ByName(name)
+			got := server.ID
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 }
 
-func TestAnInventoryKnowsWhetherItIsThatOfTheCluster(t *testing.T) {
+func TestInventoryIsThatOfTheClusterIfItHasAServerOfANode(t *testing.T) {
 	inv := Inventory{Servers: map[string]Server{"1": {ID: "1", Name: "node-1"}}}
 	node := func(providerID string) *corev1.Node {
 		return &corev1.Node{Spec: corev1.NodeSpec{ProviderID: providerID}}
@@ -126,9 +135,11 @@ func TestAnInventoryKnowsWhetherItIsThatOfTheCluster(t *testing.T) {
 		"with a region":           {[]*corev1.Node{node("openstack://r/1")}, true},
 		"other clouds and none":   {[]*corev1.Node{node("aws:///1"), node("")}, false},
 	} {
-		if got := inv.HasServerOfAny(test.nodes); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := inv.HasServerOfAny(test.nodes); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 }
 
@@ -137,9 +148,11 @@ func TestLabelValues(t *testing.T) {
 		"nova": "nova", "nova 1": "nova-1", "a / b": "a-b", "-x-": "x", "": "", "ü": "",
 		strings.Repeat("a", 62) + ". tail": strings.Repeat("a", 62),
 	} {
-		if got := LabelValue(text); got != want {
-			t.Errorf("%q: %q", text, got)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if got := LabelValue(text); got != want {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 	if diff := cmp.Diff(map[string]string{"topology.openstack.org/host-id": "3b9f"}, additionalLabels(Server{HostID: "3b9f"})); diff != "" {
 		t.Error(diff)
@@ -152,8 +165,10 @@ func TestLabelValues(t *testing.T) {
 func TestTheInstanceTypeIsAValueOfALabel(t *testing.T) {
 	ids := map[string]string{"big one": "big-1", "odd one": "no label!"}
 	for name, want := range map[string]string{"m1.small": "m1.small", "big one": "big-1", "odd one": "odd-one", "deleted one": "deleted-one"} {
-		if got := instanceType(name, ids); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := instanceType(name, ids); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -181,7 +181,8 @@ func (f Facts) Wanted() (all []Wanted) {
 		for _, text := range node.Spec.PodCIDRs {
 			w := Wanted{Node: node, Route: Route{Destination: text}}
 			cidr, err := netip.ParsePrefix(text)
-			if w.Err = err; err == nil {
+			w.Err = err
+			if err == nil {
 				var hop netip.Addr
 				w.Port, hop, w.Err = f.Ports.nextHop(f.RouterID, node.Status.Addresses, cidr)
 				w.NextHop, w.Outside, w.Admitted = hop.String(), !f.isOfCluster(w.Route), w.Port.admits(cidr)

@@ -110,7 +110,7 @@ func TestAPodCIDRMayHaveAnotherFormThanTheRoute(t *testing.T) {
 	}
 }
 
-func TestRoutesToNodesOfOtherCloudsAreLeftAlone(t *testing.T) {
+func TestRoutesToNodesOfOtherCloudsAreIgnored(t *testing.T) {
 	f := Facts{
 		Routes: []Route{{"10.244.1.0/24", "10.0.0.11"}, {"10.244.2.0/24", "10.0.0.12"}, {"10.244.3.0/24", "10.0.0.12"}},
 		Nodes:  []*corev1.Node{node("own", "10.0.0.11", "10.244.1.0/24"), node("foreign", "10.0.0.12", "10.244.2.0/24")}, RouterID: "r", ClusterUID: "uid",
@@ -129,22 +129,27 @@ func TestRoutesToNodesOfOtherCloudsAreLeftAlone(t *testing.T) {
 }
 
 // A server may get the address of a deleted one before the Node of that is gone.
-func TestOfNodesWithOneAddressEachKeepsItsRoute(t *testing.T) {
+func TestNodesWithTheSameAddressKeepTheirRoutes(t *testing.T) {
 	to := func(destination string) Route { return Route{destination, "10.0.0.11"} }
 	stale, live := node("stale", "10.0.0.11", "10.244.1.0/24"), node("live", "10.0.0.11", "10.244.2.0/24")
-	for _, nodes := range [][]*corev1.Node{{stale, live}, {live, stale}} {
-		f := Facts{
-			Routes: []Route{to("10.244.1.0/24"), to("10.244.2.0/24")}, Nodes: nodes, RouterID: "r", ClusterUID: "uid",
-			Ports:        ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24", "10.244.2.0/24"))},
-			ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
-		}
-		var got []string
-		for _, r := range f.Listed() {
-			got = append(got, string(r.TargetNode)+" "+r.DestinationCIDR)
-		}
-		if diff := cmp.Diff([]string{"stale 10.244.1.0/24", "live 10.244.2.0/24"}, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+	for name, nodes := range map[string][]*corev1.Node{
+		"stale Node first": {stale, live},
+		"live Node first":  {live, stale},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{
+				Routes: []Route{to("10.244.1.0/24"), to("10.244.2.0/24")}, Nodes: nodes, RouterID: "r", ClusterUID: "uid",
+				Ports:        ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24", "10.244.2.0/24"))},
+				ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
+			}
+			var got []string
+			for _, r := range f.Listed() {
+				got = append(got, string(r.TargetNode)+" "+r.DestinationCIDR)
+			}
+			if diff := cmp.Diff([]string{"stale 10.244.1.0/24", "live 10.244.2.0/24"}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -166,7 +171,7 @@ func TestOnlyAPairWithTheMACAddressOfThePortIsRemoved(t *testing.T) {
 	}
 }
 
-func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
+func TestTagAndPairsLeftByAnInterruptedChangeAreABlackhole(t *testing.T) {
 	nodes := []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")}
 	foreign := tagged(on("n", "10.0.0.13"))
 	foreign.Tags = []string{"kube-octavia.routes=another"}
@@ -206,7 +211,7 @@ func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
 	}
 }
 
-func TestWhatAClusterWithoutNodesHasLeft(t *testing.T) {
+func TestRoutesLeftByAClusterWithoutNodesAreFound(t *testing.T) {
 	const kept = "port port-10.0.0.13 of its next hop has no tag of this cluster: it may be a node of another one"
 	to13 := Route{"10.244.3.0/24", "10.0.0.13"}
 	for name, test := range map[string]struct {
@@ -224,14 +229,16 @@ func TestWhatAClusterWithoutNodesHasLeft(t *testing.T) {
 			[]Left{{Route: to13, Keep: "the project has no port of router r, so the next hop is unknown"}},
 		},
 	} {
-		f := Facts{Routes: test.routes, Ports: test.ports, RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
-		if diff := cmp.Diff(test.want, f.Left()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := Facts{Routes: test.routes, Ports: test.ports, RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
+			if diff := cmp.Diff(test.want, f.Left()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestPortsThatMayBeOldSufficeOnlyIfAllIsAsItShouldBe(t *testing.T) {
+func TestCachedPortsAreUsedOnlyIfNothingIsToChange(t *testing.T) {
 	for name, test := range map[string]struct {
 		routes []Route
 		want   bool
@@ -242,13 +249,15 @@ func TestPortsThatMayBeOldSufficeOnlyIfAllIsAsItShouldBe(t *testing.T) {
 		"a port does not admit": {[]Route{{"10.244.2.0/24", "10.0.0.11"}}, true},
 		"no routes":             {nil, false},
 	} {
-		f := Facts{
-			Routes: test.routes, Ports: ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24")), on("n", "10.0.0.12")}, Nodes: []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")},
-			RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
-		}
-		if got := f.needsFreshPorts(); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := Facts{
+				Routes: test.routes, Ports: ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24")), on("n", "10.0.0.12")}, Nodes: []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")},
+				RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
+			}
+			if got := f.needsFreshPorts(); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 }
 
@@ -273,18 +282,20 @@ func TestTheNextHopIsAnAddressThatTheRouterReaches(t *testing.T) {
 		"unknown":                  {addresses("InternalIP 10.0.0.77", "Hostname a"), "10.244.1.0/24", "no port of the project in a network of router r has its address 10.0.0.77"},
 		"the router itself":        {addresses("InternalIP 10.0.0.1"), "10.244.1.0/24", "no port of the project"},
 	} {
-		port, hop, err := all.nextHop("r", test.addresses, netip.MustParsePrefix(test.cidr))
-		got := hop.String()
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.HasPrefix(got, test.want) || err == nil && port.ID != "port-"+test.want {
-			t.Errorf("%s: %s, port %s", name, got, port.ID)
-		}
+		t.Run(name, func(t *testing.T) {
+			port, hop, err := all.nextHop("r", test.addresses, netip.MustParsePrefix(test.cidr))
+			got := hop.String()
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.HasPrefix(got, test.want) || err == nil && port.ID != "port-"+test.want {
+				t.Errorf("%s, port %s", got, port.ID)
+			}
+		})
 	}
 }
 
-func TestMerge(t *testing.T) {
+func TestRoutesAreMerged(t *testing.T) {
 	others, ours, more := Route{"192.168.0.0/16", "10.0.0.99"}, Route{"10.244.1.0/24", "10.0.0.11"}, Route{"10.244.2.0/24", "10.0.0.12"}
 	for name, test := range map[string]struct {
 		kind                   string
@@ -296,12 +307,14 @@ func TestMerge(t *testing.T) {
 		"remove":                   {removing, []Route{others, ours, more}, []Route{ours}, []Route{others, more}},
 		"remove what is not there": {removing, []Route{others}, []Route{ours, {"192.168.0.0/16", "10.0.0.98"}}, []Route{others}},
 	} {
-		before := fmt.Sprint(test.before)
-		if diff := cmp.Diff(test.after, merge(test.kind, test.before, test.changed)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if fmt.Sprint(test.before) != before {
-			t.Errorf("%s: the routes that were read are changed", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			before := fmt.Sprint(test.before)
+			if diff := cmp.Diff(test.after, merge(test.kind, test.before, test.changed)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if fmt.Sprint(test.before) != before {
+				t.Error("the routes that were read are changed")
+			}
+		})
 	}
 }

@@ -83,7 +83,8 @@ func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rou
 func (r *Routes) Facts(ctx context.Context) (facts Facts, err error) {
 	facts = Facts{ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID, IsOwn: r.IsOwn}
 	if r.Nodes != nil {
-		if facts.Nodes, err = r.Nodes(); err != nil {
+		facts.Nodes, err = r.Nodes()
+		if err != nil {
 			return Facts{}, err
 		}
 	}
@@ -92,11 +93,13 @@ func (r *Routes) Facts(ctx context.Context) (facts Facts, err error) {
 		return Facts{}, err
 	}
 	facts.Routes = router.Routes
-	if facts.Ports, err = r.portsSince(ctx, r.Now().Add(-portsAge)); err != nil {
+	facts.Ports, err = r.portsSince(ctx, r.Now().Add(-portsAge))
+	if err != nil {
 		return Facts{}, err
 	}
 	if facts.needsFreshPorts() {
-		if facts.Ports, err = r.portsSince(ctx, r.Now()); err != nil {
+		facts.Ports, err = r.portsSince(ctx, r.Now())
+		if err != nil {
 			return Facts{}, err
 		}
 	}
@@ -140,7 +143,8 @@ func (r *Routes) nextHop(ctx context.Context, addresses []corev1.NodeAddress, ci
 	if port, hop, err := all.nextHop(r.RouterID, addresses, cidr); err == nil {
 		return port, hop, nil
 	}
-	if all, err = r.portsSince(ctx, now); err != nil {
+	all, err = r.portsSince(ctx, now)
+	if err != nil {
 		return Port{}, netip.Addr{}, err
 	}
 	return all.nextHop(r.RouterID, addresses, cidr)

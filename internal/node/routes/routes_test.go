@@ -86,9 +86,9 @@ func toPods(i int, address string) *cloudprovider.Route {
 	}
 }
 
-// TestRoutesOfManyNodesLeaveTheRateLimitToServices holds that no call is refused for the rate limit, although all Nodes of a
+// TestRoutesOfManyNodesLeaveCallsOfTheRateLimitToServices holds that no call is refused for the rate limit, although all Nodes of a
 // cluster get their routes at the same time.
-func TestRoutesOfManyNodesLeaveTheRateLimitToServices(t *testing.T) {
+func TestRoutesOfManyNodesLeaveCallsOfTheRateLimitToServices(t *testing.T) {
 	const nodes = 60
 	cloud, r := inCloud(t, neutron.Options{MaxRoutes: 100}, openstack.Rate{PerSecond: 200, Burst: 1, MaxWait: 100 * time.Millisecond})
 	addresses := addServers(t, cloud, r, nodes)

@@ -61,10 +61,12 @@ func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 		return Plan{}, err
 	}
 	all := Inventory{Ports: ports}
-	if all.LoadBalancers, err = c.Octavia.Listed(ctx); err != nil {
+	all.LoadBalancers, err = c.Octavia.Listed(ctx)
+	if err != nil {
 		return Plan{}, err
 	}
-	if all.FloatingIPs, err = c.Neutron.FloatingIPs(ctx); err != nil {
+	all.FloatingIPs, err = c.Neutron.FloatingIPs(ctx)
+	if err != nil {
 		return Plan{}, err
 	}
 	if err := c.readGroups(ctx, &all); err != nil {
@@ -88,7 +90,8 @@ func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 	}
 	options := c.Options
 	if c.Spare != nil {
-		if options.Spared, err = c.Spare(ctx); err != nil {
+		options.Spared, err = c.Spare(ctx)
+		if err != nil {
 			return Plan{}, err
 		}
 	}
@@ -223,7 +226,8 @@ func (r *run) write(ctx context.Context, left []Object) {
 	for i, o := range left {
 		calls.Go(func() error {
 			for _, s := range o.steps {
-				if failures[i] = r.apply(ctx, s); failures[i] != nil {
+				failures[i] = r.apply(ctx, s)
+				if failures[i] != nil {
 					break
 				}
 			}

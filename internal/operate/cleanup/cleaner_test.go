@@ -76,28 +76,29 @@ func refuse(cloud *cloudsim.Cloud, service, method, route string) {
 	cloud.Faults().Add(wire.Fault{Service: service, Method: method, Route: route, Kind: wire.FaultStatus, Status: http.StatusForbidden, Times: 1 << 20})
 }
 
-func TestWhatMayNotBeReadIsToldAndTheRestIsDeleted(t *testing.T) {
+func TestUnreadableObjectsAreReportedAndTheOthersDeleted(t *testing.T) {
 	for what, prepare := range map[string]func(*cloudsim.Cloud, *Cleaner){
 		"certificates in Barbican": func(cloud *cloudsim.Cloud, _ *Cleaner) {
 			refuse(cloud, cloudsim.KeyManager, http.MethodGet, "/v1/secrets")
 		},
 		"routes to Pods": func(_ *cloudsim.Cloud, c *Cleaner) { c.Routes.RouterID = "11111111-2222-4333-8444-555555555555" },
 	} {
-		cloud, c := leftBehind(t)
-		prepare(cloud, c)
-		plan, err := c.Run(t.Context())
-		if err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: error %v", what, err)
-		}
-		if len(plan.Objects) > 0 {
-			t.Errorf("%s: left: %+v", what, plan.Objects)
-		}
+		t.Run(what, func(t *testing.T) {
+			cloud, c := leftBehind(t)
+			prepare(cloud, c)
+			plan, err := c.Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), what) {
+				t.Errorf("error %v", err)
+			}
+			if len(plan.Objects) > 0 {
+				t.Errorf("left: %+v", plan.Objects)
+			}
+		})
 	}
 }
 
-// TestACleanupThatCannotGoOnEndsWithTheReason refuses the deletion of the floating IP for which the load balancer
-// waits.
-func TestACleanupThatCannotGoOnEndsWithTheReason(t *testing.T) {
+// TestCleanupThatCannotContinueEndsWithTheReason refuses the deletion of the floating IP, for which the load balancer waits.
+func TestCleanupThatCannotContinueEndsWithTheReason(t *testing.T) {
 	cloud, c := leftBehind(t)
 	refuse(cloud, cloudsim.Network, http.MethodDelete, "/v2.0/floatingips/{id}")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -439,7 +439,8 @@ func (p *planner) securityGroup(g securitygroup.Group) {
 	if forService {
 		o.Service = of.Namespace + "/" + of.Name
 	}
-	if o.Keep = p.ambiguous(!forService || p.knows(of.ServiceUID)); o.Keep == "" {
+	o.Keep = p.ambiguous(!forService || p.knows(of.ServiceUID))
+	if o.Keep == "" {
 		for _, port := range p.all.GroupPorts {
 			if slices.Contains(port.Groups, g.ID) {
 				rest := slices.DeleteFunc(slices.Clone(port.Groups), func(id string) bool { return id == g.ID })
@@ -475,7 +476,8 @@ func (p *planner) certificate(c lb.Certificate) {
 		listeners = append(listeners, l.Bare.Listeners...)
 	}
 	// Octavia may lock a load balancer permanently if its certificate is deleted.
-	if o.Waits = c.InUse(listeners); o.Waits == "" && o.Keep == "" {
+	o.Waits = c.InUse(listeners)
+	if o.Waits == "" && o.Keep == "" {
 		o.steps = []step{c}
 	}
 	p.add(o)

@@ -158,7 +158,7 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 				"b": "kept: its listener l was created for another cluster (uid uid-2)",
 			},
 		},
-		"ports on the load balancer of a person": {
+		"ports on a load balancer that was created by hand": {
 			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
 			all: Inventory{LoadBalancers: []octavia.Listed{{Complete: true, Bare: func() lb.LoadBalancer {
 				l := lb.LoadBalancer{ID: "mine", Name: "mine", ProvisioningStatus: lb.Active}
@@ -321,8 +321,8 @@ func TestALoadBalancerThatStaysOnlyLosesPorts(t *testing.T) {
 	}
 }
 
-// TestNothingOfAnotherClusterIsEverTouched cleans up one of two clusters with random objects, which may have the same names.
-func TestNothingOfAnotherClusterIsEverTouched(t *testing.T) {
+// TestObjectsOfOtherClustersAreNeverDeleted cleans up one of two clusters with random objects, which may have the same names.
+func TestObjectsOfOtherClustersAreNeverDeleted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SampledFrom([]string{"prod", "prod_eu", "test"})
 		lost, alive := lb.Cluster{Name: names.Draw(t, "lost"), UID: "uid-1"}, lb.Cluster{Name: names.Draw(t, "alive"), UID: "uid-2"}
@@ -397,7 +397,7 @@ func TestALoadBalancerIsDeletedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsNoUIDIsAnErrorAndAUIDOfNothingIsDoubted(t *testing.T) {
+func TestInvalidClusterUIDIsAnErrorAndAnUnusedOneAWarning(t *testing.T) {
 	const there, other = "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 	project := Inventory{
 		LoadBalancers:  []octavia.Listed{ofOurs(owner("prod", there, "web"), "l-1")},
@@ -418,16 +418,18 @@ func TestOnlyWhatIsNoUIDIsAnErrorAndAUIDOfNothingIsDoubted(t *testing.T) {
 		"a uid of nothing, with a name":    {lb.Cluster{UID: other, Name: "none"}, project, "", "the uid is wrong"},
 		"a uid of nothing, nothing at all": {lb.Cluster{UID: other}, Inventory{}, "", ""},
 	} {
-		plan, got := NewPlan(Options{Cluster: test.cluster}, test.all), ""
-		if err := plan.CheckFound(); err != nil {
-			got = err.Error()
-		}
-		if test.fails == "" && got != "" || !strings.Contains(got, test.fails) {
-			t.Errorf("%s: it fails with %q, want %q", name, got, test.fails)
-		}
-		doubt := plan.Doubt()
-		if test.doubt == "" && doubt != "" || test.doubt != "-" && !strings.Contains(doubt, test.doubt) {
-			t.Errorf("%s: the doubt is %q, want %q", name, doubt, test.doubt)
-		}
+		t.Run(name, func(t *testing.T) {
+			plan, got := NewPlan(Options{Cluster: test.cluster}, test.all), ""
+			if err := plan.CheckFound(); err != nil {
+				got = err.Error()
+			}
+			if test.fails == "" && got != "" || !strings.Contains(got, test.fails) {
+				t.Errorf("it fails with %q, want %q", got, test.fails)
+			}
+			doubt := plan.Doubt()
+			if test.doubt == "" && doubt != "" || test.doubt != "-" && !strings.Contains(doubt, test.doubt) {
+				t.Errorf("the doubt is %q, want %q", doubt, test.doubt)
+			}
+		})
 	}
 }

@@ -82,7 +82,8 @@ func (r Rule) allows(a Access) Status {
 	}
 	if r.Protocol != nil {
 		protocol := strings.ToLower(*r.Protocol)
-		if protocol = cmp.Or(protocols[protocol], protocol); protocol != a.Transport && protocol != "any" && protocol != "0" {
+		protocol = cmp.Or(protocols[protocol], protocol)
+		if protocol != a.Transport && protocol != "any" && protocol != "0" {
 			return Error
 		}
 	}

@@ -46,7 +46,7 @@ func from(origin config.Origin, name string, then func(*diagnosis.Facts)) func(*
 	}
 }
 
-func TestTheLoginIsSpokenOfByWhereItComesFrom(t *testing.T) {
+func TestLoginIsNamedByItsSource(t *testing.T) {
 	unusable := func(f *diagnosis.Facts) {
 		f.Config.Kind = diagnosis.Failed
 		f.ConfigProblems = []diagnosis.Problem{{What: "secrets is forbidden", Do: "Correct the file."}}

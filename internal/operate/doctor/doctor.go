@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/nodedoctor"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
 // checks has all checks, in the order of the report. They are independent of each other.
@@ -57,6 +58,11 @@ func ofNodes(check func(diagnosis.Facts, *diagnosis.Result)) func(facts, *diagno
 
 // facts are the facts, with methods that several checks use.
 type facts struct{ diagnosis.Facts }
+
+// services adapts Services with the settings of the controller.
+func (f facts) services() service.Kind {
+	return service.Kind{Policy: f.Policy, Config: f.Config.Value.LoadBalancer}
+}
 
 // Names returns the names of all checks, in the order of the report.
 func Names() []diagnosis.Check {

@@ -68,7 +68,7 @@ func requireDiagnoses(t *testing.T, cases map[string]wrong) {
 	}
 }
 
-func TestARightSetupIsOK(t *testing.T) {
+func TestCorrectSetupIsOK(t *testing.T) {
 	report := Diagnose(healthy(t), Names())
 	for _, r := range report.Checks {
 		if r.Status != diagnosis.OK || len(r.Seen) == 0 {
@@ -97,8 +97,8 @@ func TestOnlyChosenChecksAreShown(t *testing.T) {
 	}
 }
 
-// Without any API, no check fails: each says why it was skipped.
-func TestWithoutACloudAndAClusterChecksAreSkippedOrSayWhy(t *testing.T) {
+// Without anything to ask, no check fails: each says why it was skipped.
+func TestChecksWithoutACloudOrAClusterAreSkippedOrSayWhy(t *testing.T) {
 	none := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no login"}
 	f := healthy(t)
 	f.Cloud, f.Cluster = diagnosis.Cloud{}, diagnosis.Cluster{}
@@ -171,21 +171,23 @@ func TestChecksOfControllersThatAreSwitchedOffAreSkipped(t *testing.T) {
 		"only routes":   {diagnosis.Controllers{Route: true}, append(slices.Clone(aboutServices), diagnosis.Nodes)},
 		"lifecycle":     {diagnosis.Controllers{NodeLifecycle: true, Service: true}, []diagnosis.Check{diagnosis.Routes}},
 	} {
-		f := healthy(t)
-		test.controllers.ClusterCIDRs = f.Controllers.ClusterCIDRs
-		f.Controllers = test.controllers
-		f.Config.Value.LoadBalancer.Enabled = test.controllers.Service
-		for _, r := range Diagnose(f, Names()).Checks {
-			want := diagnosis.OK
-			if slices.Contains(test.skipped, r.Check) {
-				want = diagnosis.Skipped
+		t.Run(name, func(t *testing.T) {
+			f := healthy(t)
+			test.controllers.ClusterCIDRs = f.Controllers.ClusterCIDRs
+			f.Controllers = test.controllers
+			f.Config.Value.LoadBalancer.Enabled = test.controllers.Service
+			for _, r := range Diagnose(f, Names()).Checks {
+				want := diagnosis.OK
+				if slices.Contains(test.skipped, r.Check) {
+					want = diagnosis.Skipped
+				}
+				if r.Status != want {
+					t.Errorf("check %s is %s, not %s: %+v", r.Check, r.Status, want, r.Findings)
+				}
+				if r.Status == diagnosis.Skipped && !strings.Contains(r.SkippedBecause, "--controllers") {
+					t.Errorf("check %s is skipped because %q", r.Check, r.SkippedBecause)
+				}
 			}
-			if r.Status != want {
-				t.Errorf("%s: check %s is %s, not %s: %+v", name, r.Check, r.Status, want, r.Findings)
-			}
-			if r.Status == diagnosis.Skipped && !strings.Contains(r.SkippedBecause, "--controllers") {
-				t.Errorf("%s: check %s is skipped because %q", name, r.Check, r.SkippedBecause)
-			}
-		}
+		})
 	}
 }

@@ -69,8 +69,9 @@ func checkSection(f facts, s settings, r *diagnosis.Result) {
 
 // checkService builds the load balancer that the Service requests, as the controller does.
 func checkService(f facts, s *corev1.Service, r *diagnosis.Result) {
-	in := desired.Input{Service: s, Config: f.Policy.ConfigOf(s, f.Config.Value.LoadBalancer), Owner: f.Policy.Owner(s), Nodes: f.Cluster.Nodes.Value}
-	parsed, err := desired.Options(s, in.Config)
+	of := f.services().Of(s)
+	in := desired.Input{Spec: of.Spec, Config: of.Settings(f.Config.Value.LoadBalancer), Owner: of.Identity, Nodes: f.Cluster.Nodes.Value}
+	parsed, err := of.Spec.Options, of.Spec.Invalid()
 	if err == nil {
 		in.Capabilities = capabilities(f, parsed.Provider)
 		in.Networks = assumed(desired.NetworksOf(parsed))

@@ -250,7 +250,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 	})
 }
 
-func TestTheAdvisedRulesOpenOnlyWhatIsNeeded(t *testing.T) {
+func TestAdvisedRulesAdmitOnlyWhatIsNeeded(t *testing.T) {
 	for name, c := range map[string]struct {
 		source string
 		ports  []int
@@ -264,14 +264,16 @@ func TestTheAdvisedRulesOpenOnlyWhatIsNeeded(t *testing.T) {
 		"IPv6":                               {"fd00::/64", []int{30080}, "--ingress --ethertype IPv6 --protocol tcp --dst-port 30080 --remote-ip fd00::/64 GROUP`"},
 		"the same port of several Services":  {"10.0.0.0/24", []int{30080, 30080}, "Add a rule to a security group of the nodes: `openstack security group rule create --ingress --protocol tcp --dst-port 30080 "},
 	} {
-		v := verdict{transport: "tcp", source: netip.MustParsePrefix(c.source)}
-		var all []access
-		for _, p := range c.ports {
-			all = append(all, accessTo(p, "tcp", v.source, ""))
-		}
-		if got := v.rules(all); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s\nwant %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			v := verdict{transport: "tcp", source: netip.MustParsePrefix(c.source)}
+			var all []access
+			for _, p := range c.ports {
+				all = append(all, accessTo(p, "tcp", v.source, ""))
+			}
+			if got := v.rules(all); !strings.Contains(got, c.want) {
+				t.Errorf("%s\nwant %s", got, c.want)
+			}
+		})
 	}
 }
 

@@ -104,7 +104,8 @@ func waiting(f facts) (all []corev1.Service) {
 
 // options returns what the Service requests, or false if its annotations are invalid.
 func options(f facts, s corev1.Service) (annotation.Options, bool) {
-	o, problems := annotation.Parse(s.Annotations, f.Policy.ConfigOf(&s, f.Config.Value.LoadBalancer))
+	of := f.services().Of(&s)
+	o, problems := of.Spec.Options, of.Spec.Problems
 	return o, len(problems) == 0
 }
 

@@ -117,7 +117,8 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 	s := c.session
 	l := diagnosis.Login{ProjectID: s.ProjectID(), Roles: s.Roles(), CloudTime: tokenDate(s.Network().GetAuthResult()), LocalTime: at, Uncertainty: uncertainty}
 	var err error
-	if l.Expires, l.Kind, err = s.Expiry(ctx); err != nil {
+	l.Expires, l.Kind, err = s.Expiry(ctx)
+	if err != nil {
 		l.ExpiryUnknown = err.Error()
 	}
 	missing := s.MissingRules()

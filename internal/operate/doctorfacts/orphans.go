@@ -11,7 +11,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
 // orphans finds the orphans in the facts, for which it also reads certificates and security groups.
@@ -22,9 +24,9 @@ func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diag
 			return diagnosis.Read[[]orphan.Object]{Missing: m}
 		}
 	}
-	s := c.session
+	s, adapter := c.session, service.Kind{Policy: f.Policy, Config: c.config.LoadBalancer}
 	finder := orphan.Finder{
-		Policy: f.Policy, Config: c.config.LoadBalancer, Reader: k.client,
+		Policy: f.Policy, Config: c.config.LoadBalancer, Kinds: []claim.Kind{adapter}, Reader: k.client,
 		Neutron:  neutron.New(s.Network(), s.ProjectID()),
 		Barbican: barbican.New(s.KeyManager(), func() bool { return s.MayCall(calls.SecretsPath) }),
 	}
@@ -33,11 +35,17 @@ func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diag
 		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.Head{ID: b.ID, ProvisioningStatus: b.ProvisioningStatus, VIPPortID: b.VIP.PortID, Tags: b.Tags})
 	}
 	var err error
-	if inventory.SecurityGroups, err = finder.SecurityGroups(ctx); err != nil {
+	inventory.SecurityGroups, err = finder.SecurityGroups(ctx)
+	if err != nil {
 		return read[[]orphan.Object](nil, err)
 	}
-	if inventory.Certificates, err = finder.Barbican.Stored(ctx, f.Policy.ClusterUID); err != nil {
+	inventory.Certificates, err = finder.Barbican.Stored(ctx, f.Policy.ClusterUID)
+	if err != nil {
 		return read[[]orphan.Object](nil, err)
 	}
-	return diagnosis.Value(finder.Among(services.Value, inventory))
+	owners := make([]claim.Owner, len(services.Value))
+	for i := range services.Value {
+		owners[i] = adapter.Of(&services.Value[i])
+	}
+	return diagnosis.Value(finder.Among(owners, inventory))
 }

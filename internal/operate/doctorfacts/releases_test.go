@@ -51,13 +51,15 @@ func inCloud(t *testing.T, options cloudsim.Options) cloud {
 
 func TestTheQuotaOfOctaviaIsReadInEachRelease(t *testing.T) {
 	for _, r := range release.All {
-		c := inCloud(t, cloudsim.Options{Release: r, Octavia: simulated.Options{DefaultQuota: &simulated.Quota{LoadBalancers: 10, Listeners: -1, Pools: 50, Members: -1, HealthMonitors: -1}}})
-		var found diagnosis.Octavia
-		c.readOctavia(t.Context(), &found)
-		want := diagnosis.Value(map[string]int{"load_balancer": 10, "listener": -1, "pool": 50, "member": -1, "health_monitor": -1})
-		if diff := cmp.Diff(want, found.Quota); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", r, diff)
-		}
+		t.Run(r.String(), func(t *testing.T) {
+			c := inCloud(t, cloudsim.Options{Release: r, Octavia: simulated.Options{DefaultQuota: &simulated.Quota{LoadBalancers: 10, Listeners: -1, Pools: 50, Members: -1, HealthMonitors: -1}}})
+			var found diagnosis.Octavia
+			c.readOctavia(t.Context(), &found)
+			want := diagnosis.Value(map[string]int{"load_balancer": 10, "listener": -1, "pool": 50, "member": -1, "health_monitor": -1})
+			if diff := cmp.Diff(want, found.Quota); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -13,9 +13,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/operate/cleanup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -24,11 +21,11 @@ import (
 
 // Drainer drains the Services of one controller.
 type Drainer struct {
-	// Policy is the policy of the controller, with Drain.
-	Policy claim.Policy
-	// Reader reads from the API server, without a cache.
-	Reader client.Reader
-	// Cleaner deletes what is left after the Services are released. New sets its Spare.
+	// ClusterUID is the uid of the cluster.
+	ClusterUID string
+	// Owners reads the owners of load balancers from the API server, with the policy of the controller, and Drain.
+	Owners claim.Owners
+	// Cleaner deletes what is left when the Services are released. New sets its Spare.
 	Cleaner *cleanup.Cleaner
 	// Interval is the time between two reads of the Services.
 	Interval time.Duration
@@ -39,8 +36,8 @@ type Drainer struct {
 // New returns a Drainer whose Cleaner spares the Services of other controllers.
 func New(d Drainer) *Drainer {
 	d.Cleaner.Spare = func(ctx context.Context) (map[string]string, error) {
-		all, err := d.services(ctx)
-		return Spared(d.Policy, all), err
+		all, err := d.owners(ctx)
+		return Spared(all), err
 	}
 	return &d
 }
@@ -63,11 +60,11 @@ func (d *Drainer) Run(ctx context.Context) ([]Service, cleanup.Plan, error) {
 func (d *Drainer) awaitReleases(ctx context.Context) (left []Service, _ error) {
 	seen := map[string]bool{}
 	for {
-		all, err := d.services(ctx)
+		all, err := d.owners(ctx)
 		if err != nil {
 			return left, errors.Join(err, unreleased(left))
 		}
-		left = Left(d.Policy, all)
+		left = Left(all)
 		if d.report(seen, left); len(left) == 0 {
 			return nil, nil
 		}
@@ -79,10 +76,10 @@ func (d *Drainer) awaitReleases(ctx context.Context) (left []Service, _ error) {
 	}
 }
 
-// services lists all Services. It retries if the API server does not answer.
-func (d *Drainer) services(ctx context.Context) ([]corev1.Service, error) {
+// owners lists all owners. It tries again if the API server does not answer.
+func (d *Drainer) owners(ctx context.Context) ([]claim.Owner, error) {
 	for {
-		all, err := orphan.Services(ctx, d.Reader, d.Policy.ClusterUID)
+		all, err := orphan.Owners(ctx, d.Owners, d.ClusterUID)
 		if err == nil || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 			return all, err
 		}

@@ -9,10 +9,8 @@ package drain
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
@@ -32,16 +30,15 @@ type Service struct {
 // String returns namespace/name.
 func (s Service) String() string { return s.Namespace + "/" + s.Name }
 
-// Left returns the Services that still have cloud objects or conditions of this controller.
-func Left(p claim.Policy, services []corev1.Service) (left []Service) {
-	for i := range services {
-		s := &services[i]
-		programmed := meta.FindStatusCondition(s.Status.Conditions, status.Programmed)
-		reported := programmed != nil || meta.FindStatusCondition(s.Status.Conditions, status.Accepted) != nil
-		if !p.Leaves(s) && !(p.Reports(s) && reported) {
+// Left returns the Services that have something of this controller: cloud objects, or conditions.
+func Left(owners []claim.Owner) (left []Service) {
+	for _, o := range owners {
+		programmed := meta.FindStatusCondition(o.Recorded.Conditions, status.Programmed)
+		reported := programmed != nil || meta.FindStatusCondition(o.Recorded.Conditions, status.Accepted) != nil
+		if !o.Leaves && !(o.Publishes && o.Recorded.Mark == "" && reported) {
 			continue
 		}
-		one := Service{Namespace: s.Namespace, Name: s.Name}
+		one := Service{Namespace: o.Key.Namespace, Name: o.Key.Name}
 		if programmed != nil && programmed.Status != metav1.ConditionTrue {
 			one.Reason, one.Message = programmed.Reason, programmed.Message
 		}
@@ -50,26 +47,23 @@ func Left(p claim.Policy, services []corev1.Service) (left []Service) {
 	return left
 }
 
-// Spared returns the Services whose cloud objects must not be deleted, by uid as in tags, with the reason. The reason
-// is empty for those that another controller serves, and for those that this controller has not released yet: it
-// deletes their objects itself.
-func Spared(p claim.Policy, services []corev1.Service) map[string]string {
+// Spared returns the Services whose cloud objects must not be deleted, by uid as in tags, and why. There is no reason for
+// those that another controller serves, and for those that this one has not released yet: it deletes their objects itself.
+func Spared(owners []claim.Owner) map[string]string {
 	spared := map[string]string{}
-	for i := range services {
-		s := &services[i]
-		if !p.MayOwn(s) {
+	for _, o := range owners {
+		if !o.MayOwn {
 			continue
 		}
-		uid := p.Owner(s).ServiceUID
-		balancer := s.Spec.Type == corev1.ServiceTypeLoadBalancer
-		switch finalizer := controllerutil.ContainsFinalizer(s, claim.Finalizer); {
-		case p.Leaves(s):
+		uid := o.Identity.ServiceUID
+		switch finalizer := o.Recorded.Finalizer; {
+		case o.Leaves:
 			spared[uid] = ""
-		case s.Annotations[annotation.Managed] == p.Mark(s):
-			spared[uid] = fmt.Sprintf("Service %s/%s has no spec.loadBalancerClass, and --handle-default-class is false", s.Namespace, s.Name)
-		case s.Annotations[annotation.Managed] == "" && finalizer && (!balancer || p.Handles(s)):
-			spared[uid] = fmt.Sprintf("Service %s/%s has the finalizer but no annotation %s, so another controller may have claimed it", s.Namespace, s.Name, annotation.Managed)
-		case finalizer || s.Annotations[annotation.Managed] != "" || balancer && !p.Handles(s):
+		case o.Recorded.Mark == o.Mark:
+			spared[uid] = fmt.Sprintf("Service %s has no spec.loadBalancerClass, and --handle-default-class is false", o.Key)
+		case o.Recorded.Mark == "" && finalizer && !o.OfAnotherClass:
+			spared[uid] = fmt.Sprintf("Service %s has the finalizer but no annotation %s, so another controller may have claimed it", o.Key, annotation.Managed)
+		case finalizer || o.Recorded.Mark != "" || o.OfAnotherClass:
 			spared[uid] = "" // another controller's
 		}
 	}

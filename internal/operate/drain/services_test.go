@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	adapter "github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -55,7 +56,7 @@ func programmed(is metav1.ConditionStatus, reason, message string) func(*corev1.
 	}
 }
 
-func TestServicesThatAreLeftAndObjectsThatAreSpared(t *testing.T) {
+func TestServicesToReleaseAndObjectsToKeep(t *testing.T) {
 	const another = ""
 	clusterIPs, err := claim.NewClusterIPs(config.ClusterIP{Enabled: true, ServiceSubnetID: "services"})
 	if err != nil {
@@ -99,11 +100,12 @@ func TestServicesThatAreLeftAndObjectsThatAreSpared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := claim.Policy{LoadBalancerClass: class, DefaultClass: !c.explicitOnly, ClusterIPs: clusterIPs, Drain: true}
-			if d := cmp.Diff(c.left, Left(p, []corev1.Service{c.service})); d != "" {
+			owners := []claim.Owner{adapter.Kind{Policy: p}.Of(&c.service)}
+			if d := cmp.Diff(c.left, Left(owners)); d != "" {
 				t.Errorf("left (-want +have):\n%s", d)
 			}
 			spared := map[types.UID]string{}
-			for uid, why := range Spared(p, []corev1.Service{c.service}) {
+			for uid, why := range Spared(owners) {
 				spared[types.UID(uid)] = why
 			}
 			want := map[types.UID]string{}

@@ -70,7 +70,8 @@ func Load(path, context string) (Cluster, error) {
 		loaded.CurrentContext = context
 	}
 	var cluster Cluster
-	if cluster.REST, err = usable(loaded, rules); err != nil {
+	cluster.REST, err = usable(loaded, rules)
+	if err != nil {
 		return Cluster{}, fmt.Errorf("find the cluster: %s: %w", where, err)
 	}
 	current := loaded.Contexts[loaded.CurrentContext]

@@ -28,7 +28,7 @@ func (c *counted) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return c.err
 }
 
-func TestEachListIsMadeOnceUntilItIsForgotten(t *testing.T) {
+func TestEachListIsRequestedOnceUntilItIsForgotten(t *testing.T) {
 	from := &counted{}
 	once := &Once{Reader: from}
 	list := func(want int, list client.ObjectList, options ...client.ListOption) {

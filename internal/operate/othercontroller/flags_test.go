@@ -4,6 +4,7 @@
 package othercontroller
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"testing"
@@ -26,13 +27,15 @@ func TestTheServiceControllerRunsUnlessTheFlagsSayOtherwise(t *testing.T) {
 			continue
 		}
 		compared++
-		command := append([]string{"/bin/openstack-cloud-controller-manager"}, strings.Fields(args)...)
-		inShell := []string{"/bin/sh", "-c", "exec /bin/openstack-cloud-controller-manager " + strings.ReplaceAll(args, "*,-service", "'*,-service'")}
-		for _, form := range [][]string{command, inShell} {
-			if got := (Workload{Args: form}).ServesServices(); got != (want == "on") {
-				t.Errorf("%q: the service controller runs: %v, want %s", form, got, want)
+		t.Run("with "+cmp.Or(strings.TrimSpace(args), "no arguments"), func(t *testing.T) {
+			command := append([]string{"/bin/openstack-cloud-controller-manager"}, strings.Fields(args)...)
+			inShell := []string{"/bin/sh", "-c", "exec /bin/openstack-cloud-controller-manager " + strings.ReplaceAll(args, "*,-service", "'*,-service'")}
+			for _, form := range [][]string{command, inShell} {
+				if got := (Workload{Args: form}).ServesServices(); got != (want == "on") {
+					t.Errorf("%q: the service controller runs: %v, want %s", form, got, want)
+				}
 			}
-		}
+		})
 	}
 	if compared < 15 {
 		t.Errorf("only %d lines of the table were compared", compared)

@@ -30,9 +30,11 @@ func TestTheLeaseOfAControllerIsFoundByItsClass(t *testing.T) {
 		"several":                    {[]Lease{instance("a", class, "true", 0), named}, "", []LeaseName{{"a", "kube-octavia"}, {"c", "east"}}},
 		"several, one with the name": {[]Lease{instance("a", class, "true", 0), named}, "east", []LeaseName{{"c", "east"}}},
 	} {
-		policy := claim.Policy{LoadBalancerClass: "kube-octavia.io/octavia"}
-		if d := cmp.Diff(test.want, LeasesOf(test.instances, policy, test.name, noon)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			policy := claim.Policy{LoadBalancerClass: "kube-octavia.io/octavia"}
+			if d := cmp.Diff(test.want, LeasesOf(test.instances, policy, test.name, noon)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }

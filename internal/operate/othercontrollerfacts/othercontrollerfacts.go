@@ -122,7 +122,8 @@ func Writes(ctx context.Context, reader client.Reader, serves func(*corev1.Servi
 				all = append(all, write)
 			}
 		}
-		if next = services.Continue; next == "" {
+		next = services.Continue
+		if next == "" {
 			return all, nil
 		}
 	}

@@ -46,7 +46,7 @@ func (s Source) kuryrMarks(ctx context.Context, services []corev1.Service) ([]Ku
 	}
 	var objects unstructured.UnstructuredList
 	objects.SetGroupVersionKind(kuryrLoadBalancers)
-	if err := s.Reader.List(ctx, &objects); err != nil && !meta.IsNoMatchError(err) {
+	if err := s.Finder.Reader.List(ctx, &objects); err != nil && !meta.IsNoMatchError(err) {
 		return nil, fmt.Errorf("list KuryrLoadBalancers: %w", err)
 	}
 	for _, o := range objects.Items {
@@ -68,7 +68,7 @@ func (s Source) kuryrMarks(ctx context.Context, services []corev1.Service) ([]Ku
 // fromKuryr reports whether the load balancer has the name and the subnet of one of Kuryr's.
 func (s Source) fromKuryr(l lb.LoadBalancer) bool {
 	_, _, named := lb.KuryrService(l)
-	return named && s.InServiceSubnet(l.VIP.SubnetID)
+	return named && s.Finder.Policy.InServiceSubnet(l.VIP.SubnetID)
 }
 
 // describeKuryr returns why a load balancer of Kuryr belongs to no Service.
@@ -78,12 +78,12 @@ func (s Source) describeKuryr(l lb.LoadBalancer, services []corev1.Service) stri
 	switch {
 	case i < 0:
 		return fmt.Sprintf("Kuryr created it for Service %s, which does not exist", l.Name)
-	case !s.AtClusterIP(&services[i]):
+	case !s.Finder.Policy.AtClusterIP(&services[i]):
 		return fmt.Sprintf("Kuryr created it for Service %s, which is not selected by [ClusterIP] of cloud.conf", l.Name)
-	case !s.Serves(&services[i]):
+	case !s.Finder.Policy.Serves(&services[i]):
 		return fmt.Sprintf("Kuryr created it for Service %s, which this controller does not serve: it is being deleted, or of another class", l.Name)
-	case !s.FromKuryr(&services[i]):
-		return fmt.Sprintf("Kuryr created it for Service %s, which has no finalizer %s: set the finalizer so that it can be taken over", l.Name, claim.KuryrFinalizer)
+	case !s.Finder.Policy.FromKuryr(&services[i]):
+		return fmt.Sprintf("Kuryr created it for Service %s, which has no finalizer %s: set that to let it be taken over", l.Name, claim.KuryrFinalizer)
 	case services[i].Spec.ClusterIP != l.VIP.Address:
 		return fmt.Sprintf("Kuryr created it for Service %s, but its VIP is %s, and the ClusterIP is %s", l.Name, l.VIP.Address, services[i].Spec.ClusterIP)
 	}

@@ -115,7 +115,7 @@ type OtherLoadBalancer struct {
 // has just been started with --adopt=tag. If a call for one Service fails, the others are reported
 // nevertheless. Load balancers of Kuryr are recognized in cluster-ip mode.
 func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error) {
-	balancers, err := s.Octavia.All(ctx)
+	balancers, err := s.Finder.Octavia.All(ctx)
 	if err != nil {
 		return Migration{}, err
 	}
@@ -126,12 +126,12 @@ func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error)
 	m := Migration{Services: []ServiceMigration{}}
 	for i := range services {
 		service := &services[i]
-		row := ServiceMigration{Namespace: service.Namespace, Name: service.Name, Address: status.Published(service), Ops: []Op{}}
+		row := ServiceMigration{Namespace: service.Namespace, Name: service.Name, Address: s.of(service).Published(), Ops: []Op{}}
 		switch {
-		case s.Serves(service) || s.Leaves(service):
+		case s.Finder.Policy.Serves(service) || s.Finder.Policy.Leaves(service):
 			s.plan(ctx, service, balancers, &row)
 		case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
-			row.Outcome, row.Reasons = OutcomeLeftAlone, []string{s.WhyNotServed(service)}
+			row.Outcome, row.Reasons = OutcomeLeftAlone, []string{s.Finder.Policy.WhyNotServed(service)}
 		default:
 			continue
 		}
@@ -140,12 +140,13 @@ func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error)
 	m.Unhandled = s.unhandled(services)
 	m.Others = s.others(balancers, services, m.Services)
 	if from == Kuryr {
-		if m.Kuryr, err = s.kuryrMarks(ctx, services); err != nil {
+		m.Kuryr, err = s.kuryrMarks(ctx, services)
+		if err != nil {
 			return Migration{}, err
 		}
 	}
-	if s.Config.ManageSecurityGroups {
-		groups, err := s.Neutron.SecurityGroups(ctx)
+	if s.Finder.Config.ManageSecurityGroups {
+		groups, err := s.Finder.Neutron.SecurityGroups(ctx)
 		if err != nil {
 			return Migration{}, err
 		}
@@ -156,7 +157,7 @@ func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error)
 
 // plan sets the row of a Service according to its plan.
 func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []lb.LoadBalancer, row *ServiceMigration) {
-	plan, observed, err := s.Planner.Plan(openstack.WithRequestID(ctx, openstack.NewRequestID()), service)
+	plan, observed, err := s.Planner.Plan(openstack.WithRequestID(ctx, openstack.NewRequestID()), s.of(service))
 	for _, op := range plan.Ops {
 		row.Ops = append(row.Ops, Op{Kind: diff.Kind(op), Text: op.String()})
 	}
@@ -175,7 +176,7 @@ func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []l
 		row.Reasons = append(row.Reasons, err.Error())
 	}
 	row.Outcome = outcome(facts{
-		plan: plan, balancer: l, adopted: l != nil && s.Capabilities.Marked(*l) && s.Claimed(service), serves: s.Serves(service), foreign: foreign != nil, err: err,
+		plan: plan, balancer: l, adopted: l != nil && s.Capabilities.Marked(*l) && s.Finder.Policy.Claimed(service), serves: s.Finder.Policy.Serves(service), foreign: foreign != nil, err: err,
 	})
 	if row.Outcome == OutcomeBusy {
 		row.Reasons = append(row.Reasons, fmt.Sprintf("load balancer %s is in %s; run this command again when it is ACTIVE", l.ID, l.ProvisioningStatus))
@@ -222,9 +223,9 @@ func outcome(f facts) Outcome {
 
 // withNameOf returns a load balancer with the name of the Service, or nil.
 func (s Source) withNameOf(service *corev1.Service, balancers []lb.LoadBalancer) *lb.LoadBalancer {
-	owner := s.Owner(service)
+	owner := s.Finder.Policy.Owner(service)
 	i := slices.IndexFunc(balancers, func(l lb.LoadBalancer) bool {
-		return l.Name == owner.LoadBalancerName() || l.Name == owner.LegacyName() || s.FromKuryr(service) && s.fromKuryr(l) && l.Name == owner.KuryrName()
+		return l.Name == owner.LoadBalancerName() || l.Name == owner.LegacyName() || s.Finder.Policy.FromKuryr(service) && s.fromKuryr(l) && l.Name == owner.KuryrName()
 	})
 	if i < 0 {
 		return nil
@@ -234,7 +235,7 @@ func (s Source) withNameOf(service *corev1.Service, balancers []lb.LoadBalancer)
 
 // whyNotOwned returns why the load balancer with the Service's name does not belong to the Service.
 func (s Source) whyNotOwned(service *corev1.Service, l lb.LoadBalancer) string {
-	owner := s.Owner(service)
+	owner := s.Finder.Policy.Owner(service)
 	return cmp.Or(s.otherProject(l), owner.Claims(l).Reason, fmt.Sprintf(
 		"load balancer %s has this Service's name, but the Service's status has no address of it; if it belongs to this Service, set tag %s on it", l.ID, owner.ServiceTag()))
 }
@@ -258,12 +259,12 @@ func (s Source) describeOwner(l lb.LoadBalancer, services []corev1.Service) stri
 	switch uid := lb.ClusterUIDOf(l.Tags); {
 	case s.otherProject(l) != "":
 		return s.otherProject(l)
-	case uid != "" && uid != s.ClusterUID:
+	case uid != "" && uid != s.Finder.Policy.ClusterUID:
 		return fmt.Sprintf("it has the uid of another cluster (%s)", uid)
 	case uid != "":
 		return s.describeOwn(l, services)
-	case described && of.Cluster != s.ClusterName:
-		return fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.ClusterName)
+	case described && of.Cluster != s.Finder.Policy.ClusterName:
+		return fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.Finder.Policy.ClusterName)
 	case described && !slices.ContainsFunc(services, func(s corev1.Service) bool { return s.Namespace == of.Namespace && s.Name == of.Name }):
 		return fmt.Sprintf("it was created for Service %s/%s, which does not exist: it was left behind, or belongs to another cluster with the same name", of.Namespace, of.Name)
 	case described:
@@ -288,16 +289,16 @@ func (s Source) describeOwn(l lb.LoadBalancer, services []corev1.Service) string
 	if why := s.whyLeftAlone(service); why != "" {
 		return fmt.Sprintf("it belongs to Service %s/%s, which these flags leave alone: %s", service.Namespace, service.Name, why)
 	}
-	if of, described := lb.DescribedService(l.Description); described && of.Cluster != s.ClusterName {
-		return fmt.Sprintf("it belongs to Service %s/%s, but was created with --cluster-name %q, and this is %q", service.Namespace, service.Name, of.Cluster, s.ClusterName)
+	if of, described := lb.DescribedService(l.Description); described && of.Cluster != s.Finder.Policy.ClusterName {
+		return fmt.Sprintf("it belongs to Service %s/%s, but was created with --cluster-name %q, and this is %q", service.Namespace, service.Name, of.Cluster, s.Finder.Policy.ClusterName)
 	}
 	return fmt.Sprintf("it belongs to Service %s/%s, which uses another one: see `kube-octavia status`", service.Namespace, service.Name)
 }
 
 // whyLeftAlone returns why the flags exclude a Service of type LoadBalancer, or "".
 func (s Source) whyLeftAlone(service *corev1.Service) string {
-	if s.Serves(service) || s.Leaves(service) {
+	if s.Finder.Policy.Serves(service) || s.Finder.Policy.Leaves(service) {
 		return ""
 	}
-	return s.WhyNotServed(service)
+	return s.Finder.Policy.WhyNotServed(service)
 }

@@ -32,38 +32,44 @@ func TestOutcomeOfAService(t *testing.T) {
 		facts facts
 		want  Outcome
 	}{
-		"it gets our tags":                     {facts{plan: plan(tags), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
-		"there are no tags":                    {facts{plan: plan(), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
-		"its members differ":                   {facts{plan: plan(tags, members), balancer: in(lb.Active), serves: true}, OutcomeChanged},
-		"it was taken over before":             {facts{plan: plan(), balancer: in(lb.Active), serves: true, adopted: true}, OutcomeServed},
-		"the same, and its members differ":     {facts{plan: plan(members), balancer: in(lb.Active), serves: true, adopted: true}, OutcomeChanged},
-		"it is refused":                        {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
-		"it waits for its group":               {facts{plan: diff.Plan{Refused: []diff.Refusal{{Reason: status.ReasonWaitingForGroup}}}, serves: true}, OutcomeCreated},
-		"it has no load balancer":              {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
-		"another's load balancer has its name": {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
-		"another's load balancer has its id":   {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},
-		"it no longer needs a load balancer":   {facts{plan: plan(diff.DeleteLoadBalancer{}), balancer: in(lb.Active)}, OutcomeReleased},
-		"it is PENDING":                        {facts{balancer: in(lb.PendingUpdate), serves: true}, OutcomeBusy},
-		"it is in ERROR":                       {facts{balancer: in(lb.Error), serves: true}, OutcomeBusy},
-		"a call failed":                        {facts{serves: true, err: errors.New("no answer")}, OutcomeUnknown},
-		"a call failed during the release":     {facts{err: errors.New("no answer")}, OutcomeUnknown},
+		"it gets our tags":                              {facts{plan: plan(tags), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"there are no tags":                             {facts{plan: plan(), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"its members differ":                            {facts{plan: plan(tags, members), balancer: in(lb.Active), serves: true}, OutcomeChanged},
+		"it was taken over before":                      {facts{plan: plan(), balancer: in(lb.Active), serves: true, adopted: true}, OutcomeServed},
+		"the same, and its members differ":              {facts{plan: plan(members), balancer: in(lb.Active), serves: true, adopted: true}, OutcomeChanged},
+		"it is refused":                                 {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
+		"it waits for its group":                        {facts{plan: diff.Plan{Refused: []diff.Refusal{{Reason: status.ReasonWaitingForGroup}}}, serves: true}, OutcomeCreated},
+		"it has no load balancer":                       {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
+		"a load balancer of another owner has its name": {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
+		"a load balancer of another owner has its id":   {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},
+		"it no longer needs a load balancer":            {facts{plan: plan(diff.DeleteLoadBalancer{}), balancer: in(lb.Active)}, OutcomeReleased},
+		"it is PENDING":                                 {facts{balancer: in(lb.PendingUpdate), serves: true}, OutcomeBusy},
+		"it is in ERROR":                                {facts{balancer: in(lb.Error), serves: true}, OutcomeBusy},
+		"a call failed":                                 {facts{serves: true, err: errors.New("no answer")}, OutcomeUnknown},
+		"a call failed during the release":              {facts{err: errors.New("no answer")}, OutcomeUnknown},
 	} {
-		if got := outcome(c.facts); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := outcome(c.facts); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
 func TestUnchangedOutcomes(t *testing.T) {
 	for _, o := range []Outcome{OutcomeServed, OutcomeAdopted, OutcomeLeftAlone} {
-		if !o.Unchanged() {
-			t.Errorf("%s counts as changed", o)
-		}
+		t.Run(string(o), func(t *testing.T) {
+			if !o.Unchanged() {
+				t.Errorf("%s counts as changed", o)
+			}
+		})
 	}
 	for _, o := range []Outcome{OutcomeChanged, OutcomeRefused, OutcomeForeign, OutcomeCreated, OutcomeReleased, OutcomeBusy, OutcomeUnknown, OutcomeOrphan, OutcomeReplaced} {
-		if o.Unchanged() {
-			t.Errorf("%s counts as unchanged", o)
-		}
+		t.Run(string(o), func(t *testing.T) {
+			if o.Unchanged() {
+				t.Errorf("%s counts as unchanged", o)
+			}
+		})
 	}
 }
 
@@ -99,8 +105,10 @@ func TestOwnerOfALoadBalancerWithoutAService(t *testing.T) {
 		"a Service with another":                 {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
 		"not described":                          {described(""), "its Service is unknown"},
 	} {
-		if got := s.describeOwner(c.l, []corev1.Service{web, classed}); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q does not say %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := s.describeOwner(c.l, []corev1.Service{web, classed}); !strings.Contains(got, c.want) {
+				t.Errorf("%q does not say %q", got, c.want)
+			}
+		})
 	}
 }

@@ -40,20 +40,20 @@ func (s Source) securityGroups(groups []securitygroup.Group, services []corev1.S
 // securityGroup returns what would happen to a group, or "" if it was not created for a Service.
 func (s Source) securityGroup(g securitygroup.Group, services []corev1.Service) (outcome Outcome, reason string) {
 	of, described := lb.ServiceOfSecurityGroup(g.Name, g.Description)
-	uid := lb.SecurityGroupOfService(s.ClusterName, g.Name, g.Description)
-	i := slices.IndexFunc(services, func(v corev1.Service) bool { return s.Owner(&v).ServiceUID == uid })
+	uid := lb.SecurityGroupOfService(s.Finder.Policy.ClusterName, g.Name, g.Description)
+	i := slices.IndexFunc(services, func(v corev1.Service) bool { return s.Finder.Policy.Owner(&v).ServiceUID == uid })
 	switch {
 	case uid == "" && !described:
 		return "", ""
 	case uid == "":
-		return OutcomeLeftAlone, fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.ClusterName, s.ClusterName)
+		return OutcomeLeftAlone, fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.ClusterName, s.Finder.Policy.ClusterName)
 	case i < 0 && !described:
 		return OutcomeLeftAlone, "its Service does not exist, and its cluster is unknown"
-	case i < 0 || !s.MayOwn(&services[i]):
+	case i < 0 || !s.Finder.Policy.MayOwn(&services[i]):
 		return OutcomeOrphan, fmt.Sprintf("Service %s/%s does not exist in this cluster, or no longer uses it", of.Namespace, of.Name)
-	case !s.Serves(&services[i]) && !s.Leaves(&services[i]):
+	case !s.Finder.Policy.Serves(&services[i]) && !s.Finder.Policy.Leaves(&services[i]):
 		return OutcomeLeftAlone, fmt.Sprintf("Service %s/%s is not handled by this controller", services[i].Namespace, services[i].Name)
-	case s.Config.SecurityGroupMode == config.ServiceSecurityGroups:
+	case s.Finder.Config.SecurityGroupMode == config.ServiceSecurityGroups:
 		return OutcomeAdopted, fmt.Sprintf("it remains the group of Service %s/%s, with the rules that the Service needs", services[i].Namespace, services[i].Name)
 	}
 	return OutcomeReplaced, fmt.Sprintf("one group admits the load balancers of all Services; when it is complete and attached to the nodes' ports, the group of Service %s/%s is detached and deleted",

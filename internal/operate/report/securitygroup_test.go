@@ -61,9 +61,11 @@ func TestOutcomeOfASecurityGroup(t *testing.T) {
 		{"of a Service of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not handled by this controller"},
 		{"of no Service", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},
 	} {
-		source.Config.SecurityGroupMode = c.mode
-		if outcome, reason := source.securityGroup(c.g, services); outcome != c.outcome || !strings.Contains(reason, c.says) {
-			t.Errorf("%s: %q, %q; want %q that says %q", c.why, outcome, reason, c.outcome, c.says)
-		}
+		t.Run(c.why, func(t *testing.T) {
+			source.Finder.Config.SecurityGroupMode = c.mode
+			if outcome, reason := source.securityGroup(c.g, services); outcome != c.outcome || !strings.Contains(reason, c.says) {
+				t.Errorf("%q, %q; want %q that says %q", outcome, reason, c.outcome, c.says)
+			}
+		})
 	}
 }

@@ -138,7 +138,7 @@ type holding struct {
 
 // match finds the Service's objects in the lists. uids has the Services of the cluster by uid.
 func (s Source) match(service *corev1.Service, cloud cloud, uids map[string]string) holding {
-	f := holding{service: service, owner: s.Owner(service)}
+	f := holding{service: service, owner: s.Finder.Policy.Owner(service)}
 	conflict := func(kind, id, with, message string) {
 		f.conflicts = append(f.conflicts, Conflict{service.Namespace, service.Name, kind, id, message, with})
 	}
@@ -147,12 +147,12 @@ func (s Source) match(service *corev1.Service, cloud cloud, uids map[string]stri
 		l := &cloud.loadBalancers[i]
 		noted := l.Bare.ID == service.Annotations[annotation.LoadBalancerID]
 		switch {
-		case s.Planner.Owns(service, l.Bare, cloud.FloatingIPs):
+		case s.Planner.Observer.Owns(s.of(service), l.Bare, cloud.FloatingIPs):
 			f.own, ports = append(f.own, *l), append(ports, l.Bare.VIP.PortID)
 			if noted || f.current == nil {
 				f.current = l
 			}
-		case noted && s.Planner.Shares(service, l.Bare, cloud.FloatingIPs):
+		case noted && s.Planner.Observer.Shares(s.of(service), l.Bare, cloud.FloatingIPs):
 			f.current, f.owner.Sharer = l, true
 		case noted || l.Bare.Name == f.owner.LoadBalancerName():
 			conflict(diff.Object(diff.CreateLoadBalancer{}), l.Bare.ID, s.whose(l.Bare, f.owner, uids),
@@ -180,11 +180,11 @@ func (s Source) whose(l lb.LoadBalancer, owner lb.Owner, uids map[string]string)
 	of, described := lb.DescribedService(l.Description)
 	cluster, service := lb.ClusterUIDOf(l.Tags), lb.ServiceUIDOf(l.Tags)
 	switch {
-	case cluster != "" && cluster != s.ClusterUID:
+	case cluster != "" && cluster != s.Finder.Policy.ClusterUID:
 		return "cluster " + cluster
 	case service != "" && service != owner.ServiceUID:
 		return "Service " + cmp.Or(uids[service], service)
-	case described && of.Cluster != s.ClusterName:
+	case described && of.Cluster != s.Finder.Policy.ClusterName:
 		return "cluster " + of.Cluster
 	case s.otherProject(l) != "":
 		return "project " + l.ProjectID

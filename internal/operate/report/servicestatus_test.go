@@ -125,7 +125,7 @@ func TestAServiceHasTheStateOfItsOwnPartsOnly(t *testing.T) {
 	}
 }
 
-func TestStateOfAServiceIn(t *testing.T) {
+func TestPartsOfTheStatusOfAService(t *testing.T) {
 	none := func(f *holding) { f.own, f.current, f.tree, f.floating = nil, nil, nil, nil }
 	number := func(n int) *int { return &n }
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func TestStateOfAServiceIn(t *testing.T) {
 	}
 }
 
-func TestASharedLoadBalancerIsCountedOnceWhoeverIsThere(t *testing.T) {
+func TestSharedLoadBalancerIsCountedOnce(t *testing.T) {
 	balancer := listed()
 	theOwner := holding{service: programmed(), owner: webOwner, own: []octavia.Listed{balancer}, current: &balancer}
 	sharer := holding{service: programmed(), owner: another, current: &balancer}
@@ -189,13 +189,15 @@ func TestASharedLoadBalancerIsCountedOnceWhoeverIsThere(t *testing.T) {
 		"with its owner":              {[]holding{sharer, theOwner, sharer}, []int{0, 1, 0}},
 		"its owner is not among them": {[]holding{without, sharer, sharer}, []int{0, 1, 0}},
 	} {
-		countShared(c.found)
-		var got []int
-		for _, f := range c.found {
-			got = append(got, f.status().Objects.LoadBalancers)
-		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			countShared(c.found)
+			var got []int
+			for _, f := range c.found {
+				got = append(got, f.status().Objects.LoadBalancers)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }

@@ -78,7 +78,8 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 	}
 	all := Survey{Services: []ServiceStatus{}, Orphans: []orphan.Object{}, Conflicts: []Conflict{}, LeftPorts: cloud.leftPorts()}
 	if o.all() {
-		if all.Orphans, err = s.Orphans(ctx, cloud.Inventory); err != nil {
+		all.Orphans, err = s.Finder.Orphans(ctx, cloud.Inventory)
+		if err != nil {
 			return Survey{}, err
 		}
 	}
@@ -88,15 +89,16 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 	}
 	uids := map[string]string{}
 	for _, service := range services {
-		uids[s.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
+		uids[s.Finder.Policy.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
 	}
 	services = slices.DeleteFunc(services, func(service corev1.Service) bool { return !o.selects(&service) })
-	if all.Unhandled = Unhandled(s.Policy, o.place(), services); all.Unhandled == "" {
-		all.Unclassed = Unclassed(s.Policy, services)
+	all.Unhandled = Unhandled(s.Finder.Policy, o.place(), services)
+	if all.Unhandled == "" {
+		all.Unclassed = Unclassed(s.Finder.Policy, services)
 	}
 	var found []holding
 	for i := range services {
-		if service := &services[i]; s.Serves(service) || s.Leaves(service) {
+		if service := &services[i]; s.Finder.Policy.Serves(service) || s.Finder.Policy.Leaves(service) {
 			found = append(found, s.match(service, cloud, uids))
 		}
 	}
@@ -141,23 +143,27 @@ func (o StatusOptions) place() string {
 func (s Source) readCloud(ctx context.Context, everything bool) (c cloud, err error) {
 	if everything {
 		// Ports are read first, so that a port that is created meanwhile does not count as left behind.
-		if c.ports, err = s.Neutron.VIPPorts(ctx); err != nil {
+		c.ports, err = s.Finder.Neutron.VIPPorts(ctx)
+		if err != nil {
 			return c, err
 		}
 	}
-	if c.loadBalancers, err = s.Octavia.Listed(ctx); err != nil {
+	c.loadBalancers, err = s.Finder.Octavia.Listed(ctx)
+	if err != nil {
 		return c, err
 	}
 	for _, l := range c.loadBalancers {
 		c.LoadBalancers = append(c.LoadBalancers, octavia.Head{ID: l.Bare.ID, ProvisioningStatus: l.Bare.ProvisioningStatus, VIPPortID: l.Bare.VIP.PortID, Tags: l.Bare.Tags})
 	}
-	if c.FloatingIPs, err = s.Neutron.FloatingIPs(ctx); err != nil || !everything {
+	c.FloatingIPs, err = s.Finder.Neutron.FloatingIPs(ctx)
+	if err != nil || !everything {
 		return c, err
 	}
-	if c.SecurityGroups, err = s.SecurityGroups(ctx); err != nil {
+	c.SecurityGroups, err = s.Finder.SecurityGroups(ctx)
+	if err != nil {
 		return c, err
 	}
-	c.Certificates, err = s.Barbican.Stored(ctx, s.ClusterUID)
+	c.Certificates, err = s.Finder.Barbican.Stored(ctx, s.Finder.Policy.ClusterUID)
 	return c, err
 }
 
@@ -178,8 +184,8 @@ func (c cloud) leftPorts() []orphan.Object {
 // read reads what the lists do not show: the status trees, if parts are shown, and plans, if drift is shown. What
 // cannot be read is recorded for each Service.
 func (s Source) read(ctx context.Context, found []holding, c cloud, o StatusOptions) {
-	lists := survey.NewLists(s.Octavia, c.loadBalancers, c.FloatingIPs)
-	trees := sharedTrees{octavia: s.Octavia, read: map[string]func() (octavia.Tree, error){}}
+	lists := survey.NewLists(s.Finder.Octavia, c.loadBalancers, c.FloatingIPs)
+	trees := sharedTrees{octavia: s.Finder.Octavia, read: map[string]func() (octavia.Tree, error){}}
 	var reads errgroup.Group
 	reads.SetLimit(statusReadsAtOnce)
 	for i := range found {
@@ -191,7 +197,7 @@ func (s Source) read(ctx context.Context, found []holding, c cloud, o StatusOpti
 				f.tree, f.treeErr = &tree, err
 			}
 			if !o.NoDrift {
-				f.plan, _, f.planErr = s.Planner.PlanListed(ctx, f.service, lists)
+				f.plan, _, f.planErr = s.Planner.PlanListed(ctx, s.of(f.service), lists)
 			}
 			return nil
 		})

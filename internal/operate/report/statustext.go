@@ -50,7 +50,8 @@ type StatusPrinter struct {
 func (p *StatusPrinter) Print(out io.Writer, s Survey) error {
 	shown := StatusChange{Survey: s}
 	if p.last != nil {
-		if shown = ChangeOf(*p.last, s); shown.Empty() {
+		shown = ChangeOf(*p.last, s)
+		if shown.Empty() {
 			return nil
 		}
 	}

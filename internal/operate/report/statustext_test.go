@@ -6,6 +6,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ port          p-1   octavia-lb-1
 2 Services: 1 load balancer, 1 listener, 2 pools, 3 members, 1 health monitor, 1 floating IP
 `
 
-func TestStatusForPeople(t *testing.T) {
+func TestStatusIsPrintedInEachFormat(t *testing.T) {
 	for format, want := range map[StatusFormat]string{
 		StatusText: `NAMESPACE   NAME   LOAD BALANCER                          PROVISIONING   OPERATING   MEMBERS   ADDRESS       PROGRAMMED   REASON       DRIFT   CONFLICT      LAST CHANGE   OBJECTS
 shop        api    -                                      -              -           -         -             False        Quota        2       cluster c-2   -             0
@@ -88,13 +89,15 @@ shop/web Programmed=True Programmed, 203.0.113.7
      └─ pool TCP (77777777-0000-4000-8000-000000000000) ACTIVE, used by no listener
 ` + sectionsText,
 	} {
-		if d := cmp.Diff(want, printed(t, format, surveyed(t))[0]); d != "" {
-			t.Errorf("%s (-want +got):\n%s", format, d)
-		}
+		t.Run(string(format), func(t *testing.T) {
+			if d := cmp.Diff(want, printed(t, format, surveyed(t))[0]); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }
 
-func TestAServiceThatIsProgrammedAndDoesNotServeSaysSo(t *testing.T) {
+func TestServiceThatIsProgrammedAndDoesNotServeShowsIt(t *testing.T) {
 	silent := ServiceStatus{Namespace: "shop", Name: "web", Programming: Programming{Programmed: "True"}, Serving: &Serving{"False", "NoMembers", "no node is available"}}
 	for name, c := range map[string]struct {
 		serving *Serving
@@ -121,9 +124,11 @@ func TestAServiceThatIsProgrammedAndDoesNotServeSaysSo(t *testing.T) {
 func TestAllPublishedAddressesAreShown(t *testing.T) {
 	v := ServiceStatus{Namespace: "shop", Name: "web", Addresses: Addresses{Address: "203.0.113.7", Published: []string{"203.0.113.7", "2001:db8::5"}}, Programming: Programming{Programmed: "True"}}
 	for format, want := range map[StatusFormat]string{StatusText: "   203.0.113.7,2001:db8::5   ", StatusWide: "   203.0.113.7,2001:db8::5   ", StatusTree: "Programmed=True, 203.0.113.7, 2001:db8::5\n"} {
-		if text := printed(t, format, Survey{Services: []ServiceStatus{v}})[0]; !strings.Contains(text, want) {
-			t.Errorf("%s: printed:\n%s\nwant %q", format, text, want)
-		}
+		t.Run(string(format), func(t *testing.T) {
+			if text := printed(t, format, Survey{Services: []ServiceStatus{v}})[0]; !strings.Contains(text, want) {
+				t.Errorf("printed:\n%s\nwant %q", text, want)
+			}
+		})
 	}
 }
 
@@ -136,7 +141,7 @@ func TestServicesWithoutAClassAreNamedOnceBelowTheTable(t *testing.T) {
 	}
 }
 
-func TestStatusOfNothingHasTitlesAndNumbers(t *testing.T) {
+func TestStatusWithoutServicesHasTitlesAndTotals(t *testing.T) {
 	want := "NAMESPACE   NAME   LOAD BALANCER   PROVISIONING   OPERATING   MEMBERS   ADDRESS   PROGRAMMED   REASON   DRIFT   CONFLICT   LAST CHANGE   OBJECTS\n\n" +
 		"0 Services: 0 load balancers, 0 listeners, 0 pools, 0 members, 0 health monitors, 0 floating IPs\n"
 	if d := cmp.Diff(want, printed(t, StatusText, Survey{})[0]); d != "" {
@@ -155,9 +160,11 @@ func TestMembersAreCountedAsFarAsTheyAreKnown(t *testing.T) {
 		"3 (no monitor)":     {Total: 3, Up: number(0), Unmonitored: 3},
 		"1/3 (1 no monitor)": {Total: 3, Up: number(1), Unmonitored: 1},
 	} {
-		if got := m.String(); got != want {
-			t.Errorf("%+v: %q, want %q", m, got, want)
-		}
+		t.Run(fmt.Sprintf("%q", want), func(t *testing.T) {
+			if got := m.String(); got != want {
+				t.Errorf("%+v: %q, want %q", m, got, want)
+			}
+		})
 	}
 }
 
@@ -225,7 +232,7 @@ func TestTheRequestIDOfAFailureIsNoChange(t *testing.T) {
 	}
 }
 
-func TestATreeSaysWhoseALoadBalancerIs(t *testing.T) {
+func TestTreeNamesTheOwnerOfALoadBalancer(t *testing.T) {
 	v := ServiceStatus{Namespace: "shop", Name: "web", LoadBalancerID: "lb-1", LoadBalancerName: "n", ProvisioningStatus: lb.Active, Shared: true, Programming: Programming{Programmed: "Unknown"}}
 	want := "shop/web Programmed=Unknown\n  └─ load balancer n (lb-1) ACTIVE, of another owner\n"
 	if d := cmp.Diff(want, v.tree().String()); d != "" {
@@ -249,31 +256,33 @@ func TestATableFitsIntoTheTerminal(t *testing.T) {
 		{120, []string{"NAMESPACE", "NAME", "ADDRESS", "OPERATING", "PROGRAMMED", "REASON"}, []string{"LOAD BALANCER", id}, true},
 		{80, []string{"NAMESPACE", "NAME", "ADDRESS", "PROGRAMMED"}, []string{"LOAD BALANCER", id, "OBJECTS", "LAST CHANGE"}, true},
 	} {
-		var out bytes.Buffer
-		p := StatusPrinter{Format: StatusText, Now: time.Now, Width: c.width}
-		if err := p.Print(&out, all); err != nil {
-			t.Fatal(err)
-		}
-		table, rest, _ := strings.Cut(out.String(), "\n\n")
-		messages, _, _ := strings.Cut(rest, "\n\n")
-		for line := range strings.Lines(table + "\n" + messages) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); c.wrapped && n > c.width {
-				t.Errorf("width %d: a line of %d: %s", c.width, n, line)
+		t.Run(fmt.Sprintf("width %d", c.width), func(t *testing.T) {
+			var out bytes.Buffer
+			p := StatusPrinter{Format: StatusText, Now: time.Now, Width: c.width}
+			if err := p.Print(&out, all); err != nil {
+				t.Fatal(err)
 			}
-		}
-		for _, text := range c.has {
-			if !strings.Contains(table+messages, text) {
-				t.Errorf("width %d: no %s in\n%s\n%s", c.width, text, table, messages)
+			table, rest, _ := strings.Cut(out.String(), "\n\n")
+			messages, _, _ := strings.Cut(rest, "\n\n")
+			for line := range strings.Lines(table + "\n" + messages) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); c.wrapped && n > c.width {
+					t.Errorf("width %d: a line of %d: %s", c.width, n, line)
+				}
 			}
-		}
-		for _, text := range c.hasNot {
-			if strings.Contains(table, text) {
-				t.Errorf("width %d: %s in\n%s", c.width, text, table)
+			for _, text := range c.has {
+				if !strings.Contains(table+messages, text) {
+					t.Errorf("width %d: no %s in\n%s\n%s", c.width, text, table, messages)
+				}
 			}
-		}
-		if got := strings.Join(strings.Fields(messages), " "); !strings.Contains(got, all.Services[0].Message) {
-			t.Errorf("width %d: the message is not whole:\n%s", c.width, messages)
-		}
+			for _, text := range c.hasNot {
+				if strings.Contains(table, text) {
+					t.Errorf("width %d: %s in\n%s", c.width, text, table)
+				}
+			}
+			if got := strings.Join(strings.Fields(messages), " "); !strings.Contains(got, all.Services[0].Message) {
+				t.Errorf("width %d: the message is not whole:\n%s", c.width, messages)
+			}
+		})
 	}
 }
 
@@ -285,7 +294,7 @@ func TestAWideTableIsNeverCut(t *testing.T) {
 	}
 }
 
-func TestATextIsBrokenBetweenWords(t *testing.T) {
+func TestTextIsWrappedBetweenWords(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                       {""},
 		"one":                    {"one"},
@@ -294,8 +303,10 @@ func TestATextIsBrokenBetweenWords(t *testing.T) {
 		"ääää ööö":               {"ääää ööö"},
 		"  spaces   everywhere ": {"spaces", "everywhere"},
 	} {
-		if d := cmp.Diff(want, wrap(text, 8)); d != "" {
-			t.Errorf("%q (-want +got):\n%s", text, d)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if d := cmp.Diff(want, wrap(text, 8)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAMigrationReadsFromWhatMattersMost(t *testing.T) {
+func TestMigrationListsTheMostImportantOutcomesFirst(t *testing.T) {
 	m := Migration{Services: []ServiceMigration{
 		{Namespace: "shop", Name: "web", Outcome: OutcomeAdopted, LoadBalancerID: "lb-1", Address: "203.0.113.7",
 			Ops: []Op{{Kind: "UpdateLoadBalancer", Text: "tag it"}}},

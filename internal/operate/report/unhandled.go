@@ -16,7 +16,7 @@ import (
 
 // unhandled is Unhandled for the whole cluster.
 func (s Source) unhandled(services []corev1.Service) string {
-	return Unhandled(s.Policy, "the cluster", services)
+	return Unhandled(s.Finder.Policy, "the cluster", services)
 }
 
 // unclassedNames is the maximum number of Services without a class that are named.

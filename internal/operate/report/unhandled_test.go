@@ -23,19 +23,23 @@ func TestWhyNoServiceIsHandledIsCountedByReason(t *testing.T) {
 	balancer := corev1.ServiceTypeLoadBalancer
 	policy := claim.Policy{LoadBalancerClass: "ours"}
 	for _, test := range []struct {
+		name string
+
 		services []corev1.Service
 		want     string
 	}{
-		{nil, "there is no Service to handle in the cluster: none is of type LoadBalancer"},
-		{[]corev1.Service{service(corev1.ServiceTypeClusterIP, "")}, "there is no Service to handle in the cluster: none is of type LoadBalancer"},
-		{[]corev1.Service{service(balancer, "x"), service(balancer, "ours")}, ""},
-		{[]corev1.Service{service(balancer, "x"), service(balancer, ""), service(balancer, "x")}, "there is no Service to handle in the cluster; " +
+		{"no Services", nil, "there is no Service to handle in the cluster: none is of type LoadBalancer"},
+		{"only another type", []corev1.Service{service(corev1.ServiceTypeClusterIP, "")}, "there is no Service to handle in the cluster: none is of type LoadBalancer"},
+		{"one that is handled", []corev1.Service{service(balancer, "x"), service(balancer, "ours")}, ""},
+		{"other classes and no class", []corev1.Service{service(balancer, "x"), service(balancer, ""), service(balancer, "x")}, "there is no Service to handle in the cluster; " +
 			"1 of type LoadBalancer: it has no spec.loadBalancerClass, and --handle-default-class is false; " +
 			`2 of type LoadBalancer: spec.loadBalancerClass is "x", and --load-balancer-class is "ours"`},
 	} {
-		if got := Unhandled(policy, "the cluster", test.services); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := Unhandled(policy, "the cluster", test.services); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
@@ -61,8 +65,10 @@ func TestServicesWithoutAClassAreNamedWithTheReason(t *testing.T) {
 			"4 Services of type LoadBalancer are not handled: ns/a, ns/b, ns/c and 1 more" + reason},
 		"all are handled": {claim.Policy{LoadBalancerClass: "ours", DefaultClass: true}, []corev1.Service{service("a", balancer, "")}, ""},
 	} {
-		if got := Unclassed(test.policy, test.services); got != test.want {
-			t.Errorf("%s: got %q, want %q", name, got, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := Unclassed(test.policy, test.services); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }

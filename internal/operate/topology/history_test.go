@@ -46,26 +46,26 @@ func edited(s Service, edit func(*Service)) Service {
 	return s
 }
 
-func TestHistoryTellsWhatChangedOfAService(t *testing.T) {
+func TestHistoryShowsWhatChangedOfAService(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []Service
 		want          []string
 	}{
-		"nothing":                   {[]Service{web(OK, OK)}, []Service{web(OK, OK)}, nil},
+		"nothing changed":           {[]Service{web(OK, OK)}, []Service{web(OK, OK)}, nil},
 		"it is new":                 {nil, []Service{web(Pending, OK, "1 operation is pending.")}, []string{"shop/web pending New Service."}},
 		"it is gone":                {[]Service{web(OK, OK)}, nil, []string{"shop/web unknown Gone: it was deleted, or is not handled any more."}},
 		"it fails":                  {[]Service{web(OK, OK)}, []Service{web(Failed, OK, "Quota: no more.", "1 operation is pending.")}, []string{"shop/web failed Failed, was OK: Quota: no more."}},
 		"it serves again":           {[]Service{web(Warning, Failed, "1 of 2 is down: w-1.")}, []Service{web(OK, OK)}, []string{"shop/web ok OK, was Warning. Up again: w-1."}},
 		"a member goes down":        {[]Service{web(OK, OK)}, []Service{web(Warning, Failed, "1 of 2 is down: w-1.")}, []string{"shop/web warning Warning, was OK: 1 of 2 is down: w-1."}},
 		"another reason":            {[]Service{web(Failed, OK, "Quota: no more.")}, []Service{web(Failed, OK, "It is in ERROR.")}, []string{"shop/web failed It is in ERROR."}},
-		"the same once more":        {[]Service{web(Failed, OK, "Quota: no more (request req-1)")}, []Service{web(Failed, OK, "Quota: no more (request req-2)")}, nil},
+		"the same failure again":    {[]Service{web(Failed, OK, "Quota: no more (request req-1)")}, []Service{web(Failed, OK, "Quota: no more (request req-2)")}, nil},
 		"operations go on":          {[]Service{web(Pending, OK, "2 operations are pending.")}, []Service{web(Pending, OK, "1 operation is pending.")}, nil},
 		"it becomes unknown":        {[]Service{web(OK, OK)}, []Service{web(Unknown, OK, "There is no plan.")}, nil},
 		"it was unknown":            {[]Service{web(Unknown, OK, "There is no plan.")}, []Service{web(OK, OK)}, nil},
 		"it was unknown, and fails": {[]Service{web(Unknown, OK, "There is no plan.")}, []Service{web(Failed, OK, "Quota: no more.")}, []string{"shop/web failed Failed, was Unknown: Quota: no more."}},
 		"it was unknown, and gets its load balancer": {[]Service{{Key: "shop/web", State: Unknown}}, []Service{web(OK, OK)}, []string{"shop/web ok Address 192.0.2.1, was none. Load balancer lb-1."}},
 		"its address changes":                        {[]Service{web(OK, OK)}, []Service{edited(web(OK, OK), func(s *Service) { s.Addresses = nil })}, []string{"shop/web ok Address none, was 192.0.2.1."}},
-		"a port more":                                {[]Service{web(OK, OK)}, []Service{edited(web(OK, OK), func(s *Service) { s.Ports = []string{"80/TCP"} })}, []string{"shop/web ok Ports 80/TCP, were none."}},
+		"a port is added":                            {[]Service{web(OK, OK)}, []Service{edited(web(OK, OK), func(s *Service) { s.Ports = []string{"80/TCP"} })}, []string{"shop/web ok Ports 80/TCP, were none."}},
 		"its load balancer is replaced": {[]Service{web(OK, OK)}, []Service{edited(web(OK, OK), func(s *Service) { s.LoadBalancer.ID = "lb-2" })},
 			[]string{"shop/web ok Load balancer lb-2, was lb-1."}},
 		"its load balancer is gone": {[]Service{web(OK, OK)}, []Service{edited(web(OK, OK), func(s *Service) { s.LoadBalancer = nil })}, []string{"shop/web ok Load balancer lb-1 is gone."}},
@@ -76,17 +76,19 @@ func TestHistoryTellsWhatChangedOfAService(t *testing.T) {
 			s.LoadBalancer.MembersRead, s.LoadBalancer.Pools = false, nil
 		})}, nil},
 	} {
-		h := observed(shot(1, c.before...), shot(2, c.after...))
-		var got []string
-		for _, x := range h.Changes {
-			got = append(got, fmt.Sprint(x.Service, " ", x.State, " ", x.Text))
-			if !x.After.Equal(minute(1)) || !x.At.Equal(minute(2).Add(30*time.Second)) {
-				t.Errorf("%s: between %v and %v", name, x.After, x.At)
+		t.Run(name, func(t *testing.T) {
+			h := observed(shot(1, c.before...), shot(2, c.after...))
+			var got []string
+			for _, x := range h.Changes {
+				got = append(got, fmt.Sprint(x.Service, " ", x.State, " ", x.Text))
+				if !x.After.Equal(minute(1)) || !x.At.Equal(minute(2).Add(30*time.Second)) {
+					t.Errorf("between %v and %v", x.After, x.At)
+				}
 			}
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -97,7 +99,7 @@ func TestHistoryComparesWithWhatWasKnownBeforeTheServiceWasUnknown(t *testing.T)
 	}
 }
 
-func TestAMemberIsNamedThoughTheReasonNamesOneWithALongerName(t *testing.T) {
+func TestMemberIsNamedEvenIfTheReasonNamesOneWithALongerName(t *testing.T) {
 	const reason = "5 of 6 members of port 80/TCP are down: w-10, w-11, 10.0.0.11 and 2 others."
 	pools := func(state State) func(*Service) {
 		return func(s *Service) {
@@ -114,7 +116,7 @@ func TestAMemberIsNamedThoughTheReasonNamesOneWithALongerName(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotReadIsNoChange(t *testing.T) {
+func TestUnreadServicesAreNoChange(t *testing.T) {
 	unread := Topology{ReadAt: minute(2)} // Kubernetes does not answer, so there are no Services
 	h := observed(unread, shot(3, web(OK, OK)), unread, shot(4, web(OK, OK)))
 	if len(h.Changes) > 0 || !h.Since.Equal(minute(3).Add(30*time.Second)) {

@@ -95,10 +95,12 @@ func TestStateOfAService(t *testing.T) {
 		"its members were not read":      {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Err, f.Details.MembersRead = errors.New("not read"), false }}, Unknown, "not read yet"},
 		"it is being deleted":            {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Service.DeletionTimestamp = &metav1.Time{} }}, Pending, "being deleted"},
 	} {
-		got := Build(Facts{Services: []ServiceFacts{facts(c.edits...)}}).Services[0]
-		if got.State != c.want || c.reason == "" && len(got.Reasons) > 0 || c.reason != "" && (len(got.Reasons) == 0 || !strings.Contains(got.Reasons[0], c.reason)) {
-			t.Errorf("%s: %s, want %s: %q", name, got.State, c.want, got.Reasons)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := Build(Facts{Services: []ServiceFacts{facts(c.edits...)}}).Services[0]
+			if got.State != c.want || c.reason == "" && len(got.Reasons) > 0 || c.reason != "" && (len(got.Reasons) == 0 || !strings.Contains(got.Reasons[0], c.reason)) {
+				t.Errorf("got %s, want %s: %q", got.State, c.want, got.Reasons)
+			}
+		})
 	}
 }
 
@@ -140,19 +142,21 @@ func TestEventsAreTheNewestFirstAndNotTooMany(t *testing.T) {
 	}
 }
 
-func TestJSONHasNoNullListThatThePageWouldTripOver(t *testing.T) {
+func TestJSONHasNoNullLists(t *testing.T) {
 	for name, f := range map[string]Facts{
-		"nothing":                    {},
-		"a Service":                  {Services: []ServiceFacts{facts()}},
-		"a Service without anything": {Services: []ServiceFacts{{Service: &corev1.Service{}}}},
+		"nothing":          {},
+		"a Service":        {Services: []ServiceFacts{facts()}},
+		"an empty Service": {Services: []ServiceFacts{{Service: &corev1.Service{}}}},
 	} {
-		text, err := json.Marshal(Build(f))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rest := strings.ReplaceAll(string(text), `"loadBalancer":null`, ""); strings.Contains(rest, "null") {
-			t.Errorf("%s: %s", name, rest)
-		}
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(Build(f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rest := strings.ReplaceAll(string(text), `"loadBalancer":null`, ""); strings.Contains(rest, "null") {
+				t.Error(rest)
+			}
+		})
 	}
 }
 
@@ -183,7 +187,7 @@ func TestServicesAreSortedTheWorstFirstAndThenByName(t *testing.T) {
 	}
 }
 
-func TestMembersWithoutAHealthMonitorAreNotSaidToServe(t *testing.T) {
+func TestMembersWithoutAHealthMonitorAreNotReportedAsServing(t *testing.T) {
 	s := Build(Facts{Services: []ServiceFacts{facts(operating(noMonitor, "a", "b"))}}).Services[0]
 	for _, m := range s.LoadBalancer.Pools[0].Members {
 		if m.State != Unmonitored {
@@ -204,33 +208,42 @@ func TestAReasonNamesAFewMembersThatAreDown(t *testing.T) {
 		4: "4 of 7 members of port 443/TCP are down: 10.0.1.0, 10.0.1.1, 10.0.1.2, 10.0.1.3.",
 		6: "6 of 7 members of port 443/TCP are down: 10.0.1.0, 10.0.1.1, 10.0.1.2 and 3 others.",
 	} {
-		f := facts(func(f *ServiceFacts) {
-			pool := f.Observed.LoadBalancer.Listeners[0].Pool
-			pool.Members = nil
-			for i := range 7 {
-				m := lb.Member{ID: fmt.Sprint("m", i), Address: fmt.Sprint("10.0.1.", i), ProvisioningStatus: lb.Active}
-				pool.Members = append(pool.Members, m)
-				word := online
-				if i < down {
-					word = failed
+		t.Run(fmt.Sprintf("%d are down", down), func(t *testing.T) {
+			f := facts(func(f *ServiceFacts) {
+				pool := f.Observed.LoadBalancer.Listeners[0].Pool
+				pool.Members = nil
+				for i := range 7 {
+					m := lb.Member{ID: fmt.Sprint("m", i), Address: fmt.Sprint("10.0.1.", i), ProvisioningStatus: lb.Active}
+					pool.Members = append(pool.Members, m)
+					word := online
+					if i < down {
+						word = failed
+					}
+					f.Details.Statuses[m.ID] = octavia.Status{Operating: word}
 				}
-				f.Details.Statuses[m.ID] = octavia.Status{Operating: word}
+			})
+			if got := Build(Facts{Services: []ServiceFacts{f}}).Services[0].Reasons; len(got) != 1 || got[0] != want {
+				t.Errorf("%d down: %q", down, got)
 			}
 		})
-		if got := Build(Facts{Services: []ServiceFacts{f}}).Services[0].Reasons; len(got) != 1 || got[0] != want {
-			t.Errorf("%d down: %q", down, got)
-		}
 	}
 }
 
 func TestSecurityGroupsOfTheVIPSayWhoMayConnect(t *testing.T) {
 	listener := lb.Listener{AllowedCIDRs: []string{"10.0.0.0/8"}}
 	for _, c := range []struct {
+		name string
+
 		l    lb.LoadBalancer
 		want string
-	}{{lb.LoadBalancer{}, "10.0.0.0/8"}, {lb.LoadBalancer{VIPSecurityGroups: []string{"g1", "g2"}}, "security group g1, security group g2"}} {
-		if got := strings.Join(sourcesOf(&c.l, listener), ", "); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+	}{
+		{"source ranges of the listener", lb.LoadBalancer{}, "10.0.0.0/8"},
+		{"security groups of the VIP", lb.LoadBalancer{VIPSecurityGroups: []string{"g1", "g2"}}, "security group g1, security group g2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.Join(sourcesOf(&c.l, listener), ", "); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -18,7 +18,7 @@ type Cloud struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
-	planner *planner.Planner
+	planner *planner.Options // what the Watcher makes its planner with
 	failure error
 	since   time.Time
 }
@@ -26,13 +26,13 @@ type Cloud struct {
 // NewCloud returns a Cloud that is not connected.
 func NewCloud() *Cloud { return &Cloud{changed: make(chan struct{}, 1)} }
 
-// Connected passes the planner to the Watcher. The planner's Reader is replaced by one with a cache, and its Secrets by
-// a reader that refuses Secrets.
-func (c *Cloud) Connected(p *planner.Planner) {
-	p.Secrets = withoutSecrets{p.Secrets}
+// Connected gives the Watcher what plans are made with. The Watcher replaces its Reader by one with a cache, and reads no
+// Secrets.
+func (c *Cloud) Connected(o planner.Options) {
+	o.Secrets = withoutSecrets{o.Secrets}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.planner, c.failure = p, nil
+	c.planner, c.failure = &o, nil
 	c.signal()
 }
 
@@ -57,9 +57,8 @@ func (c *Cloud) signal() {
 	}
 }
 
-// current returns the planner or, if there is none, since when and why. During the first attempt it returns neither a
-// planner nor a failure.
-func (c *Cloud) current() (_ *planner.Planner, since time.Time, failure error) {
+// current returns what a planner needs, or nil, since when there is none, and why. Both are nil while the first attempt lasts.
+func (c *Cloud) current() (_ *planner.Options, since time.Time, failure error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.planner, c.since, c.failure

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
 )
 
@@ -31,7 +32,7 @@ func signalled(c *Cloud) bool {
 	}
 }
 
-func TestAWatcherLooksAgainWhenTheConnectionFailsForAnotherReasonOrIsMade(t *testing.T) {
+func TestViewersAreNotifiedWhenTheConnectionFailsForAnotherReasonOrIsMade(t *testing.T) {
 	c := NewCloud()
 	bad := func(id string) error {
 		return &openstack.Error{Class: openstack.Transient, Status: 502, Op: "log in", RequestID: id}
@@ -49,12 +50,12 @@ func TestAWatcherLooksAgainWhenTheConnectionFailsForAnotherReasonOrIsMade(t *tes
 	if _, again, _ := c.current(); !signalled(c) || !again.Equal(since) {
 		t.Errorf("another reason: since %v, before %v", again, since)
 	}
-	want := &planner.Planner{}
-	c.Connected(want)
-	if p, _, failure := c.current(); p != want || failure != nil || !signalled(c) {
-		t.Errorf("planner %v, failure %v", p, failure)
+	c.Connected(planner.Options{Adopt: claim.AdoptObserve})
+	connected, _, failure := c.current()
+	if connected == nil || connected.Adopt != claim.AdoptObserve || failure != nil || !signalled(c) {
+		t.Fatalf("connected %v, failure %v", connected, failure)
 	}
-	if err := want.Secrets.Get(t.Context(), client.ObjectKey{}, &corev1.Secret{}); !errors.Is(err, errSecretNotRead) {
+	if err := connected.Secrets.Get(t.Context(), client.ObjectKey{}, &corev1.Secret{}); !errors.Is(err, errSecretNotRead) {
 		t.Errorf("Secrets can be read: %v", err)
 	}
 }
@@ -62,7 +63,7 @@ func TestAWatcherLooksAgainWhenTheConnectionFailsForAnotherReasonOrIsMade(t *tes
 func TestTheWaitEndsWhenTheCloudIsConnected(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Interval: time.Hour, Logger: logr.Discard()})
 	w.kube = newKube(w.Options)
-	w.Cloud.Connected(&planner.Planner{})
+	w.Cloud.Connected(planner.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w.wait(ctx, func() { t.Error("nothing has changed in the cluster") })
@@ -71,13 +72,12 @@ func TestTheWaitEndsWhenTheCloudIsConnected(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatWasSeenDoesNotEndTheWait(t *testing.T) {
+func TestConnectionThatIsAlreadyKnownDoesNotEndTheWait(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	w.kube = newKube(w.Options)
-	want := &planner.Planner{}
-	w.Cloud.Connected(want)
+	w.Cloud.Connected(planner.Options{Adopt: claim.AdoptObserve})
 	w.connect()
-	if w.planner != want || signalled(w.Cloud) {
+	if w.planner == nil || w.planner.Options.Adopt != claim.AdoptObserve || signalled(w.Cloud) {
 		t.Errorf("planner %v, and everything would be read twice", w.planner)
 	}
 }
@@ -110,9 +110,11 @@ func TestTheAdviceFitsTheProblem(t *testing.T) {
 		"too many calls":             {ofOpenStack, &openstack.Error{Class: openstack.Throttled}, "--refresh-interval"},
 		"502":                        {ofOpenStack, &openstack.Error{Class: openstack.Transient, Status: 502}, "It is retried"},
 	} {
-		if got := file.action(c.of, c.err); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := file.action(c.of, c.err); !strings.Contains(got, c.want) {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 	if text := found.action(ofOpenStack, &openstack.Error{Class: openstack.Unauthorized}); text != "Replace the credentials in $OS_CLOUD (dev), and start this command again." {
 		t.Errorf("without a file: %s", text)
@@ -122,7 +124,7 @@ func TestTheAdviceFitsTheProblem(t *testing.T) {
 	}
 }
 
-func TestAReadingThatEndsIsNoProblem(t *testing.T) {
+func TestReadThatIsCancelledIsNoProblem(t *testing.T) {
 	w := New(Options{Cloud: NewCloud(), Logger: logr.Discard()})
 	ctx, end := context.WithCancel(t.Context())
 	w.noteUnlessEnded(ctx, ofOpenStack, errors.New("502"))

@@ -26,7 +26,7 @@ func (w *Watcher) readDetails(ctx context.Context) (left int, err error) {
 	}
 	now := due[:min(len(due), batch)]
 	return len(due) - len(now), w.each(ctx, now, func(ctx context.Context, b octavia.Listed, d *detail) error {
-		full, err := w.planner.Octavia.ReadMembers(ctx, b)
+		full, err := w.planner.Options.Octavia.ReadMembers(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (w *Watcher) readStatuses(ctx context.Context) error {
 }
 
 func (w *Watcher) readTree(ctx context.Context, b octavia.Listed, d *detail) error {
-	tree, err := w.planner.Octavia.Tree(ctx, b.Bare.ID)
+	tree, err := w.planner.Options.Octavia.Tree(ctx, b.Bare.ID)
 	if err != nil {
 		return err
 	}

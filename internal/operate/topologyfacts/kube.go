@@ -94,7 +94,8 @@ func (k *kube) answers(ctx context.Context) error {
 // check reads one object of each kind, because a cache does not report why it cannot read them.
 func (k *kube) check(ctx context.Context) error {
 	var err error
-	if k.direct, err = client.New(k.options.Cluster, client.Options{}); err != nil {
+	k.direct, err = client.New(k.options.Cluster, client.Options{})
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, syncLimit)

@@ -15,8 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 )
 
-// lists has all load balancers and floating IPs of the project, and details of load balancers. It implements
-// planner.Lists.
+// lists are all load balancers and floating IPs of the project, and details of load balancers. It implements
+// observe.Lists.
 type lists struct {
 	readAt    time.Time
 	balancers []octavia.Listed
@@ -85,7 +85,7 @@ func head(b octavia.Listed) lb.LoadBalancer {
 	return l
 }
 
-// FindByName implements planner.Lists.
+// FindByName implements observe.Lists.
 func (l *lists) FindByName(_ context.Context, name string) (found []lb.LoadBalancer, _ error) {
 	for _, b := range l.balancers {
 		if b.Bare.Name == name {
@@ -95,7 +95,7 @@ func (l *lists) FindByName(_ context.Context, name string) (found []lb.LoadBalan
 	return found, nil
 }
 
-// Get implements planner.Lists.
+// Get implements observe.Lists.
 func (l *lists) Get(_ context.Context, id string) (lb.LoadBalancer, error) {
 	if b := l.find(id); b != nil {
 		return head(*b), nil
@@ -103,7 +103,7 @@ func (l *lists) Get(_ context.Context, id string) (lb.LoadBalancer, error) {
 	return lb.LoadBalancer{}, &openstack.Error{Op: "find load balancer " + id, Class: openstack.Gone, Message: "the project does not have it"}
 }
 
-// Observe implements planner.Lists.
+// Observe implements observe.Lists.
 func (l *lists) Observe(_ context.Context, of lb.LoadBalancer) (lb.LoadBalancer, error) {
 	b := l.find(of.ID)
 	switch {
@@ -117,12 +117,12 @@ func (l *lists) Observe(_ context.Context, of lb.LoadBalancer) (lb.LoadBalancer,
 	})
 }
 
-// FloatingIPsOn implements planner.Lists.
+// FloatingIPsOn implements observe.Lists.
 func (l *lists) FloatingIPsOn(_ context.Context, portID string) ([]lb.FloatingIP, error) {
 	return l.floatingIPs(func(f lb.FloatingIP) bool { return f.PortID == portID }), nil
 }
 
-// FloatingIPsWithAddress implements planner.Lists.
+// FloatingIPsWithAddress implements observe.Lists.
 func (l *lists) FloatingIPsWithAddress(_ context.Context, address string) ([]lb.FloatingIP, error) {
 	return l.floatingIPs(func(f lb.FloatingIP) bool { return f.Address == address }), nil
 }

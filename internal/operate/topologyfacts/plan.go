@@ -19,6 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 	"github.com/kube-octavia/kube-octavia/internal/operate/topology"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -99,16 +100,15 @@ func digest(state ...any) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// plan returns the plan for the Service. It reuses the last one if nothing has changed and it is
-// recent.
-func (w *Watcher) plan(ctx context.Context, service *corev1.Service, shared [sha256.Size]byte) plan {
-	key := owner.ServiceKey(service.Namespace, service.Name)
+// plan returns the plan for the Service: the last one, if nothing has changed and it is not old.
+func (w *Watcher) plan(ctx context.Context, s *corev1.Service, shared [sha256.Size]byte) plan {
+	key := owner.ServiceKey(s.Namespace, s.Name)
 	before, known := w.plans[key]
-	id := service.Annotations[annotation.LoadBalancerID]
+	id := s.Annotations[annotation.LoadBalancerID]
 	if l := before.Observed.LoadBalancer; known && l != nil {
 		id = l.ID
 	}
-	on := digest(service.UID, service.ResourceVersion, shared, w.lists.details[id].version, w.lists.find(id))
+	on := digest(s.UID, s.ResourceVersion, shared, w.lists.details[id].version, w.lists.find(id))
 	if known && before.on == on && time.Since(before.made) < planAge {
 		return before
 	}
@@ -117,7 +117,7 @@ func (w *Watcher) plan(ctx context.Context, service *corev1.Service, shared [sha
 		p.err = errors.New("the load balancers were not read yet")
 		return p
 	}
-	p.ListedPlan, p.err = w.planner.PlanFromLists(ctx, service, &w.lists)
+	p.ListedPlan, p.err = w.planner.PlanFromLists(ctx, service.Kind{Policy: w.planner.Options.Policy, Config: w.planner.Options.Config}.Of(s), &w.lists)
 	return p
 }
 

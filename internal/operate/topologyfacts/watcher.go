@@ -31,7 +31,7 @@ import (
 type Options struct {
 	// Policy selects the Services that are shown.
 	Policy claim.Policy
-	// Cloud has the planner once OpenStack is connected. Until then Services are shown without their load balancers.
+	// Cloud has what a planner needs once OpenStack is connected. Until then Services are shown without their load balancers.
 	Cloud *Cloud
 	// Login is the place of the cloud's login, for messages. LoginFollowed means that it is read again when it changes.
 	Login         string
@@ -127,21 +127,24 @@ func (w *Watcher) readCluster(ctx context.Context) {
 	w.noteUnlessEnded(ctx, ofKubernetes, err)
 }
 
-// connect uses the planner as soon as OpenStack is connected.
+// connect makes the planner when OpenStack is connected.
 func (w *Watcher) connect() {
 	// Signals until now are handled now. Otherwise the wait would end at once, and everything would be read twice.
 	select {
 	case <-w.Cloud.changed:
 	default:
 	}
-	var failure error
-	var since time.Time
-	w.planner, since, failure = w.Cloud.current()
-	if w.planner == nil {
+	connected, since, failure := w.Cloud.current()
+	if connected == nil {
+		w.planner = nil
 		w.note(ofOpenStack, failure, since)
-	} else if w.kube.synced {
-		w.planner.Reader = w.kube.reader
+		return
 	}
+	options := *connected
+	if w.kube.synced {
+		options.Reader = w.kube.reader
+	}
+	w.planner = planner.New(options)
 }
 
 // read reads the lists and then the details, and publishes in between.
@@ -167,11 +170,11 @@ func (w *Watcher) read(ctx context.Context, publish func()) error {
 }
 
 func (w *Watcher) readLists(ctx context.Context) error {
-	balancers, err := w.planner.Octavia.Listed(ctx)
+	balancers, err := w.planner.Options.Octavia.Listed(ctx)
 	if err != nil {
 		return err
 	}
-	floating, err := w.planner.Neutron.FloatingIPs(ctx)
+	floating, err := w.planner.Options.Neutron.FloatingIPs(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,8 +192,8 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 		return nil
 	}
 	source := report.NewSource(w.planner)
-	source.Reader = w.planner.Secrets                                             // has no cache, and may read namespaces
-	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the Watcher makes its own plans
+	source.Finder.Reader = w.planner.Options.Secrets                                      // has no cache, and reads namespaces
+	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
 	if err != nil {
 		return err
 	}

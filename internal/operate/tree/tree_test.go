@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestATreeShowsWhatIsBelowWhat(t *testing.T) {
+func TestTreeShowsTheHierarchyOfObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		node Node
 		want string
 	}{
-		"alone": {Node{Text: "shop/web"}, "shop/web\n"},
-		"flat":  {Node{"shop/web", []Node{{Text: "a"}, {Text: "b"}}}, "shop/web\n  ├─ a\n  └─ b\n"},
-		"deep": {Node{"shop/web", []Node{{"a", []Node{{"b", []Node{{Text: "c"}}}}}, {"d", []Node{{Text: "e"}, {Text: "f"}}}}}, `shop/web
+		"one object":           {Node{Text: "shop/web"}, "shop/web\n"},
+		"objects of one level": {Node{"shop/web", []Node{{Text: "a"}, {Text: "b"}}}, "shop/web\n  ├─ a\n  └─ b\n"},
+		"objects of several levels": {Node{"shop/web", []Node{{"a", []Node{{"b", []Node{{Text: "c"}}}}}, {"d", []Node{{Text: "e"}, {Text: "f"}}}}}, `shop/web
   ├─ a
   │  └─ b
   │     └─ c
@@ -25,8 +25,10 @@ func TestATreeShowsWhatIsBelowWhat(t *testing.T) {
      └─ f
 `},
 	} {
-		if d := cmp.Diff(c.want, c.node.String()); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, c.node.String()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }

@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package claim decides which Services belong to this controller, from the Services alone: their
-// type, class, labels, finalizer and the mark of the controller. It reads and writes nothing. It may
-// import annotation, config and lb.
+// Package claim says what owners of load balancers are, how a kind of object in Kubernetes becomes one, and which Services
+// belong to this controller. A Policy decides that from the Service alone: its type, class, labels, finalizer and the mark
+// of the controller.
 package claim
 
 import (

@@ -15,40 +15,36 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// field is a field of a Service that only the controller writes.
+// field is a field of an owner that only the controller writes.
 type field struct {
 	// name is for users. key is the field's key in managedFields; no other field has it.
 	name, key string
-	value     func(*corev1.Service) any
+	value     func(claim.Owner) any
 }
-
-var ownAnnotations = []string{annotation.Managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed}
 
 var ownFields = allOwnFields()
 
 func allOwnFields() []field {
 	fields := []field{
-		{"status.loadBalancer", "f:loadBalancer", func(s *corev1.Service) any { return s.Status.LoadBalancer }},
-		{"finalizer " + claim.Finalizer, fmt.Sprintf("v:%q", claim.Finalizer), func(s *corev1.Service) any {
-			return controllerutil.ContainsFinalizer(s, claim.Finalizer)
+		{"status.loadBalancer", "f:loadBalancer", func(o claim.Owner) any { return corev1.LoadBalancerStatus{Ingress: o.Recorded.Ingress} }},
+		{"finalizer " + claim.Finalizer, fmt.Sprintf("v:%q", claim.Finalizer), func(o claim.Owner) any {
+			return o.Recorded.Finalizer
 		}},
 	}
-	for _, key := range ownAnnotations {
-		fields = append(fields, field{"annotation " + key, "f:" + key, func(s *corev1.Service) any {
-			value, set := s.Annotations[key]
+	for _, key := range claim.RecordedAnnotations {
+		fields = append(fields, field{"annotation " + key, "f:" + key, func(o claim.Owner) any {
+			value, set := o.Spec.Annotations[key]
 			return []any{value, set}
 		}})
 	}
 	for _, kind := range status.Types {
-		fields = append(fields, field{"condition " + kind, fmt.Sprintf(`k:{"type":%q}`, kind), func(s *corev1.Service) any {
-			if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
+		fields = append(fields, field{"condition " + kind, fmt.Sprintf(`k:{"type":%q}`, kind), func(o claim.Owner) any {
+			if c := meta.FindStatusCondition(o.Recorded.Conditions, kind); c != nil {
 				return []any{c.Status, c.Reason, c.Message}
 			}
 			return nil
@@ -57,12 +53,9 @@ func allOwnFields() []field {
 	return fields
 }
 
-// IsOwn reports whether only the controller writes the annotation.
-func IsOwn(annotationKey string) bool { return slices.Contains(ownAnnotations, annotationKey) }
-
-// ChangedFields returns the names of the own fields that differ between two states of a Service. That one of
+// ChangedFields returns the names of the own fields that differ between two states of an owner. That one of
 // them is from an API server that does not have the field ipMode is no difference: Kubernetes is being updated.
-func ChangedFields(before, after *corev1.Service) (names []string) {
+func ChangedFields(before, after claim.Owner) (names []string) {
 	before, after = asKeptBy(after, before), asKeptBy(before, after)
 	for _, f := range ownFields {
 		if !equality.Semantic.DeepEqual(f.value(before), f.value(after)) {
@@ -73,18 +66,17 @@ func ChangedFields(before, after *corev1.Service) (names []string) {
 	return names
 }
 
-// asKeptBy returns the Service with its addresses as the API server that has the other Service keeps them.
-func asKeptBy(other, service *corev1.Service) *corev1.Service {
-	kept := *service
-	kept.Status.LoadBalancer.Ingress = status.Kept(other.Status.LoadBalancer.Ingress, service.Status.LoadBalancer.Ingress)
-	return &kept
+// asKeptBy returns the owner with its addresses as the API server that has the other one keeps them.
+func asKeptBy(other, o claim.Owner) claim.Owner {
+	o.Recorded.Ingress = status.Kept(other.Recorded.Ingress, o.Recorded.Ingress)
+	return o
 }
 
 // values returns the values of all own fields.
-func values(service *corev1.Service) string {
+func values(o claim.Owner) string {
 	var all []any
 	for _, f := range ownFields {
-		all = append(all, f.value(service))
+		all = append(all, f.value(o))
 	}
 	text, _ := json.Marshal(all) // strings and booleans never fail
 	return string(text)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -44,7 +45,7 @@ func TestChangedFieldsAreThoseThatOnlyTheControllerWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := withReason("Creating")
 			test.change(v)
-			if got := len(ChangedFields(withReason("Creating"), v)) == 0; got != test.same {
+			if got := len(ChangedFields(ownerOf(withReason("Creating")), ownerOf(v))) == 0; got != test.same {
 				t.Errorf("no own field changed: %v, want %v", got, test.same)
 			}
 		})
@@ -66,7 +67,7 @@ func TestAFieldThatOneOfTwoAPIServersDoesNotHaveIsNoChange(t *testing.T) {
 		"a newer API server serves what publishes nothing": {withReason("Programmed"), withReason("Programmed"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := len(ChangedFields(test.before, test.after)) == 0; got != test.same {
+			if got := len(ChangedFields(ownerOf(test.before), ownerOf(test.after))) == 0; got != test.same {
 				t.Errorf("no own field changed: %v, want %v", got, test.same)
 			}
 		})
@@ -83,10 +84,10 @@ func TestChangedFieldsAreNamed(t *testing.T) {
 		"annotation loadbalancer.openstack.org/load-balancer-address", "annotation loadbalancer.openstack.org/load-balancer-id",
 		"condition kube-octavia.io/Programmed", "finalizer service.kubernetes.io/load-balancer-cleanup", "status.loadBalancer",
 	}
-	if d := cmp.Diff(want, ChangedFields(withReason("Creating"), after)); d != "" {
+	if d := cmp.Diff(want, ChangedFields(ownerOf(withReason("Creating")), ownerOf(after))); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(want, ChangedFields(after, withReason("Creating"))); d != "" {
+	if d := cmp.Diff(want, ChangedFields(ownerOf(after), ownerOf(withReason("Creating")))); d != "" {
 		t.Errorf("the other way round (-want +got):\n%s", d)
 	}
 }
@@ -121,3 +122,6 @@ func TestLastWriter(t *testing.T) {
 		})
 	}
 }
+
+// ownerOf returns the Service as an owner.
+func ownerOf(s *corev1.Service) claim.Owner { return service.Kind{}.Owner(s) }

@@ -58,6 +58,11 @@ type State struct {
 // Wait returns how long the Service must not be changed.
 func (s State) Wait(now time.Time) time.Duration { return max(s.Until.Sub(now), 0) }
 
+// MayRestore reports whether the finalizer may be restored during a stop: not more often than the longest backoff.
+func (s State) MayRestore(now time.Time, t timing.Delays) bool {
+	return now.Sub(s.restored) >= t.ConflictWait.Last
+}
+
 // Repeated reports whether writes of the kind were made more than once.
 func (s State) Repeated(kind string) bool { return s.count(kind) > 1 }
 

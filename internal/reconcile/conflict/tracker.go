@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
@@ -27,7 +26,7 @@ type Options struct {
 	Logger  logr.Logger
 }
 
-// Tracker has the State of each Service. It is safe for concurrent use.
+// Tracker has the State of each owner. It is safe for concurrent use.
 type Tracker struct {
 	Options
 	mu     sync.Mutex
@@ -44,30 +43,26 @@ func New(o Options) *Tracker {
 // server that does not have the field ipMode keeps them.
 type ownWrite struct{ sent, withoutIPMode string }
 
-func newOwnWrite(service *corev1.Service) ownWrite {
-	kept := *service
-	kept.Status.LoadBalancer.Ingress = status.WithoutIPMode(service.Status.LoadBalancer.Ingress)
-	return ownWrite{values(service), values(&kept)}
+func newOwnWrite(o claim.Owner) ownWrite {
+	kept := o
+	kept.Recorded.Ingress = status.WithoutIPMode(o.Recorded.Ingress)
+	return ownWrite{values(o), values(kept)}
 }
 
-// mostPending limits the pending writes of a Service: a write that changes nothing never comes
+// mostPending limits the pending writes of an owner: a write that changes nothing never comes
 // back.
 const mostPending = 8
 
-// Track makes a write of the controller. Made recognises a write to a Service when it comes back
+// Track makes a write of the controller, after which the owner is as given. Made recognises the write when it comes back
 // as an event, also if its answer was lost.
-func (t *Tracker) Track(object client.Object, write func() error) error {
-	service, ok := object.(*corev1.Service)
-	if !ok {
-		return write()
-	}
-	written := newOwnWrite(service)
-	t.update(service, func(s *State) {
+func (t *Tracker) Track(o claim.Owner, write func() error) error {
+	written := newOwnWrite(o)
+	t.update(o, func(s *State) {
 		s.pending = append(slices.Clone(s.pending[max(len(s.pending)-mostPending+1, 0):]), written)
 	})
 	err := write()
 	if rejected := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err); rejected {
-		t.update(service, func(s *State) {
+		t.update(o, func(s *State) {
 			if i := slices.Index(s.pending, written); i >= 0 {
 				s.pending = slices.Delete(slices.Clone(s.pending), i, i+1)
 			}
@@ -76,31 +71,32 @@ func (t *Tracker) Track(object client.Object, write func() error) error {
 	return err
 }
 
-// Made reports whether the controller made the write after which the Service has its present own
+// Made reports whether the controller made the write after which the owner has its present own
 // fields. Events arrive in the order of the writes, so earlier writes are no longer pending.
-func (t *Tracker) Made(service *corev1.Service) (made bool) {
-	now := values(service)
-	t.update(service, func(s *State) {
+func (t *Tracker) Made(o claim.Owner) (made bool) {
+	now := values(o)
+	t.update(o, func(s *State) {
 		i := slices.IndexFunc(s.pending, func(w ownWrite) bool { return w.sent == now || w.withoutIPMode == now })
 		made, s.pending = i >= 0, s.pending[i+1:]
 	})
 	return made
 }
 
-// Wrote notes writes of another client that were detected together, all on the Service or all
+// Wrote notes writes of another client that were detected together, all on the owner or all
 // in the cloud.
-func (t *Tracker) Wrote(service *corev1.Service, writes ...Write) {
-	t.update(service, func(s *State) {
+func (t *Tracker) Wrote(o claim.Owner, writes ...Write) {
+	t.update(o, func(s *State) {
 		if s.Stopped || len(writes) == 0 {
 			return
 		}
 		where, texts := "cloud", []string{}
 		for _, w := range writes {
-			if texts = append(texts, w.Texts...); w.Kind == OnService {
+			texts = append(texts, w.Texts...)
+			if w.Kind == OnService {
 				where = "kubernetes"
 			}
 		}
-		log := t.Logger.WithValues("service", owner.ServiceKey(service.Namespace, service.Name).String())
+		log := t.Logger.WithValues("service", o.Key.String())
 		log.Info("another client changed the Service or its cloud objects", "where", where, "what", texts)
 		t.Metrics.ForeignWrites.WithLabelValues(where).Inc()
 		if *s = s.wrote(writes, t.Now(), t.Timing); s.Stopped {
@@ -109,15 +105,15 @@ func (t *Tracker) Wrote(service *corev1.Service, writes ...Write) {
 	})
 }
 
-// Changed notes that a user changed the Service.
-func (t *Tracker) Changed(service *corev1.Service) {
-	t.update(service, func(s *State) { *s = s.changed(t.Timing) })
+// Changed notes that a user changed the owner.
+func (t *Tracker) Changed(o claim.Owner) {
+	t.update(o, func(s *State) { *s = s.changed(t.Timing) })
 }
 
-// Resume resumes work on the Service if its stop is over, and reports whether it did. It
+// Resume resumes work on the owner if its stop is over, and reports whether it did. It
 // also returns, once and after the backoff, the fields that were overwritten.
-func (t *Tracker) Resume(service *corev1.Service) (resumed bool, overwritten []string) {
-	t.update(service, func(s *State) {
+func (t *Tracker) Resume(o claim.Owner) (resumed bool, overwritten []string) {
+	t.update(o, func(s *State) {
 		stopped := s.Stopped
 		*s = s.resumed(t.Now())
 		resumed = stopped && !s.Stopped
@@ -128,55 +124,50 @@ func (t *Tracker) Resume(service *corev1.Service) (resumed bool, overwritten []s
 	return resumed, overwritten
 }
 
-// State returns the state of the Service.
-func (t *Tracker) State(service *corev1.Service) State {
+// State returns the state of the owner.
+func (t *Tracker) State(o claim.Owner) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.state(service)
+	return t.state(o)
 }
 
-// state returns an empty State for a Service whose predecessor had the same name.
-func (t *Tracker) state(service *corev1.Service) State {
-	if s := t.states[owner.ServiceKey(service.Namespace, service.Name)]; s.uid == service.UID {
+// state returns an empty State for an owner whose predecessor had the same name.
+func (t *Tracker) state(o claim.Owner) State {
+	if s := t.states[o.Key]; s.uid == o.UID {
 		return s
 	}
-	return State{uid: service.UID}
+	return State{uid: o.UID}
 }
 
-// Reported notes that the Service's condition says that work has stopped.
-func (t *Tracker) Reported(service *corev1.Service) {
-	t.update(service, func(s *State) { s.Reported = true })
+// Reported notes that the owner's condition says that work has stopped.
+func (t *Tracker) Reported(o claim.Owner) {
+	t.update(o, func(s *State) { s.Reported = true })
 }
 
-// MayRestore reports whether the finalizer may be restored during a stop: not more often than
-// the longest backoff.
-func (t *Tracker) MayRestore(service *corev1.Service) (may bool) {
-	t.update(service, func(s *State) {
-		if may = t.Now().Sub(s.restored) >= t.Timing.ConflictWait.Last; may {
-			s.restored = t.Now()
-		}
-	})
-	return may
+// Restored notes that the finalizer is being restored during a stop.
+func (t *Tracker) Restored(o claim.Owner) {
+	t.update(o, func(s *State) { s.restored = t.Now() })
 }
 
-// Forget forgets a Service that was deleted or is no longer served.
+// Forget forgets an owner that was deleted or is no longer served.
 func (t *Tracker) Forget(key owner.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.set(key, State{})
 }
 
-func (t *Tracker) update(service *corev1.Service, change func(*State)) {
+func (t *Tracker) update(o claim.Owner, change func(*State)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.state(service)
+	s := t.state(o)
 	change(&s)
-	t.set(owner.ServiceKey(service.Namespace, service.Name), s)
+	t.set(o.Key, s)
 }
 
 // set stores the state, unless it is empty.
 func (t *Tracker) set(key owner.Key, s State) {
-	if t.states[key] = s; len(s.pending) == 0 && len(s.writes) == 0 && s.stops == 0 {
+	t.states[key] = s
+	if len(s.pending) == 0 && len(s.writes) == 0 && s.stops == 0 {
 		delete(t.states, key)
 	}
 	stopped := 0

@@ -50,42 +50,42 @@ func TestOwnWritesAreRecognised(t *testing.T) {
 		ours   []bool
 	}{
 		"another client wrote": {write: func(*Tracker) {}, events: []*corev1.Service{withReason("Creating")}, ours: []bool{false}},
-		"we wrote":             {write: func(tr *Tracker) { _ = tr.Track(withReason("Creating"), written) }, events: []*corev1.Service{withReason("Creating")}, ours: []bool{true}},
-		"we wrote only once":   {write: func(tr *Tracker) { _ = tr.Track(withReason("Creating"), written) }, events: []*corev1.Service{withReason("Creating"), withReason("Creating")}, ours: []bool{true, false}},
+		"we wrote":             {write: func(tr *Tracker) { _ = tr.Track(ownerOf(withReason("Creating")), written) }, events: []*corev1.Service{withReason("Creating")}, ours: []bool{true}},
+		"we wrote only once":   {write: func(tr *Tracker) { _ = tr.Track(ownerOf(withReason("Creating")), written) }, events: []*corev1.Service{withReason("Creating"), withReason("Creating")}, ours: []bool{true, false}},
 		"another client reverted it": {
 			write: func(tr *Tracker) {
-				_ = tr.Track(withReason("Creating"), written)
-				_ = tr.Track(withReason("Programmed"), written)
+				_ = tr.Track(ownerOf(withReason("Creating")), written)
+				_ = tr.Track(ownerOf(withReason("Programmed")), written)
 			},
 			events: []*corev1.Service{withReason("Creating"), withReason("Programmed"), withReason("Creating")}, ours: []bool{true, true, false},
 		},
 		"one event for two of our writes": {
 			write: func(tr *Tracker) {
-				_ = tr.Track(withReason("Creating"), written)
-				_ = tr.Track(withReason("Programmed"), written)
+				_ = tr.Track(ownerOf(withReason("Creating")), written)
+				_ = tr.Track(ownerOf(withReason("Programmed")), written)
 			},
 			events: []*corev1.Service{withReason("Programmed"), withReason("Creating")}, ours: []bool{true, false},
 		},
 		"our write was rejected": {
-			write:  func(tr *Tracker) { _ = tr.Track(withReason("Creating"), func() error { return conflict }) },
+			write:  func(tr *Tracker) { _ = tr.Track(ownerOf(withReason("Creating")), func() error { return conflict }) },
 			events: []*corev1.Service{withReason("Creating")}, ours: []bool{false},
 		},
 		"an API server without ipMode kept the rest": {
-			write: func(tr *Tracker) { _ = tr.Track(publishing(corev1.LoadBalancerIPModeVIP), written) }, events: []*corev1.Service{publishing("")}, ours: []bool{true},
+			write: func(tr *Tracker) { _ = tr.Track(ownerOf(publishing(corev1.LoadBalancerIPModeVIP)), written) }, events: []*corev1.Service{publishing("")}, ours: []bool{true},
 		},
 		"another client changed ipMode": {
-			write:  func(tr *Tracker) { _ = tr.Track(publishing(corev1.LoadBalancerIPModeProxy), written) },
+			write:  func(tr *Tracker) { _ = tr.Track(ownerOf(publishing(corev1.LoadBalancerIPModeProxy)), written) },
 			events: []*corev1.Service{publishing(corev1.LoadBalancerIPModeVIP)}, ours: []bool{false},
 		},
 		"an API server without ipMode rejected our write": {
 			write: func(tr *Tracker) {
-				_ = tr.Track(publishing(corev1.LoadBalancerIPModeVIP), func() error { return conflict })
+				_ = tr.Track(ownerOf(publishing(corev1.LoadBalancerIPModeVIP)), func() error { return conflict })
 			},
 			events: []*corev1.Service{publishing("")}, ours: []bool{false},
 		},
 		"the answer was lost": {
 			write: func(tr *Tracker) {
-				_ = tr.Track(withReason("Creating"), func() error { return context.DeadlineExceeded })
+				_ = tr.Track(ownerOf(withReason("Creating")), func() error { return context.DeadlineExceeded })
 			},
 			events: []*corev1.Service{withReason("Creating")}, ours: []bool{true},
 		},
@@ -94,7 +94,7 @@ func TestOwnWritesAreRecognised(t *testing.T) {
 			tr := newTracker(t)
 			test.write(tr)
 			for i, v := range test.events {
-				if got := tr.Made(v); got != test.ours[i] {
+				if got := tr.Made(ownerOf(v)); got != test.ours[i] {
 					t.Errorf("event %d is ours: %v, want %v", i+1, got, test.ours[i])
 				}
 			}
@@ -107,42 +107,45 @@ func TestTrackerKeepsTheStateOfEachService(t *testing.T) {
 	tr.Now = func() time.Time { return now }
 	web, other := withReason("Programmed"), withReason("Programmed")
 	other.Name = "other"
-	overwrite := func(field string) { tr.Wrote(web, Write{Kind: OnService, Texts: []string{field}}) }
+	overwrite := func(field string) { tr.Wrote(ownerOf(web), Write{Kind: OnService, Texts: []string{field}}) }
 	overwrite("a")
 	now = now.Add(time.Second)
-	if resumed, fields := tr.Resume(web); resumed || cmp.Diff([]string{"a"}, fields) != "" {
+	if resumed, fields := tr.Resume(ownerOf(web)); resumed || cmp.Diff([]string{"a"}, fields) != "" {
 		t.Errorf("after one write: resumed %t, overwritten %v", resumed, fields)
 	}
-	if _, fields := tr.Resume(web); len(fields) > 0 {
+	if _, fields := tr.Resume(ownerOf(web)); len(fields) > 0 {
 		t.Errorf("overwritten fields are returned twice: %v", fields)
 	}
 	for _, field := range []string{"b", "c", "d"} {
 		overwrite(field)
 	}
-	tr.Reported(web)
-	if s := tr.State(web); !s.Stopped || !s.Reported || tr.State(other).Stopped || testutil.ToFloat64(tr.Metrics.Contested) != 1 {
+	tr.Reported(ownerOf(web))
+	if s := tr.State(ownerOf(web)); !s.Stopped || !s.Reported || tr.State(ownerOf(other)).Stopped || testutil.ToFloat64(tr.Metrics.Contested) != 1 {
 		t.Errorf("after four writes: %+v", s)
 	}
-	if !tr.MayRestore(web) || tr.MayRestore(web) {
+	mayRestore := func() bool { return tr.State(ownerOf(web)).MayRestore(now, tr.Timing) }
+	before := mayRestore()
+	tr.Restored(ownerOf(web))
+	if !before || mayRestore() {
 		t.Error("the finalizer may be restored never, or too often")
 	}
-	_ = tr.Track(web, func() error { return nil })
-	now = tr.State(web).Until
-	if resumed, fields := tr.Resume(web); !resumed || len(fields) > 0 {
+	_ = tr.Track(ownerOf(web), func() error { return nil })
+	now = tr.State(ownerOf(web)).Until
+	if resumed, fields := tr.Resume(ownerOf(web)); !resumed || len(fields) > 0 {
 		t.Errorf("after the stop: resumed %t, overwritten %v", resumed, fields)
 	}
-	if s := tr.State(web); s.Stopped || s.Reported || !tr.Made(web) {
+	if s := tr.State(ownerOf(web)); s.Stopped || s.Reported || !tr.Made(ownerOf(web)) {
 		t.Errorf("after the stop: %+v", s)
 	}
 	overwrite("e")
 	overwrite("f")
 	later := withReason("Programmed")
 	later.UID = "later"
-	if s := tr.State(later); s.Stopped {
+	if s := tr.State(ownerOf(later)); s.Stopped {
 		t.Errorf("a later Service with the same name: %+v", s)
 	}
 	tr.Forget(owner.ServiceKey(web.Namespace, web.Name))
-	if s := tr.State(web); s.Stopped || testutil.ToFloat64(tr.Metrics.Contested) != 0 {
+	if s := tr.State(ownerOf(web)); s.Stopped || testutil.ToFloat64(tr.Metrics.Contested) != 0 {
 		t.Errorf("after it was forgotten: %+v", s)
 	}
 }

@@ -11,6 +11,8 @@ const (
 	Converge Action = "converge"
 	// Release deletes everything that the Service has in the cloud.
 	Release Action = "release"
+	// Stopped lets only members follow the nodes, because another controller keeps undoing the work.
+	Stopped Action = "stopped"
 	// AwaitChildren gives unfinished children of the load balancer time to become ACTIVE.
 	AwaitChildren Action = "await children"
 

@@ -13,7 +13,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
@@ -21,7 +20,7 @@ import (
 // due. It is forgotten when the Service requests another address. The rejection of the published address is kept: this
 // address is attached again if the requested one cannot be attached.
 func addressed(f Facts, d Decision) Decision {
-	want, facts := d.Goal.Wanted.FloatingIP, lb.AddressFacts{Published: status.Published(f.Service), Requested: f.RequestedAddresses, Abandoned: f.AbandonedFloatingIPs}
+	want, facts := d.Goal.Wanted.FloatingIP, lb.AddressFacts{Published: f.Owner.Published(), Requested: f.RequestedAddresses, Abandoned: f.AbandonedFloatingIPs}
 	if d.Goal.Known && !d.Goal.MembersOnly {
 		d.Record.Rejected = maps.Clone(d.Record.Rejected)
 		maps.DeleteFunc(d.Record.Rejected, func(_ string, r memory.Rejected) bool {
@@ -56,7 +55,7 @@ func rejectedAgain(f Facts, all map[string]memory.Rejected, op diff.AssociateFlo
 	}
 	backoff := timing.Backoff{First: f.Timing.SlowRetry, Last: f.Timing.SlowRetry}
 	switch {
-	case op.Address == status.Published(f.Service):
+	case op.Address == f.Owner.Published():
 		backoff.First = f.Timing.FirstBackoff
 	case op.Former != nil:
 		backoff.Last = 30 * f.Timing.SlowRetry
@@ -135,7 +134,7 @@ func Instead(op diff.Op, observed lb.Observed, err error) (diff.Op, bool) {
 // will be attached again.
 func (d Decision) OwnAddresses(f Facts) []string {
 	o, want := d.Record.Cloud.Observed, d.Goal.Wanted.FloatingIP
-	owner, published := f.Owner(), status.Published(f.Service)
+	owner, published := f.Identity(), f.Owner.Published()
 	var own []string
 	for _, one := range o.FloatingIPs {
 		switch {

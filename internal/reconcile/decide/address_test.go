@@ -87,7 +87,9 @@ func (n *neutronModel) apply(op diff.Op) (diff.Created, error) {
 // addressStage makes passes over one Service whose address changes, as the controller does.
 type addressStage struct {
 	*testing.T
-	cloud  *neutronModel
+	cloud   *neutronModel
+	service *corev1.Service
+
 	facts  Facts
 	before string // the address before the change
 	// calls counts the calls since the change. Call number failing fails, as fails says.
@@ -109,7 +111,7 @@ var errKilled = errors.New("killed")
 // observe returns the floating IPs of the Service, and the requested one if that is read.
 func (s *addressStage) observe(requested bool) []lb.FloatingIP {
 	var all []lb.FloatingIP
-	want, published := s.facts.Desired.Wanted.FloatingIP, status.Published(s.facts.Service)
+	want, published := s.facts.Desired.Wanted.FloatingIP, s.facts.Owner.Published()
 	for _, id := range slices.Sorted(maps.Keys(s.cloud.floating)) {
 		f := s.cloud.floating[id]
 		if f.PortID == "port-lb-1" || f.Address == published || requested && want != nil && f.Address == want.Address {
@@ -209,20 +211,21 @@ func (s *addressStage) pass() (Decision, error) {
 
 // publish writes the address to the Service as a pass does; without is withdrawn before it is released.
 func (s *addressStage) publish(f Facts, d Decision, without string) {
-	p := status.Pass{Owner: f.Owner(), Observed: d.Record.Cloud.Observed, Done: d.Done, Refused: d.Plan.Refused, Publication: status.Publication{
+	p := status.Pass{Owner: f.Identity(), Observed: d.Record.Cloud.Observed, Done: d.Done, Refused: d.Plan.Refused, Publication: status.Publication{
 		External: d.Goal.Wanted.FloatingIP != nil, Internal: d.Goal.Internal(), Own: d.OwnAddresses(f)}}
 	if want := d.Goal.Wanted.FloatingIP; want != nil {
 		p.Requested = want.Address
 	}
-	ingress := &s.facts.Service.Status.LoadBalancer.Ingress
+	ingress := &s.service.Status.LoadBalancer.Ingress
 	if without != "" {
 		*ingress = status.Withdraw(*ingress, p, without)
 	} else {
 		*ingress = status.Ingress(*ingress, p)
 		if len(status.Ingress(nil, p)) > 0 {
-			s.facts.Service.Annotations[annotation.LoadBalancerAddress] = p.Address()
+			s.service.Annotations[annotation.LoadBalancerAddress] = p.Address()
 		}
 	}
+	s.facts.Owner = services.Owner(s.service)
 }
 
 // restart forgets everything but the cloud and the Service.
@@ -247,7 +250,7 @@ func (s *addressStage) check(op diff.Op) {
 	if internal := s.facts.Desired.Wanted.FloatingIP == nil; s.before != "" && serving == 0 && !allocated && !internal {
 		s.Fatalf("after %v (call %d) the Service has no address, and %s is released", op, s.calls, s.before)
 	}
-	for _, i := range s.facts.Service.Status.LoadBalancer.Ingress {
+	for _, i := range s.service.Status.LoadBalancer.Ingress {
 		released := i.IP != "10.0.0.5" && !slices.ContainsFunc(s.observe(true), func(f lb.FloatingIP) bool {
 			return f.Address == i.IP && (f.PortID == "port-lb-1" || f.PortID == "")
 		})
@@ -298,21 +301,23 @@ func newAddressStage(t *testing.T) *addressStage {
 	l := plain.built("lb-1")
 	f := plain.with(l)
 	f.Record.Cloud.Observed.FloatingIPs = nil
-	return &addressStage{T: t, cloud: n, facts: f}
+	return &addressStage{T: t, cloud: n, service: web(), facts: f}
 }
 
 // set makes the Service request the address.
 func (s *addressStage) set(setting func(*corev1.Service, *desired.Input)) {
 	service := web()
-	service.Status = s.facts.Service.Status
-	if published := s.facts.Service.Annotations[annotation.LoadBalancerAddress]; published != "" {
+	service.Status = s.service.Status
+	if published := s.service.Annotations[annotation.LoadBalancerAddress]; published != "" {
 		service.Annotations[annotation.LoadBalancerAddress] = published
 	}
 	in := s.facts.Desired.Input
-	in.Service, in.Networks.FloatingIPAddress, in.Networks.FloatingNetworkID = service, "", netA
+	in.Networks.FloatingIPAddress, in.Networks.FloatingNetworkID = "", netA
 	service.Annotations[annotation.Managed] = string(service.UID)
 	setting(service, &in)
-	s.facts.Service, s.facts.Desired.Input = service, in
+	s.service, s.facts.Owner = service, services.Owner(service)
+	in.Spec = s.facts.Owner.Spec
+	s.facts.Desired.Input = in
 	s.facts.Desired.Wanted, s.facts.Desired.Err = desired.Wanted(in)
 	if s.facts.Desired.Err != nil {
 		s.Fatal(s.facts.Desired.Err)
@@ -324,7 +329,7 @@ func (s *addressStage) settle() Decision {
 	for range 12 {
 		d, err := s.pass()
 		soon := slices.ContainsFunc(slices.Collect(maps.Values(d.Record.Rejected)), func(r memory.Rejected) bool {
-			return r.Address == status.Published(s.facts.Service)
+			return r.Address == s.facts.Owner.Published()
 		})
 		if err == nil && (d.Done || len(d.Plan.Refused) > 0 && len(d.Plan.Ops) == 0 && !soon) {
 			return d
@@ -381,7 +386,7 @@ func TestNoPublishedAddressIsLostWhenTheSettingsOfTheAddressChange(t *testing.T)
 						s := newAddressStage(t)
 						s.set(first)
 						s.settle()
-						for _, i := range s.facts.Service.Status.LoadBalancer.Ingress {
+						for _, i := range s.service.Status.LoadBalancer.Ingress {
 							if i.IP != "10.0.0.5" {
 								s.before = i.IP
 							}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
@@ -53,7 +52,7 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 		r.Drift.Repaired = append(r.Drift.Repaired[:len(r.Drift.Repaired):len(r.Drift.Repaired)], op.String())
 	}
 	if made.Missing {
-		r.Cloud.Known = false
+		r.Cloud.Distrust()
 	}
 	r.Certificates = r.Certificates.Accepted(diff.CertificateRefs(op))
 	r.Cloud.FreesQuota = r.Cloud.FreesQuota || freesQuota(f, op)
@@ -89,7 +88,7 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	if r.Refused.Again || r.Certificates.Again {
 		return r // Octavia changed nothing
 	}
-	r.Cloud.Known = false
+	r.Cloud.Distrust()
 	class := openstack.Classify(err)
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {
 		LockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
@@ -109,7 +108,7 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 		r.Recovery.RejectedCreates = r.Recovery.RejectedCreates.Again(f.Now, timing.Backoff{First: 2 * f.Timing.SlowRetry, Last: 4 * f.Timing.SlowRetry})
 	}
 	r.Cloud.CreateWithoutChildren = createWithoutChildren(r.Cloud.CreateWithoutChildren, create, err)
-	if vip, recorded := RecordedVIP(f.Service); recorded && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
+	if vip, recorded := RecordedVIP(f.Owner); recorded && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
 		r.Progress.Reason, r.Progress.Trouble = status.ReasonAddressInUse, fmt.Sprintf("another port took address %s while the failed load balancer was replaced; "+
 			"free the address, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress)
 	}
@@ -125,7 +124,7 @@ func (d Decision) NamedButMissing(f Facts, op diff.Op) string {
 	if !creates || d.Action != Converge || own || d.RepairsDrift() {
 		return ""
 	}
-	return strings.TrimSpace(f.Service.Annotations[annotation.LoadBalancerID])
+	return f.Owner.Recorded.LoadBalancerID
 }
 
 // createWithoutChildren reports whether to create the load balancer without children from now on, after a create
@@ -177,7 +176,8 @@ func afterDelete(f Facts, d Decision, r memory.Record, op diff.DeleteLoadBalance
 	c := &r.Recovery
 	l := r.Cloud.Observed.LoadBalancer
 	if l == nil || l.ID != op.ID {
-		c.Discards, r.Cloud.Known = c.Discards.Again(f.Now, f.Timing.Deletion), false
+		c.Discards = c.Discards.Again(f.Now, f.Timing.Deletion)
+		r.Cloud.Distrust()
 		return r
 	}
 	if d.Action == ReplaceInPlace {
@@ -194,7 +194,7 @@ func afterDelete(f Facts, d Decision, r memory.Record, op diff.DeleteLoadBalance
 func freesQuota(f Facts, op diff.Op) bool {
 	switch op := op.(type) {
 	case diff.DeleteLoadBalancer:
-		return !f.Serves
+		return !f.Owner.Serves
 	case diff.DeleteListener, diff.DeletePool, diff.DeleteMonitor:
 		return true
 	case diff.SetMembers:

@@ -62,7 +62,7 @@ func TestACreateInsteadOfALoadBalancerThatTheServiceNamesIsReported(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			f, d := deciding(test.record)
 			d.Action = test.action
-			f.Service.Annotations = map[string]string{annotation.LoadBalancerID: test.named}
+			f.Owner.Recorded.LoadBalancerID = services.Owner(web(annotated(annotation.LoadBalancerID, test.named))).Recorded.LoadBalancerID
 			if got := d.NamedButMissing(f, test.op); got != test.want {
 				t.Errorf("%q is reported as missing, want %q", got, test.want)
 			}

@@ -23,7 +23,7 @@ func awaitChildren(f Facts, d Decision) Decision {
 	switch {
 	case f.Preview, l != nil && l.ProvisioningStatus.Pending():
 		return d // Octavia is working: nothing is known about the children
-	case !diff.LeftBehind(l, f.Owner()):
+	case !diff.LeftBehind(l, f.Identity()):
 		d.Record.Unfinished.LeftBehind, d.Record.Unfinished.Since = false, time.Time{}
 		return d
 	case was.LeftBehind:
@@ -38,7 +38,7 @@ func awaitChildren(f Facts, d Decision) Decision {
 			return d.needs(NeedStatusTree)
 		}
 		d.Record.Unfinished.Since = time.Time{}
-		now := diff.UnfinishedIDs(*l, f.Owner())
+		now := diff.UnfinishedIDs(*l, f.Identity())
 		if !slices.ContainsFunc(was.IDs, func(id string) bool { return !slices.Contains(now, id) }) {
 			d.Record.Unfinished.LeftBehind, d.Record.Unfinished.Repairs = true, min(was.Repairs+1, 10)
 			d.LeftBehind = true
@@ -58,14 +58,14 @@ func awaitChildren(f Facts, d Decision) Decision {
 func startWaiting(f Facts, d Decision) (_ Decision, waits bool) {
 	l, u := *f.loadBalancer(), d.Record.Unfinished
 	if u.Since.IsZero() {
-		u = memory.Unfinished{Since: f.Now, IDs: diff.UnfinishedIDs(l, f.Owner()), LeftBehind: u.LeftBehind, Repairs: u.Repairs}
+		u = memory.Unfinished{Since: f.Now, IDs: diff.UnfinishedIDs(l, f.Identity()), LeftBehind: u.LeftBehind, Repairs: u.Repairs}
 	}
 	d.Record.Unfinished = u
 	delay := f.childrenDelay(l.Provider, u)
 	if delay <= 0 {
 		return d, false
 	}
-	d.Unready, d.Delay = unready(l, f.Owner()), delay
+	d.Unready, d.Delay = unready(l, f.Identity()), delay
 	return d, true
 }
 

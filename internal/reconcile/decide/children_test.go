@@ -30,8 +30,8 @@ func withListener(status, listener lb.ProvisioningStatus) lb.Observed {
 
 // deciding returns facts, and a decision before children are considered.
 func deciding(r memory.Record) (Facts, Decision) {
-	f := Facts{Now: noon, Timing: timing.Default(), Service: web(), Serves: true, Record: r}.ForOwner(webOwner)
-	return f, Decision{Action: Converge, Record: r, Goal: Goal{Input: desired.Input{Service: f.Service, Owner: webOwner}}}
+	f := Facts{Now: noon, Timing: timing.Default(), Owner: services.Owner(web()), Record: r}
+	return f, Decision{Action: Converge, Record: r, Goal: Goal{Input: desired.Input{Spec: f.Owner.Spec, Owner: webOwner}}}
 }
 
 func TestPendingChildrenGetTimeToBecomeActive(t *testing.T) {
@@ -196,7 +196,7 @@ func TestUrgentMembersFitTheExistingMonitor(t *testing.T) {
 	port.Pool.Members = []lb.Member{{Address: "10.0.0.12", Port: 30080, Weight: 1}}
 	f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: observed}})
 	d.Goal.Wanted = lb.Wanted{LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}}}
-	d.Goal.Input = desired.Input{Owner: webOwner, Service: web(), Nodes: []corev1.Node{{
+	d.Goal.Input = desired.Input{Owner: webOwner, Spec: f.Owner.Spec, Nodes: []corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "b"},
 		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.12"}}},
 	}}}

@@ -48,15 +48,16 @@ func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 	switch {
 	case !d.Record.Cloud.Confirmed && !f.provided(NeedStatusTree):
 		return d.needs(NeedStatusTree)
-	case diff.LeftBehind(&l, f.Owner()):
+	case diff.LeftBehind(&l, f.Identity()):
 		// Nothing can be planned for unfinished children; they get the same time as before to become ACTIVE.
 		d.Record.Unfinished.LeftBehind, d.Record.Cloud.Confirmed = false, false
 		d, _ = startWaiting(f, d)
 		return d
 	}
 	d.Record.Failed.Text = failedText(f, d, l)
-	d.Unready = cmp.Or(d.Record.Failed.Text, unready(l, f.Owner()))
-	if d.Record.Cloud.Confirmed = d.Unready == ""; d.Record.Cloud.Confirmed {
+	d.Unready = cmp.Or(d.Record.Failed.Text, unready(l, f.Identity()))
+	d.Record.Cloud.Confirmed = d.Unready == ""
+	if d.Record.Cloud.Confirmed {
 		d.Record = d.Record.Serves() // even if something else is refused
 	}
 	d.Record.Unfinished.LeftBehind = false

@@ -13,8 +13,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // Decision says what to do now, what to remember, and what to report.
@@ -49,8 +47,11 @@ type Decision struct {
 // Decide decides what to do for the Service now. It requests no need twice in a pass, except NeedDesired: when it
 // requests NeedDesired it changes Record, so that it does not request it for the same reason again.
 func Decide(f Facts) Decision {
-	if !f.Serves {
+	switch {
+	case !f.Owner.Serves:
 		return release(f)
+	case f.Stop != nil:
+		return stopped(f)
 	}
 	d := addressed(f, resolve(f))
 	f.Record = d.Record
@@ -69,7 +70,8 @@ func Decide(f Facts) Decision {
 	case f.lacksStatusTree():
 		return d.needs(NeedStatusTree)
 	}
-	if d = awaitChildren(f, d); d.Need != "" || d.Action == AwaitChildren {
+	d = awaitChildren(f, d)
+	if d.Need != "" || d.Action == AwaitChildren {
 		return d
 	}
 	f.Record = d.Record
@@ -89,7 +91,7 @@ func Decide(f Facts) Decision {
 }
 
 // served reports whether the Service ever published an address, so that clients may use it.
-func (f Facts) served() bool { return status.Published(f.Service) != "" }
+func (f Facts) served() bool { return f.Owner.Published() != "" }
 
 // Creates reports whether the load balancer is one that this controller has just created for the Service, in one call,
 // and whose address was not published yet: so no client and no other Service uses it.
@@ -110,12 +112,13 @@ func (f Facts) reached(d Decision) bool {
 func resolve(f Facts) Decision {
 	built, o := f.withoutRefusedCertificates(f.Desired.Built), f.observed()
 	d := Decision{Action: Converge, Record: f.Record, Goal: Goal{Wanted: built.Wanted, Input: built.Input, Err: built.Err, predecessor: f.Desired.Predecessor}}
-	if built.Input.Service == nil {
+	if built.Input.Spec == nil {
 		return d
 	}
 	if o.LoadBalancer != nil && !o.Sharer && (built.Err == nil || requiresReplacement(built.Input) != nil) {
 		r := f.replacementFacts()
-		switch d.Action = r.action(); d.Action {
+		d.Action = r.action()
+		switch d.Action {
 		case CancelReplacement:
 			d.Record.Cloud.Observed, d.Need = withoutReplacement(o), NeedDesired
 			return d
@@ -136,9 +139,10 @@ func resolve(f Facts) Decision {
 		}
 	}
 	d.Record.Progress = replacementProgress(f, d.Action)
-	if d.Goal = f.limit(d.Goal); d.Goal.Known {
-		d.Goal.Digest, d.Goal.Policy = Digest(d.Goal.Input), f.options().Drift
-		d.Record.Drift = readDigest(d.Record.Drift, f.Service)
+	d.Goal = f.limit(d.Goal)
+	if d.Goal.Known {
+		d.Goal.Digest, d.Goal.Policy = Digest(d.Goal.Input), f.Owner.Spec.Options.Drift
+		d.Record.Drift = readDigest(d.Record.Drift, f.Owner)
 	}
 	return d
 }
@@ -154,16 +158,18 @@ func (f Facts) limit(g Goal) Goal {
 	}
 	if !g.MembersOnly {
 		if o.LoadBalancer == nil && g.Wanted.FloatingIP == nil {
-			g.Wanted = withRecordedVIP(g.Wanted, f.Service)
+			g.Wanted = withRecordedVIP(g.Wanted, f.Owner)
 		}
 		return g
 	}
-	if g.leaves = f.mustLeave(g); g.leaves {
-		g.Wanted = lb.Wanted{KeepFloatingIP: annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}
+	g.leaves = f.mustLeave(g)
+	if g.leaves {
+		g.Wanted = lb.Wanted{KeepFloatingIP: f.Owner.Spec.KeepsFloatingIP()}
 		return g
 	}
 	withheld := g.Wanted.Withheld
-	if g.Wanted = desired.MembersOnly(g.Input, o); g.Waits != nil {
+	g.Wanted = desired.MembersOnly(g.Input, o)
+	if g.Waits != nil {
 		g.Wanted.Withheld = withheld // a Service that waits for its group also reports what is withheld
 	}
 	return g
@@ -184,7 +190,8 @@ func converge(f Facts, d Decision) Decision {
 	}
 	d = awaitRepeats(f, postponeDiscards(f, d))
 	var settled bool
-	if d, settled = handOver(f, d); settled || d.Need != "" {
+	d, settled = handOver(f, d)
+	if settled || d.Need != "" {
 		return d
 	}
 	d, waits := awaitAddress(f, d)
@@ -201,7 +208,8 @@ func converge(f Facts, d Decision) Decision {
 	}
 	d.Record.Progress.SteadyFor = steady(f, d)
 	if l := f.loadBalancer(); len(d.Plan.Ops) == 0 && l != nil && l.ProvisioningStatus == lb.Active && !f.Preview {
-		if d = confirm(f, d, *l); d.Need != "" {
+		d = confirm(f, d, *l)
+		if d.Need != "" {
 			return d
 		}
 		d.InSync = d.Record.Cloud.Confirmed
@@ -212,7 +220,7 @@ func converge(f Facts, d Decision) Decision {
 // planFor returns the plan for the goal. Complete reports whether a replacement only has to
 // be published. If there are two load balancers, the one with the traffic comes first.
 func planFor(f Facts, d Decision) (plan diff.Plan, complete bool) {
-	g, o, owner := d.Goal, f.observed(), f.Owner()
+	g, o, owner := d.Goal, f.observed(), f.Identity()
 	l, old := o.LoadBalancer, o.Predecessor
 	if g.replaces && l != nil {
 		return replacementPlan(g, o, owner), false

@@ -327,8 +327,11 @@ func changed(f Facts) Facts {
 	return f
 }
 
-func predicted(f Facts) Facts  { f.Record.Cloud.Confirmed = false; return f }
-func deleted(f Facts) Facts    { f.Serves, f.Provided = false, []Need{NeedRequestedAddresses}; return f }
+func predicted(f Facts) Facts { f.Record.Cloud.Confirmed = false; return f }
+func deleted(f Facts) Facts {
+	f.Owner.Serves, f.Provided = false, []Need{NeedRequestedAddresses}
+	return f
+}
 func unasked(f Facts) Facts    { f.Provided = nil; return f }
 func remembered(f Facts) Facts { f.FromMemory = true; return f }
 func noFailover(f Facts) Facts { f.FailoverRefused = "403"; return f }
@@ -366,8 +369,7 @@ func withSecret(f Facts) Facts {
 // withUnreadSecret returns the facts when the desired state of the predecessor cannot be built.
 func withUnreadSecret(f Facts) Facts {
 	predecessor := *f.Desired.Predecessor
-	predecessor.Service = predecessor.Service.DeepCopy()
-	predecessor.Service.Annotations[annotation.TLSSecret] = "web-tls"
+	predecessor.Spec = services.Owner(web(annotated(annotation.TLSSecret, "web-tls"))).Spec
 	f.Desired.Predecessor = &predecessor
 	return f
 }

@@ -10,10 +10,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
@@ -29,7 +28,7 @@ import (
 func Digest(in desired.Input) string {
 	in.Found, in.Serial, in.WouldExpose, in.WouldCutOff = nil, false, nil, nil
 	in.Certificate.Ref = ""
-	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
+	options := in.Spec.Options
 	subnets := in.Networks.PodSubnets
 	in.Networks = desired.NetworksOf(options)
 	in.Networks.PodSubnets = subnets
@@ -58,9 +57,9 @@ func Digest(in desired.Input) string {
 
 // readDigest reads the digest in the note on the Service. A controller does this once for each Service, after its
 // start.
-func readDigest(d memory.Drift, service *corev1.Service) memory.Drift {
+func readDigest(d memory.Drift, o claim.Owner) memory.Drift {
 	if !d.Read && d.Digest == "" {
-		d.Digest = survey.ParseNote(service.Annotations[annotation.Programmed]).Digest
+		d.Digest = survey.ParseNote(o.Recorded.Note).Digest
 	}
 	d.Read = true
 	return d
@@ -88,7 +87,7 @@ func (d Decision) Note(before string) string {
 // yet is our own change, and is completed.
 func (f Facts) leavesDrift(g Goal) bool {
 	o := f.observed()
-	ours := o.Predecessor != nil || o.LoadBalancer != nil && o.LoadBalancer.ID != f.Service.Annotations[annotation.LoadBalancerID]
+	ours := o.Predecessor != nil || o.LoadBalancer != nil && o.LoadBalancer.ID != f.Owner.Recorded.LoadBalancerID
 	return g.Policy != annotation.DriftRepair && g.Digest != "" && g.Digest == f.Record.Drift.Digest && !ours
 }
 
@@ -130,7 +129,7 @@ func noteForeign(f Facts, d Decision) Decision {
 		return d
 	}
 	d.Record.Cloud.Expected = nil
-	needed := slices.ContainsFunc(diff.New(d.Goal.Wanted, *expected, f.Owner()).Ops, diff.Op.Octavia)
+	needed := slices.ContainsFunc(diff.New(d.Goal.Wanted, *expected, f.Identity()).Ops, diff.Op.Octavia)
 	if d.Goal.leaves || f.leavesDrift(d.Goal) || diff.Repairs(d.Plan.Ops) || needed {
 		return d
 	}

@@ -5,6 +5,7 @@ package decide
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -139,7 +140,8 @@ func TestMembersFollowTheNodesWhileWorkIsStopped(t *testing.T) {
 	} {
 		f := factsOf(web(), c.nodes...)
 		f.Record.Cloud = memory.Cloud{Known: true, Observed: c.observed, Expected: &before.Record.Cloud.Observed}
-		if d := DecideStopped(f); len(d.Plan.Ops) != c.want || len(only[diff.SetMembers](d.Plan.Ops)) != c.want {
+		f.Stop = &Stop{For: time.Hour}
+		if d := Decide(f); d.Action != Stopped || len(d.Plan.Ops) != c.want || len(only[diff.SetMembers](d.Plan.Ops)) != c.want {
 			t.Errorf("%s: %v", name, kinds(d.Plan.Ops))
 		}
 	}

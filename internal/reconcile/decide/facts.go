@@ -14,39 +14,40 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// Facts is everything on which a decision about one Service depends.
+// Facts is everything on which a decision about one owner depends.
 type Facts struct {
 	Now          time.Time
 	Timing       timing.Delays
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
-	// Login is the login in use, if the Service terminates TLS.
-	Login   Login
-	Service *corev1.Service
-	// Serves reports whether the Service should have a load balancer. If not, everything that
-	// it has in the cloud is deleted.
-	Serves  bool
+	// Login is the login in use, if the owner requests a certificate.
+	Login Login
+	// Owner is what the load balancer is for. If it is not to have one, everything that it has in the cloud is deleted.
+	Owner   claim.Owner
 	Desired Desired
 	Record  memory.Record
 	// FromMemory reports whether the state of the cloud was known before this pass.
 	FromMemory bool
 	// Provided lists the needs that were met in this pass.
 	Provided []Need
+	// Stop says how work on the owner has stopped; nil if it has not.
+	Stop *Stop
 	// FailoverRefused says why the cloud refuses to fail over load balancers of this
 	// provider, or is empty.
 	FailoverRefused string
 	// MissingNodeRules says what the nodes' security group does not allow yet, or is empty.
 	MissingNodeRules string
+	// Group are the owners of the owner's group, sorted by age, the owner itself included as it was when they were read;
+	// empty if it has no group.
+	Group []GroupMember
 	// RequestedAddresses are the addresses and ids of floating IPs that other Services request.
 	RequestedAddresses []string
 	// AbandonedFloatingIPs are the ids of the floating IPs with the requested address whose Services, of this cluster,
@@ -56,21 +57,13 @@ type Facts struct {
 	RequestID string
 	// Preview decides as if all delays were over.
 	Preview bool
-
-	owner lb.Owner
 }
 
-// ForOwner returns the facts with the identity of the Service in the cloud.
-func (f Facts) ForOwner(o lb.Owner) Facts {
-	f.owner = o
-	return f
-}
-
-// Owner returns the identity of the Service in the cloud.
-func (f Facts) Owner() lb.Owner {
-	o := f.owner
-	o.Sharer = f.observed().Sharer
-	return o
+// Identity returns the identity of the owner in the cloud.
+func (f Facts) Identity() lb.Owner {
+	identity := f.Owner.Identity
+	identity.Sharer = f.observed().Sharer
+	return identity
 }
 
 func (f Facts) observed() lb.Observed { return f.Record.Cloud.Observed }
@@ -78,11 +71,6 @@ func (f Facts) observed() lb.Observed { return f.Record.Cloud.Observed }
 func (f Facts) loadBalancer() *lb.LoadBalancer { return f.observed().LoadBalancer }
 
 func (f Facts) provided(n Need) bool { return slices.Contains(f.Provided, n) }
-
-func (f Facts) options() annotation.Options {
-	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
-	return options
-}
 
 // Desired is the desired state of a Service, as far as it was built.
 type Desired struct {

@@ -45,7 +45,7 @@ func awaitRepeats(f Facts, d Decision) Decision {
 	if next > 0 && (d.Delay == 0 || next < d.Delay) {
 		d.Delay = next
 	}
-	if anyInError(*l, f.Owner()) {
+	if anyInError(*l, f.Identity()) {
 		// What was written is expected to work, so the text stays until the children are read again.
 		d.Record.Failed.Text = cmp.Or(d.Record.Failed.Text, failedText(f, d, *l))
 		d.Unready = d.Record.Failed.Text
@@ -61,10 +61,10 @@ func anyInError(l lb.LoadBalancer, owner lb.Owner) bool {
 // failedText says what it means that our children are in ERROR, and what is done about them. It is "" if no child is in
 // ERROR. A monitor that must not be changed is not written again.
 func failedText(f Facts, d Decision, l lb.LoadBalancer) string {
-	if !anyInError(l, f.Owner()) {
+	if !anyInError(l, f.Identity()) {
 		return ""
 	}
-	text := unready(l, f.Owner())
+	text := unready(l, f.Identity())
 	switch {
 	case f.leavesDrift(d.Goal):
 		text += "; because of the drift-policy, the change is not repeated until the Service changes"

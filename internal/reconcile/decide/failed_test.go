@@ -115,8 +115,7 @@ func TestAFailedChangeIsNotRepeatedWhereTheDriftPolicyKeepsChanges(t *testing.T)
 	for _, policy := range []annotation.Drift{annotation.DriftReport, annotation.DriftIgnore} {
 		t.Run(string(policy), func(t *testing.T) {
 			f := failedListener(nil)
-			f.Service.Annotations[annotation.DriftPolicy] = string(policy)
-			f.Desired.Input.Service = f.Service
+			f = f.changed(web(annotated(annotation.DriftPolicy, string(policy))))
 			f.Record.Drift = memory.Drift{Digest: Digest(f.Desired.Input), Read: true}
 			f.Now = f.Now.Add(time.Hour)
 			d := Decide(f)

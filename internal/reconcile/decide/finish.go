@@ -19,6 +19,9 @@ import (
 // drift. They are returned once, when all drift is repaired.
 func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 	r := &d.Record
+	if d.Action == Stopped {
+		return d, nil
+	}
 	if d.Done && !d.Goal.MembersOnly && !d.Postponed && r.Cloud.Observed.Predecessor == nil {
 		wanted := d.Goal.Wanted
 		wanted.Serial = false // it matters only before a create
@@ -26,7 +29,8 @@ func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 		r.Progress.Reached, r.Progress.SteadyFor, r.Cloud.CreateWithoutChildren = reached, reached, false
 	}
 	if len(r.Cloud.Observed.Unsettled) > 0 && (f.Desired.Discarded || d.Action == Replace) {
-		r.Cloud.Known, d.Delay = false, f.Timing.DuplicateRetry
+		r.Cloud.Distrust()
+		d.Delay = f.Timing.DuplicateRetry
 	}
 	l := r.Cloud.Observed.LoadBalancer
 	// A Service is also behind if the pass has nothing to do now, but waits for something, such as the rules of the
@@ -88,11 +92,13 @@ func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
 // may have), and of members for which Pods wait.
 func (f Facts) longestWait(d Decision) time.Duration {
 	switch {
+	case d.Action == Stopped:
+		return 0
 	case f.Preview:
 		return timing.Jitter(timing.ObserveInterval)
 	case f.awaitsMembers(d):
 		return timing.Jitter(f.Timing.MemberRetry)
-	case f.Serves && f.options().TLSSecret != "":
+	case f.Owner.Serves && f.Owner.Spec.Options.TLSSecret != "":
 		return timing.Jitter(f.Timing.SecretInterval)
 	}
 	return 0

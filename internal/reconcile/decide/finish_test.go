@@ -125,7 +125,7 @@ func TestALoadBalancerThatIsBusyIsDeletedLater(t *testing.T) {
 func TestTheNextPassIsInTimeForChangesThatNoEventShows(t *testing.T) {
 	plain, withSecret := factsOf(web()), factsOf(web(annotated(annotation.TLSSecret, "web-tls")))
 	released, observed := withSecret, plain
-	released.Serves, observed.Preview = false, true
+	released.Owner.Serves, observed.Preview = false, true
 	for name, c := range map[string]struct {
 		facts         Facts
 		delay         time.Duration

@@ -11,16 +11,25 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 var (
 	noon     = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	webOwner = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
 )
+
+// services adapts the Services of the tests.
+var services = service.Kind{
+	Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-1", DefaultClass: true},
+	Config: config.LoadBalancer{Method: "ROUND_ROBIN"},
+}
 
 // web is a Service with one port that has load balancer lb-1.
 func web(edits ...func(*corev1.Service)) *corev1.Service {
@@ -45,18 +54,26 @@ func publishing(s *corev1.Service) {
 }
 
 // factsOf returns the facts about a Service with these nodes and without a load balancer.
-func factsOf(service *corev1.Service, nodes ...string) Facts {
-	in := desired.Input{Service: service, Owner: webOwner, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
-	in.Config.Method, in.Networks.VIPSubnetID, in.Networks.MemberSubnetID, in.Networks.FloatingNetworkID = "ROUND_ROBIN", "subnet", "subnet", "public"
+func factsOf(of *corev1.Service, nodes ...string) Facts {
+	owner := services.Owner(of)
+	in := desired.Input{Spec: owner.Spec, Config: services.Config, Owner: owner.Identity, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
+	in.Networks.VIPSubnetID, in.Networks.MemberSubnetID, in.Networks.FloatingNetworkID = "subnet", "subnet", "public"
 	for _, address := range nodes {
 		in.Nodes = append(in.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: address},
 			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}}})
 	}
-	f := Facts{Now: noon, Timing: timing.Default(), Service: service, Serves: true, Capabilities: in.Capabilities, RequestID: "req-9"}
+	f := Facts{Now: noon, Timing: timing.Default(), Owner: owner, Capabilities: in.Capabilities, RequestID: "req-9"}
 	f.Record.Cloud.Known = true
 	f.Desired.Input = in
 	f.Desired.Wanted, f.Desired.Err = desired.Wanted(in)
-	return f.ForOwner(webOwner)
+	return f
+}
+
+// changed returns the facts after a change of the Service. Nothing is built for it yet.
+func (f Facts) changed(to *corev1.Service) Facts {
+	f.Owner = services.Owner(to)
+	f.Desired.Input.Spec = f.Owner.Spec
+	return f
 }
 
 // with adds the load balancer, with a floating IP.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -60,8 +58,8 @@ func (w *GroupWait) Error() string {
 
 // withRecordedVIP requests the VIP address that is recorded on the Service for a new load
 // balancer, in the recorded subnet: the configuration may name another one now.
-func withRecordedVIP(w lb.Wanted, service *corev1.Service) lb.Wanted {
-	vip, recorded := RecordedVIP(service)
+func withRecordedVIP(w lb.Wanted, o claim.Owner) lb.Wanted {
+	vip, recorded := RecordedVIP(o)
 	if !recorded || w.LoadBalancer == nil || w.LoadBalancer.VIP.Address != "" || usesGivenPort(w) {
 		return w
 	}
@@ -77,11 +75,11 @@ func withRecordedVIP(w lb.Wanted, service *corev1.Service) lb.Wanted {
 
 // RecordedVIP returns the VIP address that is recorded on an internal Service while its load
 // balancer is deleted and created again: in that time nothing in the cloud has the address.
-func RecordedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
-	if claim.Original(service) != "" {
-		return lb.VIP{}, false // it is the address of another Service
+func RecordedVIP(o claim.Owner) (vip lb.VIP, ok bool) {
+	if o.Original != "" {
+		return lb.VIP{}, false // it is the address of another owner
 	}
-	address, subnet, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
+	address, subnet, _ := strings.Cut(o.Recorded.VIPAddress, " ")
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {
 		return lb.VIP{}, false

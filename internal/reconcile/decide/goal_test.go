@@ -25,7 +25,7 @@ func TestRecordedVIPIsRequestedForANewLoadBalancer(t *testing.T) {
 		"another is requested": {"10.0.0.5", lb.VIP{Address: "10.0.0.6"}, lb.VIP{Address: "10.0.0.6"}},
 		"a port is requested":  {"10.0.0.5", lb.VIP{PortID: "port"}, lb.VIP{PortID: "port"}},
 	} {
-		got := withRecordedVIP(lb.Wanted{LoadBalancer: &lb.LoadBalancer{VIP: c.vip}}, web(annotated(annotation.VIPAddress, c.recorded)))
+		got := withRecordedVIP(lb.Wanted{LoadBalancer: &lb.LoadBalancer{VIP: c.vip}}, services.Owner(web(annotated(annotation.VIPAddress, c.recorded))))
 		if got.LoadBalancer.VIP != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got.LoadBalancer.VIP, c.want)
 		}
@@ -33,7 +33,7 @@ func TestRecordedVIPIsRequestedForANewLoadBalancer(t *testing.T) {
 }
 
 func TestTheVIPOfAnotherServiceIsNotRequested(t *testing.T) {
-	copied := web(annotated(annotation.VIPAddress, "10.0.0.5"), annotated(annotation.Managed, "uid-of-another kube-octavia.io/octavia"))
+	copied := services.Owner(web(annotated(annotation.VIPAddress, "10.0.0.5"), annotated(annotation.Managed, "uid-of-another kube-octavia.io/octavia")))
 	want := lb.VIP{SubnetID: "configured"}
 	if got := withRecordedVIP(lb.Wanted{LoadBalancer: &lb.LoadBalancer{VIP: want}}, copied); got.LoadBalancer.VIP != want {
 		t.Errorf("%+v", got.LoadBalancer.VIP)

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // Replaces reports whether the load balancer was created to replace the other one, which still
@@ -30,24 +28,25 @@ func HasFloatingIP(l lb.LoadBalancer, floating []lb.FloatingIP) bool {
 
 // HandedOver reports whether a replacement has the address: the floating IP, or, if neither
 // load balancer has one, the id on the Service.
-func HandedOver(service *corev1.Service, o lb.Observed) bool {
+func HandedOver(of claim.Owner, o lb.Observed) bool {
 	l, old := o.LoadBalancer, o.Predecessor
 	if l == nil || old == nil || !Replaces(*l, *old) {
 		return false
 	}
-	return HasFloatingIP(*l, o.FloatingIPs) || !HasFloatingIP(*old, o.FloatingIPs) && service.Annotations[annotation.LoadBalancerID] == l.ID
+	return HasFloatingIP(*l, o.FloatingIPs) || !HasFloatingIP(*old, o.FloatingIPs) && of.Recorded.LoadBalancerID == l.ID
 }
 
 // RetirePredecessor makes a replaced load balancer a duplicate after its drain time, which starts when the replacement
 // is complete and has the address. A new controller starts the drain time again.
 func RetirePredecessor(f Facts) (_ memory.Record, retired bool) {
 	r := f.Record
-	if !HandedOver(f.Service, r.Cloud.Observed) {
+	if !HandedOver(f.Owner, r.Cloud.Observed) {
 		r.Recovery.HandedOver = time.Time{}
 		return r, false
 	}
 	since := r.Recovery.HandedOver
-	if retired = f.Preview || !since.IsZero() && f.Now.Sub(since) >= f.Timing.Drain; retired {
+	retired = f.Preview || !since.IsZero() && f.Now.Sub(since) >= f.Timing.Drain
+	if retired {
 		r.Cloud.Observed = discard(r.Cloud.Observed, *r.Cloud.Observed.Predecessor)
 	}
 	return r, retired
@@ -98,7 +97,7 @@ func handOver(f Facts, d Decision) (_ Decision, final bool) {
 		d.Delay = f.Timing.ChildrenRetry // a change of the rules enqueues the Service earlier
 		d.Record.Progress.Trouble += "; " + f.MissingNodeRules
 	}
-	if f.MissingNodeRules != "" || otherUsers(*f.observed().Predecessor, f.Owner()) != "" {
+	if f.MissingNodeRules != "" || otherUsers(*f.observed().Predecessor, f.Identity()) != "" {
 		d.Complete = false
 		d.Plan.Ops = slices.DeleteFunc(d.Plan.Ops, is[diff.AssociateFloatingIP])
 	}

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -86,7 +85,7 @@ func TestHandoverOfAnInternalServiceIsShownByItsID(t *testing.T) {
 	f := factsOf(web(), "10.0.0.11")
 	next, old := f.built("new", lb.ReplacesTag("old")), f.built("old")
 	o := lb.Observed{LoadBalancer: &next, Predecessor: &old}
-	named := func(id string) *corev1.Service { return web(annotated(annotation.LoadBalancerID, id)) }
+	named := func(id string) claim.Owner { return services.Owner(web(annotated(annotation.LoadBalancerID, id))) }
 	if HandedOver(named("old"), o) || !HandedOver(named("new"), o) {
 		t.Error("the id on the Service does not show which one has the address")
 	}

@@ -14,7 +14,7 @@ import (
 // mustLeave reports whether the refused Service has, or may have, ports on a shared load balancer that are reachable
 // from outside although they must not be.
 func (f Facts) mustLeave(g Goal) bool {
-	l, owner := f.loadBalancer(), f.Owner()
+	l, owner := f.loadBalancer(), f.Identity()
 	return g.Refused != nil && g.Refused.Exposed && l != nil && f.observed().Predecessor == nil && (owner.Owns(*l) || owner.Joined(*l))
 }
 
@@ -27,7 +27,8 @@ func leave(f Facts, d Decision) Decision {
 	if l.ProvisioningStatus == lb.Active && (deletes && f.FromMemory || left) {
 		// The load balancer is read again before it is deleted: other Services may use it by now. If the Service has
 		// left its own load balancer, the next pass looks for another one.
-		d.Plan.Ops, d.Record.Cloud.Known, d.Delay = nil, false, timing.StaleRetry
+		d.Plan.Ops, d.Delay = nil, timing.StaleRetry
+		d.Record.Cloud.Distrust()
 	}
 	return d
 }

@@ -38,7 +38,7 @@ func awaitNodeRules(f Facts, d Decision) (_ Decision, waits bool) {
 		return d, false
 	}
 	d.Delay = f.Timing.ChildrenRetry // a change of the rules enqueues the Service earlier
-	follow := only[diff.SetMembers](diff.New(desired.MembersOnly(d.Goal.Input, f.observed()), f.observed(), f.Owner()).Ops)
+	follow := only[diff.SetMembers](diff.New(desired.MembersOnly(d.Goal.Input, f.observed()), f.observed(), f.Identity()).Ops)
 	d.Plan.Ops = append(slices.DeleteFunc(slices.Clone(d.Plan.Ops), early), slices.DeleteFunc(follow, early)...)
 	return d, true
 }

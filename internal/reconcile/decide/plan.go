@@ -45,10 +45,10 @@ func replacementPlan(g Goal, o lb.Observed, owner lb.Owner) diff.Plan {
 // balancer are unfinished: source ranges and members. The members fit the existing monitors.
 func urgentPlan(f Facts, d Decision) diff.Plan {
 	g, o := d.Goal, f.observed()
-	plan := diff.New(g.Wanted, o, f.Owner())
-	plan.Ops = urgentOps(g.Wanted, g.Input, o, f.Owner())
+	plan := diff.New(g.Wanted, o, f.Identity())
+	plan.Ops = urgentOps(g.Wanted, g.Input, o, f.Identity())
 	if o.Predecessor != nil {
-		plan.Ops = append(keepServing(g, *o.Predecessor, f.Owner()), plan.Ops...)
+		plan.Ops = append(keepServing(g, *o.Predecessor, f.Identity()), plan.Ops...)
 	}
 	return plan
 }
@@ -66,22 +66,4 @@ func keepServing(g Goal, l lb.LoadBalancer, owner lb.Owner) []diff.Op {
 func urgentOps(wanted lb.Wanted, members desired.Input, o lb.Observed, owner lb.Owner) []diff.Op {
 	return slices.Concat(diff.OnlySources(diff.New(wanted, o, owner).Ops, o.LoadBalancer),
 		diff.OnlyMembers(diff.New(desired.MembersOnly(members, o), o, owner).Ops, o.LoadBalancer))
-}
-
-// DecideStopped decides for a Service on which work has stopped because of another
-// controller: members follow the nodes if the nodes have changed. Changes of members by the
-// other controller are not undone.
-func DecideStopped(f Facts) Decision {
-	d := Decision{Action: Converge, Record: f.Record, Goal: Goal{Input: f.Desired.Input, Policy: f.options().Drift}}
-	members := func(o lb.Observed) []diff.Op {
-		return only[diff.SetMembers](diff.New(desired.MembersOnly(f.Desired.Input, o), o, f.Owner()).Ops)
-	}
-	before := f.observed()
-	if b := f.Record.Cloud.Expected; b != nil {
-		before = *b
-	}
-	if len(members(before)) > 0 {
-		d.Plan.Ops, d.Record.Cloud.Expected = members(f.observed()), nil
-	}
-	return d
 }

@@ -30,7 +30,7 @@ func (f Facts) TakingTraffic(wanted lb.Wanted) map[PodMember]bool {
 		return nil
 	}
 	taking := map[PodMember]bool{}
-	diff.EachMember(wanted, *f.loadBalancer(), f.Owner(), func(want lb.Member, pool *lb.Pool, have *lb.Member) {
+	diff.EachMember(wanted, *f.loadBalancer(), f.Identity(), func(want lb.Member, pool *lb.Pool, have *lb.Member) {
 		key := PodMember{Pod: want.Name, Address: want.Address}
 		before, seen := taking[key]
 		taking[key] = have != nil && takesTraffic(pool, have) && (before || !seen)
@@ -55,7 +55,7 @@ func (f Facts) waitingMember(g Goal, o lb.Observed, is func(takes bool) bool) (f
 	if len(g.Input.Waiting) == 0 || !oneActive(o) {
 		return false
 	}
-	diff.EachMember(g.Wanted, *o.LoadBalancer, f.Owner(), func(want lb.Member, pool *lb.Pool, have *lb.Member) {
+	diff.EachMember(g.Wanted, *o.LoadBalancer, f.Identity(), func(want lb.Member, pool *lb.Pool, have *lb.Member) {
 		found = found || have != nil && g.Input.Waiting[want.Name] && is(takesTraffic(pool, have))
 	})
 	return found

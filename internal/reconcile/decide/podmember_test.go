@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
 // podPool is a pool with one member for each Pod, in this operating status.
@@ -68,7 +69,7 @@ func TestAWantedMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
 		if c.wanted == nil {
 			c.wanted = c.pools
 		}
-		f := Facts{Provided: []Need{NeedStatusTree}}.ForOwner(webOwner)
+		f := Facts{Provided: []Need{NeedStatusTree}, Owner: claim.Owner{Identity: webOwner}}
 		f.Record.Cloud.Observed.LoadBalancer = with(c.pools, c.tags)
 		if diff := cmp.Diff(c.want, f.TakingTraffic(lb.Wanted{LoadBalancer: with(c.wanted, nil)})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -23,7 +23,7 @@ import (
 // before the Service published an address.
 func (f Facts) failedBeforeServing() bool {
 	l := f.loadBalancer()
-	return l != nil && l.ProvisioningStatus == lb.Error && !f.served() && f.Capabilities.Marked(*l) && !diff.Shared(*l, f.Owner())
+	return l != nil && l.ProvisioningStatus == lb.Error && !f.served() && f.Capabilities.Marked(*l) && !diff.Shared(*l, f.Identity())
 }
 
 // rebuild deletes a load balancer that failed before it served. A floating IP that was requested is attached to the
@@ -43,11 +43,11 @@ func rebuild(f Facts, d Decision) Decision {
 	d.Action = Rebuild
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed,
 		fmt.Sprintf("load balancer %s went into ERROR before it served; it is deleted and %s", id, again)
-	wanted := lb.Wanted{KeepFloatingIP: annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}
-	if f.Service.Spec.LoadBalancerIP != "" || annotation.Value(f.Service.Annotations, annotation.FloatingIP) != "" {
+	wanted := lb.Wanted{KeepFloatingIP: f.Owner.Spec.KeepsFloatingIP()}
+	if f.Owner.Spec.LoadBalancerIP != "" || annotation.Value(f.Owner.Spec.Annotations, annotation.FloatingIP) != "" {
 		wanted = lb.Wanted{KeepAddress: true}
 	}
-	d.Plan = diff.New(wanted, f.observed(), f.Owner())
+	d.Plan = diff.New(wanted, f.observed(), f.Identity())
 	return d
 }
 
@@ -91,11 +91,12 @@ func recoverFailed(f Facts, d Decision) Decision {
 		d.Plan = diff.Replacement(d.Goal.Wanted, "")
 		return d
 	case ReplaceInPlace:
-		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
+		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Identity())
 		return d
 	}
 	// Replacements that failed are deleted before the wait, one load balancer in each pass.
-	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 && len(d.Plan.Ops) == 0 {
+	d = converge(f, d)
+	if action == AwaitRecovery && d.Delay == 0 && len(d.Plan.Ops) == 0 {
 		d.Delay = f.recoveryWait(facts.replaceable)
 	}
 	return d
@@ -108,7 +109,7 @@ func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 		return recoveryFacts{}
 	}
 	mayWrite := !f.leavesDrift(g)
-	replaceable := mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil &&
+	replaceable := mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Identity()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil &&
 		!losesGroups(g.Wanted, l)
 	return recoveryFacts{
 		canFailOver: mayWrite && f.FailoverRefused == "",
@@ -122,7 +123,7 @@ func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 // leavesToOwner reports whether another Service owns the load balancer and recovers it. If the owner has left, each
 // Service that still shares the load balancer may request a failover.
 func (f Facts) leavesToOwner(l lb.LoadBalancer) bool {
-	return f.observed().Sharer && !f.Owner().Abandoned(l)
+	return f.observed().Sharer && !f.Identity().Abandoned(l)
 }
 
 // recoveryWait returns how long to wait before the next replacement, or before another failover.
@@ -165,8 +166,8 @@ func takesVIP(w lb.Wanted, l lb.LoadBalancer) bool {
 func ownerRecovers(f Facts, l lb.LoadBalancer) string {
 	var others []string
 	for _, tag := range lb.NameTags(l) {
-		name := f.Owner().ServiceNamed([]string{tag})
-		if name != "" && name != f.Service.Namespace+"/"+f.Service.Name {
+		name := f.Identity().ServiceNamed([]string{tag})
+		if name != "" && name != f.Identity().NamespacedName() {
 			others = append(others, name)
 		}
 	}

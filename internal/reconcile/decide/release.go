@@ -9,30 +9,32 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // release deletes everything that the Service has in the cloud, unless the Service will be created again.
 func release(f Facts) Decision {
 	d := Decision{Action: Release, Record: f.Record, Goal: Goal{Known: true}}
-	if f.Owner().Returns {
+	if f.Identity().Returns {
 		return d
 	}
-	if d.Goal.Err = f.Desired.Err; d.Goal.Err != nil {
+	d.Goal.Err = f.Desired.Err
+	if d.Goal.Err != nil {
 		return d // what is remembered may be old: another Service may share the load balancer by now
 	}
-	d.Goal.Wanted.KeepFloatingIP = annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)
+	d.Goal.Wanted.KeepFloatingIP = f.Owner.Spec.KeepsFloatingIP()
 	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Error && !f.Preview {
 		if f.Record.Recovery.Deletions.Count > 0 {
 			d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed, fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; the deletion is retried", l.ID)
 		}
-		if d.Delay = f.Record.Recovery.Deletions.Wait(f.Now); d.Delay > 0 {
+		d.Delay = f.Record.Recovery.Deletions.Wait(f.Now)
+		if d.Delay > 0 {
 			return d
 		}
 	}
 	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Active && f.Capabilities.FinishesLate(l.Provider) && !f.Preview {
 		// The provider may be deleting it, although it shows it as ACTIVE.
-		if d.Delay = f.Record.Recovery.Deletions.Wait(f.Now); d.Delay > 0 {
+		d.Delay = f.Record.Recovery.Deletions.Wait(f.Now)
+		if d.Delay > 0 {
 			return d
 		}
 	}
@@ -59,14 +61,14 @@ func LeftUnseen(d Decision, owner lb.Owner) bool {
 // Released reports whether the Service has nothing in the cloud, and no create without an answer can still produce a
 // load balancer; or whether its objects stay, because the Service will be created again.
 func Released(f Facts, d Decision) bool {
-	if f.Owner().Returns {
+	if f.Identity().Returns {
 		return true
 	}
 	c := d.Record.Cloud
 	o := c.Observed
 	f.Record = d.Record
 	// A shared load balancer stays, without ports of this Service.
-	gone := o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus == lb.Active && diff.Shared(*o.LoadBalancer, f.Owner())
+	gone := o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus == lb.Active && diff.Shared(*o.LoadBalancer, f.Identity())
 	return c.Known && c.Unanswered.IsZero() && gone && o.Predecessor == nil && len(o.Unsettled) == 0 &&
-		len(diff.New(d.Goal.Wanted, o, f.Owner()).Ops) == 0
+		len(diff.New(d.Goal.Wanted, o, f.Identity()).Ops) == 0
 }

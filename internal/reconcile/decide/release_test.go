@@ -48,7 +48,7 @@ func TestNothingIsDeletedForAServiceThatWillBeCreatedAgain(t *testing.T) {
 		}
 		returning := webOwner
 		returning.Returns = true
-		f = f.ForOwner(returning)
+		f.Owner.Identity = returning
 		if d := Decide(f); len(d.Plan.Ops) > 0 || !Released(f, d) {
 			t.Errorf("%s: ops %v, released %t", name, kinds(d.Plan.Ops), Released(f, d))
 		}

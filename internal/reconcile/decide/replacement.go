@@ -30,22 +30,22 @@ func requiresReplacement(in desired.Input) *desired.Invalid {
 
 // replacementFacts returns what the replacement of the load balancer depends on.
 func (f Facts) replacementFacts() replacementFacts {
-	o, options := f.observed(), f.options()
+	o, options := f.observed(), f.Owner.Spec.Options
 	l, old := *o.LoadBalancer, o.Predecessor
 	r := replacementFacts{fits: desired.RequiresReplacement(f.Desired.Err) == nil, allowed: options.AllowReplacement, hasPredecessor: old != nil}
 	switch {
 	case old == nil:
-		r.obstacle = obstacle(l, []lb.VIP{{PortID: options.PortID}}, f.Owner(), f.Capabilities)
-	case f.Desired.Predecessor != nil && Replaces(l, *old) && !HandedOver(f.Service, o):
+		r.obstacle = obstacle(l, []lb.VIP{{PortID: options.PortID}}, f.Identity(), f.Capabilities)
+	case f.Desired.Predecessor != nil && Replaces(l, *old) && !HandedOver(f.Owner, o):
 		_, err := desired.Wanted(*f.Desired.Predecessor)
 		r.replacing, r.predecessorFits = true, err == nil // an error of another kind does not mean that the predecessor fits
-		r.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
+		r.obstacle = obstacle(*old, nil, f.Identity(), f.Capabilities)
 	}
 	if old := o.LoadBalancer; r.obstacle == "" && old.VIPGroupsAreOthers() && len(options.VIPSecurityGroups) == 0 {
 		r.obstacle = othersGroups(*old)
 	}
 	if options.Group != "" {
-		r.obstacle = fmt.Sprintf("other Services of group %q may share it; remove the Service from the group first (annotation %s)", options.Group, annotation.TypedKey(f.Service.Annotations, annotation.LoadBalancerGroup))
+		r.obstacle = fmt.Sprintf("other Services of group %q may share it; remove the Service from the group first (annotation %s)", options.Group, f.Owner.Spec.Key(annotation.LoadBalancerGroup))
 	}
 	return r
 }
@@ -107,11 +107,12 @@ func cannotReplace(refused *desired.Invalid, obstacle string) error {
 // replacementGoal makes the replacement the goal, if it can be built and nothing prevents it.
 func (f Facts) replacementGoal(g Goal) (Goal, Action) {
 	replacement := f.refuse(*f.Desired.Replacement, f.refusals(*f.Desired.Replacement))
-	if g.Err = replacement.Err; g.Err != nil {
+	g.Err = replacement.Err
+	if g.Err != nil {
 		return g, Converge
 	}
 	l := replacement.Wanted.LoadBalancer
-	if why := obstacle(*f.loadBalancer(), append([]lb.VIP{l.VIP}, l.AdditionalVIPs...), f.Owner(), f.Capabilities); why != "" {
+	if why := obstacle(*f.loadBalancer(), append([]lb.VIP{l.VIP}, l.AdditionalVIPs...), f.Identity(), f.Capabilities); why != "" {
 		g.Err = cannotReplace(requiresReplacement(g.Input), why)
 		return g, Refuse
 	}

@@ -111,7 +111,7 @@ func TestReplacementInStepsWhileThePredecessorFollowsTheNodes(t *testing.T) {
 	if plan, complete = now.plan(o); len(plan.Ops) > 0 || !complete {
 		t.Fatalf("complete %t, planned: %v", complete, plan.Ops)
 	}
-	if !HandedOver(now.f.Service, o) {
+	if !HandedOver(now.f.Owner, o) {
 		t.Error("the address has not moved")
 	}
 	plan, _ = now.plan(discard(o, *o.Predecessor))

@@ -52,7 +52,7 @@ func (in Input) checkAccess(options annotation.Options) error {
 // sourceOfRanges says where the requested source ranges are written.
 func (in Input) sourceOfRanges() string {
 	switch {
-	case len(in.Service.Spec.LoadBalancerSourceRanges) > 0:
+	case len(in.Spec.SourceRanges) > 0:
 		return "spec.loadBalancerSourceRanges"
 	case len(in.annotated(annotation.SourceRanges)) > 0:
 		return "annotation " + in.key(annotation.SourceRanges)

@@ -17,7 +17,7 @@ import (
 // byGroups requests security groups of the VIP, of which the ids are known.
 func byGroups(ids ...string) change {
 	return func(in *Input) {
-		in.Service.Annotations[annotation.VIPSecurityGroups] = "web,office"
+		in.Spec.Annotations[annotation.VIPSecurityGroups] = "web,office"
 		in.Networks.VIPSecurityGroupIDs = ids
 	}
 }

@@ -17,16 +17,17 @@ import (
 
 // respelt gives all annotations of the Service the other one of their keys.
 func respelt(in Input) Input {
-	given := in.Service.Annotations
-	in.Service = in.Service.DeepCopy()
-	in.Service.Annotations = map[string]string{}
+	given := in.Spec.Annotations
+	spec := *in.Spec
+	in.Spec = &spec
+	in.Spec.Annotations = map[string]string{}
 	for _, a := range annotation.Table {
 		if value, set := given[a.Key]; set {
 			keys := a.Keys()
-			in.Service.Annotations[keys[len(keys)-1]] = value
+			in.Spec.Annotations[keys[len(keys)-1]] = value
 		}
 	}
-	return in
+	return withOptions(in)
 }
 
 const (
@@ -72,7 +73,7 @@ func requests() map[string]Input {
 // typed replaces the keys of the table by those of the Service in a text.
 func typed(text string, in Input) string {
 	for _, a := range annotation.Table {
-		if keys := a.Keys(); len(keys) > 1 && annotation.TypedKey(in.Service.Annotations, a.Key) != a.Key {
+		if keys := a.Keys(); len(keys) > 1 && annotation.TypedKey(in.Spec.Annotations, a.Key) != a.Key {
 			text = strings.ReplaceAll(text, a.Key, keys[1])
 		}
 	}
@@ -131,8 +132,9 @@ func TestAClassThatMayBeAmongTooManyUnknownKeysLeavesTheMembers(t *testing.T) {
 	have := observed(t, input())
 	in := input(annotate(annotation.ClassKey+"s", "gold"))
 	for i := range 60 {
-		in.Service.Annotations[fmt.Sprintf("%sa%03d", annotation.OwnPrefix, i)] = "x"
+		in.Spec.Annotations[fmt.Sprintf("%sa%03d", annotation.OwnPrefix, i)] = "x"
 	}
+	in = withOptions(in)
 	in.Nodes = append(in.Nodes, node("node-c", "10.0.0.13"))
 	want := memberAddresses(have.LoadBalancer, 0)
 	if diff := cmp.Diff(want, memberAddresses(MembersOnly(in, have).LoadBalancer, 0)); diff != "" {

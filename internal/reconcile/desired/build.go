@@ -26,8 +26,9 @@ import (
 
 // Input is everything that the wanted load balancer depends on.
 type Input struct {
-	Service *corev1.Service
-	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the Service.
+	// Spec is what the owner requests; nil means that the input was not gathered.
+	Spec *Spec
+	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the owner.
 	Nodes  []corev1.Node
 	Slices []discoveryv1.EndpointSlice
 	Gates
@@ -218,29 +219,12 @@ const (
 	ReasonMetadataPortMissing = "MetadataPortMissing"
 )
 
-// Options parses the Service's annotations. The error is an *Invalid that names all wrong annotations.
-func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.Options, error) {
-	options, problems := annotation.Parse(service.Annotations, defaults)
-	if len(problems) == 0 {
-		return options, nil
-	}
-	texts := make([]string, len(problems))
-	for i, p := range problems {
-		texts[i] = p.Error()
-	}
-	reason := ReasonInvalidAnnotation
-	if !slices.ContainsFunc(problems, func(p annotation.Problem) bool { return !p.Misspelt }) {
-		reason = ReasonMisspeltAnnotation
-	}
-	return options, &Invalid{Reason: reason, Message: strings.Join(texts, "; ")}
-}
-
 // Wanted returns what the Service should have. The error is an *Invalid.
 func Wanted(in Input) (lb.Wanted, error) {
-	options, err := Options(in.Service, in.Config)
-	if err != nil {
+	if err := in.Spec.Invalid(); err != nil {
 		return lb.Wanted{}, err
 	}
+	options := in.Spec.Options
 	if options.TLSSecret != "" {
 		options.TLSContainer = cmp.Or(in.Certificate.Ref, in.Certificate.Name)
 		if options.TLSContainer == "" {
@@ -275,7 +259,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		return lb.Wanted{}, err
 	}
 	balancer := in.loadBalancer(options)
-	for i, port := range in.Service.Spec.Ports {
+	for i, port := range in.Spec.Ports {
 		l := in.listener(i, port, options, protocols[i])
 		l.AllowedCIDRs = sources
 		balancer.Listeners = append(balancer.Listeners, l)
@@ -287,7 +271,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	balancer.Listeners = append(balancer.Listeners, metrics...)
 	wanted := lb.Wanted{
 		LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners),
-		MoveMembers:  annotation.Canonical(in.Service.Annotations)[annotation.MemberSubnetID] != "",
+		MoveMembers:  annotation.Canonical(in.Spec.Annotations)[annotation.MemberSubnetID] != "",
 		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
 	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable())
@@ -322,7 +306,7 @@ func (in Input) check(options annotation.Options, floating string, address netip
 func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating string, address netip.Addr, external bool) lb.Wanted {
 	switch {
 	case !address.IsValid() || options.PortID != "":
-	case familyOf(address) == in.Family():
+	case FamilyOf(address) == in.Family():
 		wanted.LoadBalancer.VIP.Address = address.String()
 	default:
 		wanted.LoadBalancer.AdditionalVIPs[0].Address = address.String()
@@ -354,12 +338,11 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
 		return lb.Wanted{KeepFloatingIP: true, KeepAddress: true}
 	}
-	selector, err := annotation.Selector(in.Service.Annotations, in.Config)
+	selector, err := in.Spec.Selector()
 	in.Nodes = selected(in.Nodes, selector)
-	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
-	in.chooseMembers(options)
+	in.chooseMembers(in.Spec.Options)
 	valid := func(keys []string) bool {
-		return !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool { return p.Concerns(keys...) })
+		return !in.SubnetsUnknown && !slices.ContainsFunc(in.Spec.Problems, func(p annotation.Problem) bool { return p.Concerns(keys...) })
 	}
 	sure, podsSure := err == nil && valid(choosesMembers), valid(choosesPods)
 	if !sure {
@@ -372,7 +355,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		if !in.Owner.OwnsListener(l) {
 			continue
 		}
-		for _, port := range in.Service.Spec.Ports {
+		for _, port := range in.Spec.Ports {
 			key := lb.ListenerKey{Transport: lb.Transport(port.Protocol), Port: int(port.Port)}
 			switch {
 			case l.Key() != key || l.Pool == nil:
@@ -388,7 +371,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, KeepAddress: true, KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor)}
 	if a := in.Config.AtClusterIP; a != nil && a.Internal && !in.Sharer && observed.Predecessor == nil {
 		// But a Service must not stay public when it is no longer of type LoadBalancer.
-		wanted.KeepAddress, wanted.KeepFloatingIP = false, annotation.KeepsFloatingIP(in.Service.Annotations, in.Config)
+		wanted.KeepAddress, wanted.KeepFloatingIP = false, in.Spec.KeepsFloatingIP()
 		return wanted
 	}
 	for _, f := range observed.FloatingIPs {
@@ -408,7 +391,7 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 	if len(pool.Members) > 0 {
 		monitorPort = pool.Members[0].MonitorPort
 	} else if http {
-		monitorPort = int(in.Service.Spec.HealthCheckNodePort)
+		monitorPort = in.Spec.HealthCheckNodePort
 	}
 	had := pool.Members
 	in.members.known = nil
@@ -450,14 +433,14 @@ func (in Input) serial(listeners []lb.Listener) bool {
 // if Octavia refuses a part because of a quota, it leaves the VIP port behind. Then this port has the address, and no
 // later create can use it.
 func (in Input) MayLoseAddress(options annotation.Options) bool {
-	ip := in.Service.Spec.LoadBalancerIP
+	ip := in.Spec.LoadBalancerIP
 	requested := in.Owner.ClusterIP != "" || ip != "" && (options.Internal || strings.Contains(ip, ":")) // otherwise it is a floating IP
 	return requested && !in.Capabilities.UnlimitedChildren
 }
 
 // local reports whether nodes without an endpoint drop the Service's traffic. That does not matter if Pods are members.
 func (in Input) local() bool {
-	return !in.members.pods && in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	return !in.members.pods && in.Spec.LocalTraffic
 }
 
 // requestedAddresses returns the requested address of the floating IP, from an annotation or spec.loadBalancerIP, and
@@ -465,12 +448,13 @@ func (in Input) local() bool {
 // them.
 func (in Input) requestedAddresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
 	if options.FloatingIP != "" {
-		if floating = in.Networks.FloatingIPAddress; !external {
+		floating = in.Networks.FloatingIPAddress
+		if !external {
 			return "", vip, invalid(ReasonInvalidAddress,
 				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", in.key(annotation.FloatingIP))
 		}
 	}
-	requested := in.Service.Spec.LoadBalancerIP
+	requested := in.Spec.LoadBalancerIP
 	if a := in.Config.AtClusterIP; requested == "" || a != nil && a.Internal {
 		return floating, vip, nil // of another type than LoadBalancer, it means nothing
 	}
@@ -478,7 +462,7 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 	switch {
 	case err != nil || address.Zone() != "":
 		return "", vip, invalid(ReasonInvalidAddress, "spec.loadBalancerIP %q is not an IP address", requested)
-	case !slices.Contains(in.served(), familyOf(address)):
+	case !slices.Contains(in.served(), FamilyOf(address)):
 		return "", vip, invalid(ReasonInvalidAddress,
 			"spec.loadBalancerIP %s is not an %s address, the IP family of the load balancer", requested, in.Family())
 	case !external || !address.Is4():
@@ -488,11 +472,4 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 			in.key(annotation.FloatingIP), floating, requested)
 	}
 	return address.String(), vip, nil
-}
-
-func familyOf(address netip.Addr) corev1.IPFamily {
-	if address.Is4() {
-		return corev1.IPv4Protocol
-	}
-	return corev1.IPv6Protocol
 }

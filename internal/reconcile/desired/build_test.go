@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -69,8 +68,8 @@ func TestTheWantedLoadBalancerOfAService(t *testing.T) {
 		"ovn_has_no_http_monitor_so_local_follows_endpoints":      input(local, monitor, dns, provider(lb.ProviderOVN)),
 		"ovn_with_monitors_is_made_one_by_one":                    input(monitor, provider(lb.ProviderOVN)),
 		"a_cloud_that_needs_it_gets_all_one_by_one":               input(func(in *Input) { in.Serial = true }),
-		"client_affinity_has_a_timeout_for_datagrams_only":        input(dns, affinity(ptr.To[int32](600))),
-		"client_affinity_without_a_timeout":                       input(dns, affinity(nil)),
+		"client_affinity_has_a_timeout_for_datagrams_only":        input(dns, affinity(600)),
+		"client_affinity_without_a_timeout":                       input(dns, affinity(0)),
 		"source_ranges_of_the_spec":                               input(ranges("198.51.100.77/24", "10.0.0.0/8", "10.1.2.3/8")),
 		"source_ranges_of_the_annotation":                         input(annotate(keySources, "10.0.0.0/8")),
 		"source_ranges_of_the_spec_come_before_the_annotation":    input(ranges("10.0.0.0/8"), annotate(keySources, "192.0.2.0/24")),

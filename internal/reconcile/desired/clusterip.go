@@ -13,21 +13,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// ClusterIPs returns the Service's ClusterIPs by family.
-func ClusterIPs(service *corev1.Service) map[corev1.IPFamily]netip.Addr {
-	all := map[corev1.IPFamily]netip.Addr{}
-	for _, text := range append([]string{service.Spec.ClusterIP}, service.Spec.ClusterIPs...) {
-		if address, err := netip.ParseAddr(text); err == nil {
-			all[familyOf(address)] = address
-		}
-	}
-	return all
-}
-
 // addresses returns the requested address of the floating IP, and the VIP's address: the requested one, or the
 // ClusterIP.
 func (in Input) addresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
-	if floating, vip, err = in.requestedAddresses(options, external); err == nil {
+	floating, vip, err = in.requestedAddresses(options, external)
+	if err == nil {
 		vip, err = in.clusterIPOr(vip)
 	}
 	return floating, vip, err
@@ -38,11 +28,11 @@ func (in Input) clusterIPOr(requested netip.Addr) (netip.Addr, error) {
 	if in.Config.AtClusterIP == nil {
 		return requested, nil
 	}
-	clusterIP, has := ClusterIPs(in.Service)[in.Family()]
+	clusterIP, has := in.Spec.ClusterIPs[in.Family()]
 	switch {
 	case !has:
 		return clusterIP, invalid(ReasonInvalidAddress, "the Service has no ClusterIP of family %s", in.Family())
-	case requested.IsValid() && requested != ClusterIPs(in.Service)[familyOf(requested)]:
+	case requested.IsValid() && requested != in.Spec.ClusterIPs[FamilyOf(requested)]:
 		return clusterIP, invalid(ReasonInvalidAddress, "spec.loadBalancerIP requests %s for the VIP, but the VIP is the ClusterIP %s ([ClusterIP] of cloud.conf); "+
 			"remove spec.loadBalancerIP, or make the Service external to request a floating IP", requested, clusterIP)
 	}
@@ -54,7 +44,7 @@ func (in Input) atClusterIPs(l *lb.LoadBalancer) {
 	if in.Config.AtClusterIP == nil || len(l.AdditionalVIPs) == 0 {
 		return
 	}
-	l.AdditionalVIPs[0].Address = ClusterIPs(in.Service)[in.Families()[1]].String()
+	l.AdditionalVIPs[0].Address = in.Spec.ClusterIPs[in.Families()[1]].String()
 }
 
 // otherVIPs says which VIPs of the existing load balancer should be at a ClusterIP, but are not.
@@ -64,7 +54,7 @@ func (in Input) otherVIPs() []string {
 	}
 	var others []string
 	for _, family := range in.served() {
-		clusterIP, has := ClusterIPs(in.Service)[family]
+		clusterIP, has := in.Spec.ClusterIPs[family]
 		vip, _ := in.Found.VIPOf(family == corev1.IPv4Protocol)
 		if address, err := netip.ParseAddr(vip.Address); has && err == nil && address != clusterIP {
 			others = append(others, fmt.Sprintf("VIP address %s, the ClusterIP, instead of %s", clusterIP, address))

@@ -23,19 +23,23 @@ import (
 // atClusterIP puts a Service of the type in cluster-ip mode.
 func atClusterIP(kind corev1.ServiceType, clusterIPs ...string) change {
 	return func(in *Input) {
-		in.Service.Spec.Type, in.Service.Spec.ClusterIP, in.Service.Spec.ClusterIPs = kind, clusterIPs[0], clusterIPs
+		in.Spec.ClusterIPs = map[corev1.IPFamily]netip.Addr{}
+		for _, ip := range clusterIPs {
+			address := netip.MustParseAddr(ip)
+			in.Spec.ClusterIPs[FamilyOf(address)] = address
+		}
 		in.Config.AtClusterIP = &config.AtClusterIP{SubnetID: "subnet-services", Internal: kind != corev1.ServiceTypeLoadBalancer}
-		options, _ := annotation.Parse(in.Service.Annotations, in.Config)
+		options, _ := annotation.Parse(in.Spec.Annotations, in.Config)
 		in.Networks = NetworksOf(options)
 		in.Networks.MemberSubnetID = options.SubnetID
-		for i := range in.Service.Spec.Ports {
-			in.Service.Spec.Ports[i].NodePort = 0
+		for i := range in.Spec.Ports {
+			in.Spec.Ports[i].NodePort = 0
 		}
 	}
 }
 
 func requestedVIP(address string) change {
-	return func(in *Input) { in.Service.Spec.LoadBalancerIP = address }
+	return func(in *Input) { in.Spec.LoadBalancerIP = address }
 }
 
 func TestTheVIPIsTheClusterIPAndPodsAreMembers(t *testing.T) {
@@ -81,7 +85,7 @@ func existing(l *lb.LoadBalancer) change { return func(in *Input) { in.Found = l
 
 func TestBothClusterIPsAreVIPs(t *testing.T) {
 	both := func(in *Input) {
-		in.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		in.Spec.Families = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
 		in.Networks.AdditionalSubnetID = "subnet-services-v6"
 	}
 	wanted, err := Wanted(input(atClusterIP(corev1.ServiceTypeClusterIP, "10.96.0.7", "fd00::7"), both))
@@ -203,7 +207,7 @@ func TestASubnetWithoutProblemsNeverAssignsAClusterIP(t *testing.T) {
 }
 func TestACreateWithOneCallMayLoseAnAddressOnlyIfAQuotaCanRefuseAPart(t *testing.T) {
 	at := func(ip string) func(*Input) {
-		return func(in *Input) { in.Service.Spec.LoadBalancerIP = ip }
+		return func(in *Input) { in.Spec.LoadBalancerIP = ip }
 	}
 	clusterIP := func(in *Input) { in.Owner.ClusterIP = "10.96.0.5" }
 	internal := annotation.Options{Internal: true}
@@ -218,7 +222,7 @@ func TestACreateWithOneCallMayLoseAnAddressOnlyIfAQuotaCanRefuseAPart(t *testing
 		"a VIP, and a floating IP for it": {at("fd00::9"), annotation.Options{}, true},
 		"a floating IP":                   {at("203.0.113.9"), annotation.Options{}, false},
 	} {
-		in := Input{Service: &corev1.Service{}}
+		in := Input{Spec: &Spec{}}
 		test.edit(&in)
 		if got := in.MayLoseAddress(test.options); got != test.want {
 			t.Errorf("%s: %t", name, got)

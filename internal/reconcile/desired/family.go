@@ -19,7 +19,7 @@ import (
 
 // Families returns the IP families that the Service requests: one, or both in its order.
 func (in Input) Families() []corev1.IPFamily {
-	if all := in.Service.Spec.IPFamilies; len(all) > 0 {
+	if all := in.Spec.Families; len(all) > 0 {
 		return all[:min(len(all), 2)]
 	}
 	return []corev1.IPFamily{corev1.IPv4Protocol}
@@ -30,8 +30,7 @@ func (in Input) Family() corev1.IPFamily { return in.Families()[0] }
 
 // required reports whether the Service must be refused rather than served by one family.
 func (in Input) required() bool {
-	policy := in.Service.Spec.IPFamilyPolicy
-	return policy != nil && *policy == corev1.IPFamilyPolicyRequireDualStack
+	return in.Spec.RequireDualStack
 }
 
 // WantsSubnets reports whether to look up the subnets of VIPs in their network, for a load balancer that does not exist
@@ -203,7 +202,7 @@ func oncePerNode(targets []member.Target) []member.Target {
 
 // memberSubnet returns the subnet from which the address of a node is reached.
 func (in Input) memberSubnet(address netip.Addr) string {
-	if familyOf(address) == in.Family() {
+	if FamilyOf(address) == in.Family() {
 		return in.Networks.MemberSubnetID
 	}
 	return in.Networks.AdditionalSubnetID

@@ -21,8 +21,8 @@ import (
 // dual requests both families, in this order, with a policy.
 func dual(policy corev1.IPFamilyPolicy, first, second corev1.IPFamily) change {
 	return func(in *Input) {
-		in.Service.Spec.IPFamilies = []corev1.IPFamily{first, second}
-		in.Service.Spec.IPFamilyPolicy = &policy
+		in.Spec.Families = []corev1.IPFamily{first, second}
+		in.Spec.RequireDualStack = policy == corev1.IPFamilyPolicyRequireDualStack
 		in.Networks.AdditionalSubnetID = "subnet-other"
 	}
 }

@@ -34,16 +34,13 @@ const (
 // change is one difference of an input from the usual one.
 type change func(*Input)
 
-// input is a Service with TCP port 80, two nodes of both families, and a cloud that supports everything.
+// input is that of an owner with TCP port 80, two nodes of both families, and a cloud that supports everything.
 func input(changes ...change) Input {
 	in := Input{
-		Service: &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: map[string]string{}},
-			Spec: corev1.ServiceSpec{
-				Type:       corev1.ServiceTypeLoadBalancer,
-				IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
-				Ports:      []corev1.ServicePort{port(corev1.ProtocolTCP, 80, 30080)},
-			},
+		Spec: &Spec{
+			Annotations: map[string]string{},
+			Families:    []corev1.IPFamily{corev1.IPv4Protocol},
+			Ports:       []corev1.ServicePort{port(corev1.ProtocolTCP, 80, 30080)},
 		},
 		Nodes: []corev1.Node{node("node-b", "10.0.0.12", "2001:db8::12"), node("node-a", "10.0.0.11", "2001:db8::11")},
 		Config: config.LoadBalancer{
@@ -57,6 +54,14 @@ func input(changes ...change) Input {
 	for _, c := range changes {
 		c(&in)
 	}
+	return withOptions(in)
+}
+
+// withOptions returns the input with what its annotations request now.
+func withOptions(in Input) Input {
+	spec, read := *in.Spec, SpecOf(in.Spec.Annotations, in.Config)
+	spec.Options, spec.Problems = read.Options, read.Problems
+	in.Spec = &spec
 	return in
 }
 
@@ -73,11 +78,11 @@ func node(name string, addresses ...string) corev1.Node {
 }
 
 func ports(all ...corev1.ServicePort) change {
-	return func(in *Input) { in.Service.Spec.Ports = all }
+	return func(in *Input) { in.Spec.Ports = all }
 }
 
 func annotate(key, value string) change {
-	return func(in *Input) { in.Service.Annotations[key] = value }
+	return func(in *Input) { in.Spec.Annotations[key] = value }
 }
 
 func apiVersion(minor int) change {
@@ -89,33 +94,30 @@ func provider(name string) change {
 }
 
 func address(text string) change {
-	return func(in *Input) { in.Service.Spec.LoadBalancerIP = text }
+	return func(in *Input) { in.Spec.LoadBalancerIP = text }
 }
 
 func ranges(all ...string) change {
-	return func(in *Input) { in.Service.Spec.LoadBalancerSourceRanges = all }
+	return func(in *Input) { in.Spec.SourceRanges = all }
 }
 
 func families(all ...corev1.IPFamily) change {
-	return func(in *Input) { in.Service.Spec.IPFamilies = all }
+	return func(in *Input) { in.Spec.Families = all }
 }
 
 // local sets the traffic policy Local, with a ready endpoint on node-b only.
 func local(in *Input) {
-	in.Service.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
-	in.Service.Spec.HealthCheckNodePort = 32000
+	in.Spec.LocalTraffic = true
+	in.Spec.HealthCheckNodePort = 32000
 	in.Slices = []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{
 		{NodeName: ptr.To("node-a"), Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(false)}},
 		{NodeName: ptr.To("node-b"), Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}},
 	}}}
 }
 
-func affinity(timeout *int32) change {
+func affinity(timeoutSeconds int) change {
 	return func(in *Input) {
-		in.Service.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
-		if timeout != nil {
-			in.Service.Spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: timeout}}
-		}
+		in.Spec.SessionAffinity, in.Spec.AffinityTimeoutSeconds = true, timeoutSeconds
 	}
 }
 

@@ -66,7 +66,7 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options,
 		pool.Monitor = in.monitor(i, port.Protocol, options)
 		if pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP {
 			// The monitor detects which nodes have endpoints.
-			local, monitorPort = false, int(in.Service.Spec.HealthCheckNodePort)
+			local, monitorPort = false, in.Spec.HealthCheckNodePort
 		}
 	}
 	pool.Members = in.membersOf(port, local, monitorPort)
@@ -109,13 +109,12 @@ func methodNames(all []lb.Algorithm) string {
 
 // persistence implements sessionAffinity ClientIP. Octavia has a timeout for UDP and SCTP only.
 func (in Input) persistence(protocol corev1.Protocol) *lb.Persistence {
-	if in.Service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
+	if !in.Spec.SessionAffinity {
 		return nil
 	}
 	persistence := &lb.Persistence{Type: lb.PersistenceSourceIP}
-	affinity := in.Service.Spec.SessionAffinityConfig
-	if protocol != corev1.ProtocolTCP && affinity != nil && affinity.ClientIP != nil && affinity.ClientIP.TimeoutSeconds != nil {
-		persistence.TimeoutSeconds = int(*affinity.ClientIP.TimeoutSeconds)
+	if protocol != corev1.ProtocolTCP {
+		persistence.TimeoutSeconds = in.Spec.AffinityTimeoutSeconds
 	}
 	return persistence
 }
@@ -142,7 +141,7 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 		}
 		monitor.Type = lb.MonitorSCTP
 	}
-	if in.local() && in.Service.Spec.HealthCheckNodePort > 0 && in.Capabilities.Has(http) {
+	if in.local() && in.Spec.HealthCheckNodePort > 0 && in.Capabilities.Has(http) {
 		monitor.Type = lb.MonitorHTTP
 		monitor.HTTPMethod, monitor.URLPath, monitor.ExpectedCodes = healthCheckMethod, healthCheckPath, healthCheckCodes
 	}
@@ -183,7 +182,7 @@ func (in Input) withoutRefused(all []lb.Member) []lb.Member {
 // requestedSources returns the ranges that may connect, from the Service or the operator's settings; empty means that
 // every client may connect.
 func (in Input) requestedSources(options annotation.Options) []string {
-	if ranges, _ := value.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); len(ranges) > 0 {
+	if ranges, _ := value.ParseCIDRs(in.Spec.SourceRanges); len(ranges) > 0 {
 		return ranges
 	}
 	return options.SourceRanges
@@ -229,7 +228,7 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 // sources returns the CIDRs of the Service's first family that may connect, sorted, and whether they exclude any
 // client. With VIPs of both families, it returns the CIDRs of both families.
 func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
-	if _, err := value.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
+	if _, err := value.ParseCIDRs(in.Spec.SourceRanges); err != nil {
 		return nil, true, &Invalid{Reason: ReasonInvalidSourceRanges, Message: "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
 	return in.reachable(in.requestedSources(options))
@@ -237,7 +236,8 @@ func (in Input) sources(options annotation.Options) (ranges []string, restricted
 
 // reachable returns the CIDRs whose clients can reach the VIP, and whether they exclude any client, as sources does.
 func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error) {
-	switch restricted = restricts(ranges, in.served()); {
+	restricted = restricts(ranges, in.served())
+	switch {
 	case !restricted:
 		return []string{everyIP[in.Family()]}, false, nil
 	case in.hasBoth():
@@ -257,7 +257,7 @@ func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error
 
 func (in Input) checkPorts() error {
 	can, taken := in.Capabilities, map[int32]corev1.Protocol{}
-	for _, p := range in.Service.Spec.Ports {
+	for _, p := range in.Spec.Ports {
 		switch other, found := taken[p.Port]; {
 		case p.NodePort == 0 && !in.members.pods:
 			return invalid(ReasonNoNodePort, "port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true, "+

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
@@ -52,7 +51,7 @@ func memberAddresses(l *lb.LoadBalancer, i int) []string {
 
 func TestPoolsOfARefusedServiceFollowTheNodesAndNothingElseChanges(t *testing.T) {
 	dns := ports(port(corev1.ProtocolTCP, 53, 30053), port(corev1.ProtocolUDP, 53, 30054))
-	before := input(dns, ranges("10.0.0.0/8"), affinity(ptr.To[int32](60)), annotate(keyMonitor, "true"))
+	before := input(dns, ranges("10.0.0.0/8"), affinity(60), annotate(keyMonitor, "true"))
 	have := observed(t, before)
 	have.LoadBalancer.Tags = append(have.LoadBalancer.Tags, "by-hand")
 	have.LoadBalancer.Listeners[0].Pool.Algorithm = lb.LeastConnections
@@ -81,6 +80,17 @@ func TestPoolsOfARefusedServiceFollowTheNodesAndNothingElseChanges(t *testing.T)
 	}
 }
 
+// refusedNow returns the input after a user has given the annotation a value that refuses the owner.
+func refusedNow(t *testing.T, in Input, key string) Input {
+	t.Helper()
+	in.Spec.Annotations[key] = "rubbish"
+	in = withOptions(in)
+	if in.Spec.Invalid() == nil {
+		t.Fatalf("%s=rubbish does not refuse the owner", key)
+	}
+	return in
+}
+
 func TestARefusedServiceWithoutChangesNeedsNothing(t *testing.T) {
 	for name, c := range map[string][]change{
 		"external":           nil,
@@ -95,7 +105,7 @@ func TestARefusedServiceWithoutChangesNeedsNothing(t *testing.T) {
 			in := input(c...)
 			have := observed(t, in)
 			kept := diff.Clone(have)
-			in.Service.Annotations[keyMonitor] = "rubbish"
+			in = refusedNow(t, in, keyMonitor)
 			plan := diff.New(MembersOnly(in, have), have, in.Owner)
 			if len(plan.Ops)+len(plan.Refused) > 0 {
 				t.Errorf("plan %v, refused %v", plan.Ops, plan.Refused)
@@ -111,7 +121,7 @@ func TestANewMemberOfAnEmptyPoolGetsTheMonitorPort(t *testing.T) {
 	in := input(local, annotate(keyMonitor, "true"), func(in *Input) { in.Nodes = nil })
 	have := observed(t, in)
 	in.Nodes = []corev1.Node{node("node-a", "10.0.0.11")}
-	in.Service.Annotations[keyMonitor] = "rubbish"
+	in = refusedNow(t, in, keyMonitor)
 	got := memberAddresses(MembersOnly(in, have).LoadBalancer, 0)
 	if diff := cmp.Diff([]string{"10.0.0.11:30080 32000"}, got); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
@@ -157,8 +167,8 @@ func TestARefusedServiceDoesNotTakeADetachedFloatingIP(t *testing.T) {
 
 func TestNodesWithAddressesThatCannotBeMembersAreLeftOutAndNamed(t *testing.T) {
 	local := func(in *Input) {
-		in.Service.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
-		in.Service.Spec.HealthCheckNodePort = 32000
+		in.Spec.LocalTraffic = true
+		in.Spec.HealthCheckNodePort = 32000
 		annotate(keyMonitor, "true")(in)
 	}
 	bad := func(all ...corev1.Node) change {

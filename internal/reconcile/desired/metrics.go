@@ -28,7 +28,7 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 		return []lb.Withheld{{Reason: ReasonMetricsUnsupported, Message: fmt.Sprintf(format, args...) +
 			fmt.Sprintf(". The Service is served without metrics; to accept that, remove annotation %s", in.key(annotation.MetricsPort))}}
 	}
-	taken := slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool {
+	taken := slices.ContainsFunc(in.Spec.Ports, func(p corev1.ServicePort) bool {
 		return int(p.Port) == port && (p.Protocol == corev1.ProtocolTCP || !can.Has(lb.FeatureTransportsShareAPort))
 	})
 	switch {

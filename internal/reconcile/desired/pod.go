@@ -13,20 +13,12 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
-
-// PodTargets reports whether the Service requests Pods as members.
-func PodTargets(service *corev1.Service, defaults config.LoadBalancer) bool {
-	options, _ := annotation.Parse(service.Annotations, defaults)
-	return options.TargetType == config.PodTargets
-}
 
 // MayHavePods reports whether Pods are requested as members, or existing members may be Pods. A member may be a Pod if
 // its address is that of no node, or its port is none of the NodePorts.
 func MayHavePods(in Input, observed *lb.LoadBalancer) bool {
-	if PodTargets(in.Service, in.Config) {
+	if in.Spec.PodTargets() {
 		return true
 	}
 	if observed == nil {
@@ -34,7 +26,7 @@ func MayHavePods(in Input, observed *lb.LoadBalancer) bool {
 	}
 	onNode := nodeAddresses(in.Nodes)
 	atNodePort := func(m lb.Member) bool {
-		return slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool { return m.Port == int(p.NodePort) })
+		return slices.ContainsFunc(in.Spec.Ports, func(p corev1.ServicePort) bool { return m.Port == int(p.NodePort) })
 	}
 	return slices.ContainsFunc(observed.Listeners, func(l lb.Listener) bool {
 		return l.Pool != nil && slices.ContainsFunc(l.Pool.Members, func(m lb.Member) bool { return !onNode[m.Address] || !atNodePort(m) })
@@ -44,7 +36,7 @@ func MayHavePods(in Input, observed *lb.LoadBalancer) bool {
 // Unreachable returns the addresses of endpoints that are in none of the PodSubnets, sorted.
 func Unreachable(in Input) (addresses []netip.Addr) {
 	in.both = in.hasBoth() && len(in.Families()) > 1
-	for _, port := range in.Service.Spec.Ports {
+	for _, port := range in.Spec.Ports {
 		for _, e := range in.endpoints(port) {
 			if _, reachable := in.podSubnet(e.Address); !reachable {
 				addresses = append(addresses, e.Address)
@@ -74,7 +66,7 @@ func (in Input) endpoints(port corev1.ServicePort) []member.Endpoint {
 	var all []member.Endpoint
 	pods := map[string]bool{}
 	for _, family := range in.served() {
-		of := member.WithPortNames(ofFamily(in.Slices, family), in.Service.Spec.Ports)
+		of := member.WithPortNames(ofFamily(in.Slices, family), in.Spec.Ports)
 		found := member.Endpoints(of, port, in.Gated)
 		if port.Protocol == corev1.ProtocolTCP {
 			found = slices.DeleteFunc(found, func(e member.Endpoint) bool { return pods[e.Pod] })

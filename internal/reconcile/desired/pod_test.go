@@ -57,7 +57,7 @@ func members(l *lb.LoadBalancer, i int) []string {
 }
 
 func TestPodsAreMembersAtTheirOwnAddressAndPort(t *testing.T) {
-	local := func(in *Input) { in.Service.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }
+	local := func(in *Input) { in.Spec.LocalTraffic = true }
 	withoutNodePorts := ports(corev1.ServicePort{Protocol: corev1.ProtocolTCP, Port: 80})
 	ovn := func(in *Input) {
 		in.Capabilities.Provider, in.Config.Provider = "ovn", "ovn"
@@ -121,7 +121,7 @@ func TestAPodInNoKnownSubnetIsLeftOutAndNamed(t *testing.T) {
 
 func TestAPodOfBothFamiliesIsATCPMemberOnce(t *testing.T) {
 	both := func(in *Input) {
-		in.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		in.Spec.Families = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
 	}
 	wanted, err := Wanted(input(podTargets, both, pods(8080, "10.1.0.1", "10.1.0.2"), pods(8080, "2001:db8::1", "2001:db8::3")))
 	if err != nil {
@@ -139,7 +139,7 @@ func TestAPodOfBothFamiliesIsATCPMemberOnce(t *testing.T) {
 // Kubernetes writes the slices of the families one after the other.
 func TestAPodThatIsNotReadyAtItsFirstAddressIsNoTCPMemberAtItsOther(t *testing.T) {
 	both := func(in *Input) {
-		in.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		in.Spec.Families = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
 	}
 	unready := func(in *Input) {
 		for i := range in.Slices[0].Endpoints {
@@ -285,8 +285,8 @@ func TestTheSecurityGroupAllowsThePortsOfPodsAndThoseThatStillHaveTraffic(t *tes
 
 func TestTheSecurityGroupIsClosedToPodsOfBothFamiliesInTheNetworkOfTheirNodes(t *testing.T) {
 	in := input(podTargets, pods(8080, "10.0.0.11"), pods(8080, "2001:db8::11"), func(in *Input) {
-		in.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
-		in.Service.Spec.Ports[0].Protocol = corev1.ProtocolUDP
+		in.Spec.Families = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		in.Spec.Ports[0].Protocol = corev1.ProtocolUDP
 		for _, s := range in.Slices {
 			s.Ports[0].Protocol = ptr.To(corev1.ProtocolUDP)
 		}

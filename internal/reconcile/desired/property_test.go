@@ -4,6 +4,7 @@
 package desired
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,52 +36,52 @@ func anyInput(t *rapid.T, odd bool) Input {
 		minors, nodePorts, protocols = append(minors, 0, 4, 5, 11, 12, 13, 15), append(nodePorts, 0), append(protocols, corev1.ProtocolSCTP)
 	}
 	in := input(apiVersion(rapid.SampledFrom(minors).Draw(t, "minor")), provider(oneOf("provider", []string{"amphora", lb.ProviderOVN}, nil)))
-	spec := &in.Service.Spec
+	spec := in.Spec
 	spec.Ports = rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) corev1.ServicePort {
 		p := port(rapid.SampledFrom(protocols).Draw(t, "protocol"), rapid.Int32Range(1, 6).Draw(t, "port"), rapid.SampledFrom(nodePorts).Draw(t, "nodePort"))
 		p.AppProtocol = rapid.SampledFrom([]*string{nil, ptr.To("http")}).Draw(t, "appProtocol")
 		return p
 	}), 0, 6, func(p corev1.ServicePort) string { return fmt.Sprint(p.Protocol, p.Port) }).Draw(t, "ports")
-	spec.IPFamilies = rapid.SampledFrom([][]corev1.IPFamily{nil, {corev1.IPv4Protocol}, {corev1.IPv6Protocol}, {corev1.IPv4Protocol, corev1.IPv6Protocol}}).Draw(t, "families")
+	spec.Families = rapid.SampledFrom([][]corev1.IPFamily{nil, {corev1.IPv4Protocol}, {corev1.IPv6Protocol}, {corev1.IPv4Protocol, corev1.IPv6Protocol}}).Draw(t, "families")
 	spec.LoadBalancerIP = oneOf("address", []string{""}, []string{"203.0.113.5", "2001:db8::5", "x"})
 	if rapid.Bool().Draw(t, "local") {
 		local(&in)
-		spec.HealthCheckNodePort = rapid.SampledFrom([]int32{0, 32000}).Draw(t, "healthCheckNodePort")
+		spec.HealthCheckNodePort = rapid.SampledFrom([]int{0, 32000}).Draw(t, "healthCheckNodePort")
 	}
 	if rapid.Bool().Draw(t, "affinity") {
-		affinity(rapid.SampledFrom([]*int32{nil, ptr.To[int32](60)}).Draw(t, "timeout"))(&in)
+		affinity(rapid.SampledFrom([]int{0, 60}).Draw(t, "timeout"))(&in)
 	}
-	in.Service.Annotations[keyInside] = oneOf("internal", []string{"", "true", "false"}, []string{"x"})
-	in.Service.Annotations[keyMonitor] = oneOf("monitor", []string{"true", "false"}, []string{"x"})
+	in.Spec.Annotations[keyInside] = oneOf("internal", []string{"", "true", "false"}, []string{"x"})
+	in.Spec.Annotations[keyMonitor] = oneOf("monitor", []string{"true", "false"}, []string{"x"})
 	if in.Capabilities.Provider != lb.ProviderOVN || odd {
 		v2 := []string{"v2", "80=HTTP"}
-		in.Service.Annotations[annotation.ProxyProtocol] = oneOf("proxy", []string{"", "false", "true", "v1"}, v2)
-		in.Service.Annotations[annotation.TLSContainer] = oneOf("certificate", []string{"", refA}, []string{"x"})
-		in.Service.Annotations[annotation.ProtocolsKey] = oneOf("protocols", []string{"", "appProtocol"}, []string{"1=HTTP", "2=PROXY,3=TERMINATED_HTTPS", "4=UDP", "x"})
-		if odd || in.Service.Annotations[annotation.ProxyProtocol] == "" {
-			in.Service.Annotations[annotation.XForwardedFor] = oneOf("forwarded", []string{"", "true"}, nil)
+		in.Spec.Annotations[annotation.ProxyProtocol] = oneOf("proxy", []string{"", "false", "true", "v1"}, v2)
+		in.Spec.Annotations[annotation.TLSContainer] = oneOf("certificate", []string{"", refA}, []string{"x"})
+		in.Spec.Annotations[annotation.ProtocolsKey] = oneOf("protocols", []string{"", "appProtocol"}, []string{"1=HTTP", "2=PROXY,3=TERMINATED_HTTPS", "4=UDP", "x"})
+		if odd || in.Spec.Annotations[annotation.ProxyProtocol] == "" {
+			in.Spec.Annotations[annotation.XForwardedFor] = oneOf("forwarded", []string{"", "true"}, nil)
 		}
 	}
 	supported, unsupported := "SOURCE_IP", "SOURCE_IP_PORT"
 	if in.Capabilities.Provider == lb.ProviderOVN {
 		supported, unsupported = unsupported, supported
 	}
-	in.Service.Annotations[keyMethod] = oneOf("method", []string{"", supported}, []string{"x", unsupported})
-	in.Service.Annotations[annotation.ConnectionLimit] = oneOf("limit", []string{"", "-1", "10"}, []string{"x"})
-	in.Service.Annotations[annotation.TimeoutPrefix+"member-data"] = oneOf("timeout", []string{"", "0", "60000"}, []string{"x"})
-	in.Service.Annotations["loadbalancer.openstack.org/health-monitor-delay"] = oneOf("delay", []string{"", "3", "60"}, []string{"2", "0"})
+	in.Spec.Annotations[keyMethod] = oneOf("method", []string{"", supported}, []string{"x", unsupported})
+	in.Spec.Annotations[annotation.ConnectionLimit] = oneOf("limit", []string{"", "-1", "10"}, []string{"x"})
+	in.Spec.Annotations[annotation.TimeoutPrefix+"member-data"] = oneOf("timeout", []string{"", "0", "60000"}, []string{"x"})
+	in.Spec.Annotations["loadbalancer.openstack.org/health-monitor-delay"] = oneOf("delay", []string{"", "3", "60"}, []string{"2", "0"})
 	sources := []string{"0.0.0.0/0", "::/0", "10.0.0.0/8", "2001:db8::/32"}
 	if in.Capabilities.Provider == lb.ProviderOVN {
 		sources = nil
 	}
 	if odd || sources != nil {
 		both := []string{"10.0.0.0/8,2001:db8::/32", "0.0.0.0/0,::/0", ""}
-		in.Service.Annotations[keySources] = oneOf("sources", both, append(sources, "x"))
-		spec.LoadBalancerSourceRanges = strings.Split(oneOf("ranges", both, append(sources, "x")), ",")
+		in.Spec.Annotations[keySources] = oneOf("sources", both, append(sources, "x"))
+		spec.SourceRanges = strings.Split(oneOf("ranges", both, append(sources, "x")), ",")
 	}
-	in.Service.Annotations[annotation.MetricsPort] = oneOf("metrics", []string{"", "7"}, []string{"3", "x"})
-	in.Service.Annotations[annotation.MetricsAllowedCIDRs] = oneOf("readers", []string{"0.0.0.0/0,::/0", "10.0.0.0/8,2001:db8::/32"}, []string{"", "10.0.0.0/8", "x"})
-	in.Service.Annotations[annotation.ListenerTags] = oneOf("tags", []string{"", "a,b"}, []string{",", "kube-octavia.share=*"})
+	in.Spec.Annotations[annotation.MetricsPort] = oneOf("metrics", []string{"", "7"}, []string{"3", "x"})
+	in.Spec.Annotations[annotation.MetricsAllowedCIDRs] = oneOf("readers", []string{"0.0.0.0/0,::/0", "10.0.0.0/8,2001:db8::/32"}, []string{"", "10.0.0.0/8", "x"})
+	in.Spec.Annotations[annotation.ListenerTags] = oneOf("tags", []string{"", "a,b"}, []string{",", "kube-octavia.share=*"})
 	in.Nodes = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) corev1.Node {
 		return node(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "node"),
 			rapid.SliceOfN(rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:DB8::1", "x"}), 0, 2).Draw(t, "addresses")...)
@@ -88,16 +89,25 @@ func anyInput(t *rapid.T, odd bool) Input {
 	for _, n := range in.Nodes {
 		in.Slices = append(in.Slices, discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{NodeName: &n.Name}}})
 	}
-	return in
+	return withOptions(in)
+}
+
+// asText returns everything that is in the Spec.
+func asText(t *rapid.T, s *Spec) string {
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestTheWantedLoadBalancerIsAlwaysComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t, rapid.Bool().Draw(t, "odd"))
-		service := in.Service.DeepCopy()
+		before := asText(t, in.Spec)
 		wanted, err := Wanted(in)
-		if diff := cmp.Diff(service, in.Service); diff != "" {
-			t.Fatalf("the Service was changed:\n%s", diff)
+		if diff := cmp.Diff(before, asText(t, in.Spec)); diff != "" {
+			t.Fatalf("the Spec was changed:\n%s", diff)
 		}
 		if err != nil {
 			if invalid := (*Invalid)(nil); !errors.As(err, &invalid) || invalid.Reason == "" || invalid.Message == "" {
@@ -110,8 +120,8 @@ func TestTheWantedLoadBalancerIsAlwaysComplete(t *testing.T) {
 			t.Fatalf("built twice (-first +second):\n%s", diff)
 		}
 		ports := slices.DeleteFunc(slices.Clone(wanted.LoadBalancer.Listeners), func(l lb.Listener) bool { return l.Protocol == lb.ListenerPrometheus })
-		if metrics := len(wanted.LoadBalancer.Listeners) - len(ports); len(ports) != len(in.Service.Spec.Ports) || metrics > 1 {
-			t.Fatalf("%d listeners for %d ports, and %d for metrics", len(ports), len(in.Service.Spec.Ports), metrics)
+		if metrics := len(wanted.LoadBalancer.Listeners) - len(ports); len(ports) != len(in.Spec.Ports) || metrics > 1 {
+			t.Fatalf("%d listeners for %d ports, and %d for metrics", len(ports), len(in.Spec.Ports), metrics)
 		}
 		whole(t, in, wanted)
 	})
@@ -132,7 +142,7 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 		keys[l.Key()] = true
 		once(l.Name)
 		if l.Protocol == lb.ListenerPrometheus {
-			readers := strings.Split(in.Service.Annotations[annotation.MetricsAllowedCIDRs], ",")
+			readers := strings.Split(in.Spec.Annotations[annotation.MetricsAllowedCIDRs], ",")
 			if l.Pool != nil || len(l.AllowedCIDRs) == 0 && restricts(readers, in.Families()) {
 				t.Fatalf("for metrics there is %+v", l)
 			}
@@ -164,9 +174,9 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 		if len(l.AllowedCIDRs) > 0 && !in.Capabilities.Has(lb.FeatureAllowedCIDRs) {
 			t.Fatalf("source ranges %v on a cloud without them", l.AllowedCIDRs)
 		}
-		asked := in.Service.Spec.LoadBalancerSourceRanges
+		asked := in.Spec.SourceRanges
 		if strings.Join(asked, "") == "" {
-			asked = strings.Split(in.Service.Annotations[keySources], ",")
+			asked = strings.Split(in.Spec.Annotations[keySources], ",")
 		}
 		both := len(wanted.LoadBalancer.AdditionalVIPs) > 0
 		restricted := asked[0] != "" && restricts(asked, in.Families())

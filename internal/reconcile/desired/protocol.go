@@ -13,7 +13,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // protocol is that of a port: towards clients, and towards members.
@@ -32,7 +31,7 @@ func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports := in.Service.Spec.Ports
+	ports := in.Spec.Ports
 	all := make([]protocol, len(ports))
 	terminates := false
 	for i, port := range ports {
@@ -75,7 +74,7 @@ func (in Input) checkHSTS(o annotation.Options, terminates bool) error {
 // namedPorts returns the protocol that the annotation sets for each port of the Service, or "". An entry applies to
 // all ports of its number or name with the right transport.
 func (in Input) namedPorts(asked annotation.Protocols) ([]annotation.PortProtocol, error) {
-	ports := in.Service.Spec.Ports
+	ports := in.Spec.Ports
 	named := make([]annotation.PortProtocol, len(ports))
 	refuse := func(entry annotation.NamedPort, format string, args ...any) error {
 		return invalid(ReasonInvalidAnnotation, "annotation %s: %s: %s", in.key(annotation.ProtocolsKey), entry, fmt.Sprintf(format, args...))
@@ -175,12 +174,12 @@ func byService(port corev1.ServicePort, o annotation.Options) protocol {
 // StaysPlain says to which ports the annotations for the whole Service do not apply, because load balancers support
 // these features only for TCP. It returns "" if there are no such ports. Features that only the operator's settings
 // request are not named, because no user requested them for these ports.
-func StaysPlain(service *corev1.Service, c config.LoadBalancer) string {
-	if service == nil {
+func StaysPlain(s *Spec) string {
+	if s == nil {
 		return ""
 	}
-	o, _ := annotation.Parse(service.Annotations, c)
-	hasCertificate := o.TLSSecret != "" || annotation.Value(service.Annotations, annotation.TLSContainer) != ""
+	o := s.Options
+	hasCertificate := o.TLSSecret != "" || annotation.Value(s.Annotations, annotation.TLSContainer) != ""
 	var lacking []string
 	for _, one := range []struct {
 		on   bool
@@ -192,12 +191,12 @@ func StaysPlain(service *corev1.Service, c config.LoadBalancer) string {
 	}
 	named := map[int]bool{}
 	for _, n := range o.Protocols.Ports {
-		for _, i := range portsCalled(service.Spec.Ports, n.Port) {
+		for _, i := range portsCalled(s.Ports, n.Port) {
 			named[i] = true
 		}
 	}
 	var plain []corev1.ServicePort
-	for i, p := range service.Spec.Ports {
+	for i, p := range s.Ports {
 		if p.Protocol != corev1.ProtocolTCP && p.Protocol != "" && !named[i] {
 			plain = append(plain, p)
 		}

@@ -74,7 +74,7 @@ func TestProtocolsOfPorts(t *testing.T) {
 			speaking("https", port(tcp, 83, 30083)), speaking("kubernetes.io/h2c", port(tcp, 84, 30084)), speaking("http", port(udp, 85, 30085)), port(tcp, 86, 30086))),
 		"app_protocol_yields_to_what_is_said_of_all":                   input(asked("appProtocol"), proxyV1, ports(speaking("http", port(tcp, 80, 30080)))),
 		"app_protocol_does_not_count_unless_asked_for":                 input(ports(speaking("http", port(tcp, 80, 30080)))),
-		"sctp_ports_have_monitors_of_their_own":                        input(quic, annotate(keyMonitor, "true"), affinity(ptr.To[int32](600))),
+		"sctp_ports_have_monitors_of_their_own":                        input(quic, annotate(keyMonitor, "true"), affinity(600)),
 		"local_sctp_ports_with_a_monitor_ask_each_node_for_its_health": input(quic, local, annotate(keyMonitor, "true")),
 		"monitors_of_proxy_ports_look_at_the_node_ports":               input(proxyV1, annotate(keyMonitor, "true")),
 		"sctp_ports_of_ovn_have_no_monitors":                           input(quic, annotate(keyMonitor, "true"), provider(lb.ProviderOVN)),
@@ -183,8 +183,7 @@ func TestOnlyTrafficThatServersWouldMisreadMustPassTheLoadBalancer(t *testing.T)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		options, _ := Options(c.in.Service, c.in.Config)
-		if got := ThroughLoadBalancer(wanted, options); got != c.want {
+		if got := ThroughLoadBalancer(wanted, c.in.Spec.Options); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -209,7 +208,7 @@ func TestPortsThatStayPlainAreNamed(t *testing.T) {
 		"UDP that an annotation names itself": {[]change{both, annotate(annotation.ProxyProtocol, "true"), annotate(annotation.ProtocolsKey, "53=UDP")}, ""},
 	} {
 		in := input(c.changes...)
-		if got := StaysPlain(in.Service, in.Config); got != c.want {
+		if got := StaysPlain(in.Spec); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // sourcesBySecurityGroup reports whether the nodes see the clients' addresses, and our security group restricts them.
@@ -35,7 +34,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	}
 	need = securitygroup.Need{IPv6: in.Family() == corev1.IPv6Protocol, VIPSubnetID: in.Networks.VIPSubnetID}
 	need.DualStack = len(in.Families()) > 1 && len(wanted.LoadBalancer.AdditionalVIPs) > 0
-	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
+	options, problems := in.Spec.Options, in.Spec.Problems
 	if len(options.NodeSelector) > 0 {
 		need.NodeSelector = options.NodeSelector
 	}
@@ -103,29 +102,15 @@ func predecessorSubnets(l lb.LoadBalancer, old *lb.LoadBalancer) (subnets []stri
 	return subnets
 }
 
-// ServicePorts returns the node ports of the Service, whether it is served or not.
-func ServicePorts(service *corev1.Service) []securitygroup.PortKey {
-	var all []securitygroup.PortKey
-	for _, p := range service.Spec.Ports {
-		if p.NodePort != 0 {
-			all = append(all, securitygroup.PortKey{Transport: lb.Transport(p.Protocol), Port: int(p.NodePort)})
-		}
-	}
-	if check := service.Spec.HealthCheckNodePort; check != 0 {
-		all = append(all, securitygroup.PortKey{Transport: lb.TCP, Port: int(check)})
-	}
-	return all
-}
-
 // nodePorts returns the ports that a listener needs on the nodes even while it has no members, so that moving Pods
 // change no rules.
 func (in Input) nodePorts(l lb.Listener) (opened []securitygroup.PortKey) {
-	for _, p := range in.Service.Spec.Ports {
+	for _, p := range in.Spec.Ports {
 		if !in.members.pods && l.Key() == (lb.ListenerKey{Transport: lb.Transport(p.Protocol), Port: int(p.Port)}) && p.NodePort != 0 {
 			opened = append(opened, securitygroup.PortKey{Transport: l.Protocol.Transport(), Port: int(p.NodePort)})
 		}
 	}
-	if check := int(in.Service.Spec.HealthCheckNodePort); check != 0 && l.Pool.Monitor != nil && l.Pool.Monitor.Type == lb.MonitorHTTP {
+	if check := in.Spec.HealthCheckNodePort; check != 0 && l.Pool.Monitor != nil && l.Pool.Monitor.Type == lb.MonitorHTTP {
 		opened = append(opened, securitygroup.PortKey{Transport: lb.TCP, Port: check})
 	}
 	return opened
@@ -139,7 +124,7 @@ func (in Input) openedPorts(l lb.Listener) (opened []securitygroup.PortKey) {
 		return nil
 	}
 	onNode, endpoints := nodeAddresses(in.Nodes), map[lb.MemberKey]bool{}
-	for _, port := range in.Service.Spec.Ports {
+	for _, port := range in.Spec.Ports {
 		maps.Copy(endpoints, in.endpointKeys(port))
 	}
 	for _, m := range l.Pool.Members {

@@ -158,7 +158,7 @@ func TestSourceRangesWithOVNNeedManagedSecurityGroups(t *testing.T) {
 func TestPortsOfAServiceAreKnownWhateverElseIsNot(t *testing.T) {
 	in := input(local, ports(port(corev1.ProtocolUDP, 53, 30053), port(corev1.ProtocolTCP, 80, 0)))
 	want := []securitygroup.PortKey{udpPort(30053), tcpPort(32000)}
-	if diff := cmp.Diff(want, ServicePorts(in.Service)); diff != "" {
+	if diff := cmp.Diff(want, in.Spec.NodePorts()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -27,7 +27,8 @@ func ServiceSubnetProblems(subnet lb.SubnetPlan, ranges []netip.Prefix, clusterI
 		ranges = append(ranges, netip.PrefixFrom(clusterIP, clusterIP.BitLen()))
 	}
 	for _, r := range ranges {
-		if r = r.Masked(); has(r) && !contains(subnet.CIDR, r) {
+		r = r.Masked()
+		if has(r) && !contains(subnet.CIDR, r) {
 			add("subnet %s has the addresses %s, which do not contain the Service range %s: name a subnet in service-subnet-id that contains it",
 				subnet.ID, subnet.CIDR, r)
 			continue

@@ -35,11 +35,11 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 		add(ReasonHealthMonitorUnsupported, "health monitors need %s%s. No new ones are created; to accept that, set annotation "+
 			"%s, or create-monitor in cloud.conf, to false", in.needs(lb.FeatureMonitor), harm, in.key(annotation.EnableMonitor))
 	}
-	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && lacks(lb.FeatureSessionAffinity) {
+	if in.Spec.SessionAffinity && lacks(lb.FeatureSessionAffinity) {
 		add(ReasonSessionAffinityUnsupported, "sessionAffinity ClientIP needs %s. The Service is served without affinity; to accept that, "+
 			"set spec.sessionAffinity to None", in.needs(lb.FeatureSessionAffinity))
 	}
-	sctp := slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolSCTP })
+	sctp := slices.ContainsFunc(in.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolSCTP })
 	if sctp && options.Monitor && !wanted.KeepMonitors && lacks(lb.FeatureSCTPMonitor) {
 		add(ReasonHealthMonitorUnsupported, "health monitors of SCTP ports need %s. These ports have none; to accept that, for all ports, "+
 			"set annotation %s to false", in.needs(lb.FeatureSCTPMonitor), in.key(annotation.EnableMonitor))
@@ -85,7 +85,7 @@ func (in Input) refusedMembers() string {
 	all.Refused, all.members.known = nil, nil
 	var names []string
 	said := ""
-	for _, port := range in.Service.Spec.Ports {
+	for _, port := range in.Spec.Ports {
 		for _, m := range all.membersOf(port, false, 0) {
 			if text := in.Refused[m.Key()]; text != "" {
 				names, said = append(names, fmt.Sprintf("%s (%s)", m.Name, netip.AddrPortFrom(parsed(m.Address), uint16(m.Port)))), max(said, text)
@@ -107,10 +107,10 @@ func parsed(address string) netip.Addr {
 
 // LeftOut says what is not a member because of its address, or returns "": nodes, and members that Octavia refuses.
 func LeftOut(in Input) string {
-	if in.Service == nil {
+	if in.Spec == nil {
 		return ""
 	}
-	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
+	options := in.Spec.Options
 	in.both = in.hasBoth() && len(in.Families()) > 1
 	in.chooseMembers(options)
 	texts := []string{in.nodesLeftOut(options), in.refusedMembers()}
@@ -118,7 +118,7 @@ func LeftOut(in Input) string {
 }
 
 func (in Input) nodesLeftOut(options annotation.Options) string {
-	if PodTargets(in.Service, in.Config) {
+	if in.Spec.PodTargets() {
 		return ""
 	}
 	var all []string
@@ -162,7 +162,7 @@ func some(texts []string) string {
 // annotated returns those of the annotations that the Service has, with the keys that the user typed.
 func (in Input) annotated(keys ...string) (typed []string) {
 	for _, key := range keys {
-		if annotation.Value(in.Service.Annotations, key) != "" {
+		if annotation.Value(in.Spec.Annotations, key) != "" {
 			typed = append(typed, in.key(key))
 		}
 	}
@@ -170,7 +170,7 @@ func (in Input) annotated(keys ...string) (typed []string) {
 }
 
 // key returns the key of an annotation as the user typed it, or that of the table.
-func (in Input) key(key string) string { return annotation.TypedKey(in.Service.Annotations, key) }
+func (in Input) key(key string) string { return in.Spec.Key(key) }
 
 // allMonitored reports whether all ports already have health monitors, which stay as they are. A PENDING monitor does
 // not count: Octavia left it unfinished, and its pool will be replaced by one without a monitor.

@@ -25,7 +25,7 @@ func of(text string) owner.Key {
 	return owner.ServiceKey(namespace, name)
 }
 
-func TestNamespacesTakeTurns(t *testing.T) {
+func TestNamespacesAlternate(t *testing.T) {
 	// An item that ends with ? is added with low priority, one with ! is added again without.
 	for name, c := range map[string]struct{ added, want string }{
 		"one namespace is served in order":               {"a/1 a/2 a/3", "a/1 a/2 a/3"},

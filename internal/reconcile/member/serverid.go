@@ -24,7 +24,8 @@ func ServerID(providerID string) (string, error) {
 		return "", fmt.Errorf("spec.providerID %q is not of OpenStack", providerID)
 	}
 	_, id, slash := strings.Cut(rest, "/")
-	if id = strings.ToLower(id); !slash || !serverID.MatchString(id) {
+	id = strings.ToLower(id)
+	if !slash || !serverID.MatchString(id) {
 		return "", fmt.Errorf("spec.providerID %q does not have the form openstack:///ID with the id of a server", providerID)
 	}
 	return id, nil

@@ -116,6 +116,16 @@ func (r Removed) Left(parts []string) Removed {
 	return Removed{Parts: parts, Since: r.Since}
 }
 
+// Read returns what is known after the cloud was read. It is not sufficient for a plan while the load balancer changes.
+func (c Cloud) Read(found lb.Observed, now time.Time) Cloud {
+	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
+	c.Observed, c.Known, c.Confirmed, c.Written = found, complete, complete, now
+	return c
+}
+
+// Distrust makes the next pass read the cloud before it plans anything. Only Read makes it known again.
+func (c *Cloud) Distrust() { c.Known = false }
+
 // Holds reports whether the Service has cloud objects, as far as is known.
 func (c Cloud) Holds() bool {
 	return len(c.Observed.LoadBalancerIDs()) > 0 || len(c.Observed.FloatingIPs) > 0
@@ -231,7 +241,10 @@ func (r Record) Serves() Record {
 }
 
 // distrust makes the next pass read the cloud.
-func (r *Record) distrust() { r.Cloud.Known, r.Progress.Reached = false, lb.Fingerprint{} }
+func (r *Record) distrust() {
+	r.Cloud.Distrust()
+	r.Progress.Reached = lb.Fingerprint{}
+}
 
 // noteDrift notes that another client changed the cloud.
 func (r *Record) noteDrift() {

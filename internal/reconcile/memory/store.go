@@ -70,7 +70,7 @@ func (m *Store) Get(key owner.Key, uid types.UID) Record {
 	r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
 	if m.stale[key] {
 		delete(m.stale, key)
-		r.Cloud.Known = false
+		r.Cloud.Distrust()
 	}
 	return r
 }

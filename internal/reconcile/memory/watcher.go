@@ -32,10 +32,14 @@ func settled(r Record, id string, head octavia.Head, now time.Time) Record {
 	r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
 	r.Cloud.Written = now
 	// A failed load balancer is read once more before anything is done about it.
-	r.Cloud.Known = r.Cloud.Known && (head.Gone || head.ProvisioningStatus != lb.Error)
+	if !head.Gone && head.ProvisioningStatus == lb.Error {
+		r.Cloud.Distrust()
+	}
 	switch old := r.Cloud.Observed.Predecessor; {
 	case head.Gone:
-		r.Cloud.Known = r.Cloud.Known && old == nil // a read has to show which of the two load balancers still exists
+		if old != nil {
+			r.Cloud.Distrust() // a read has to show which of the two load balancers still exists
+		}
 		r.Cloud.Observed = diff.After(r.Cloud.Observed, diff.DeleteLoadBalancer{ID: id}, diff.Created{})
 		r.Progress.Reached = lb.Fingerprint{}
 	case old != nil && old.ID == id:

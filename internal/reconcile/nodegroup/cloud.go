@@ -68,7 +68,8 @@ func (r *Reconciler) apply(ctx context.Context, wanted securitygroup.Wanted) (*a
 		}
 		ops := slices.DeleteFunc(securitygroup.Diff(wanted, r.cloud.Observed), a.skips)
 		if len(ops) == 0 {
-			if r.settled = nil; len(a.refused) == 0 {
+			r.settled = nil
+			if len(a.refused) == 0 {
 				r.settled = &wanted
 			}
 			return a, errors.Join(a.failures...)
@@ -129,7 +130,8 @@ func (r *Reconciler) read(ctx context.Context) (next securitygroup.Observed, err
 		return next, err
 	}
 	for _, g := range found {
-		if g.For = r.useOf(g); g.For != "" {
+		g.For = r.useOf(g)
+		if g.For != "" {
 			next.Groups = append(next.Groups, g)
 		}
 	}

@@ -42,7 +42,9 @@ type Cloud interface {
 
 // Options are the dependencies and settings of a Reconciler.
 type Options struct {
+	// Reader reads owners of the Kinds, and Nodes.
 	Reader client.Reader
+	Kinds  []claim.Kind
 	Cloud  Cloud
 	Policy claim.Policy
 	Config config.LoadBalancer
@@ -110,24 +112,22 @@ func (r *Reconciler) gather(ctx context.Context) (f facts, failure, err error) {
 		now: r.Now(), policy: r.Policy, perService: r.Config.SecurityGroupMode == config.ServiceSecurityGroups,
 		services: map[owner.Key]service{}, subnets: r.subnets, needs: r.requirements.all(),
 	}
-	var services corev1.ServiceList
-	if err := r.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
-		return f, nil, fmt.Errorf("list Services: %w", err)
+	owners, err := claim.Owners{Reader: r.Reader, Kinds: r.Kinds}.List(ctx)
+	if err != nil {
+		return f, nil, err
 	}
 	var nodes corev1.NodeList
 	if err := r.Reader.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return f, nil, fmt.Errorf("list nodes: %w", err)
 	}
 	f.nodes = nodes.Items
-	for i := range services.Items {
-		s := &services.Items[i]
-		if !r.Policy.Serves(s) && !r.Policy.Leaves(s) {
+	for _, o := range owners {
+		if !o.Serves && !o.Leaves {
 			continue
 		}
-		key := owner.ServiceKey(s.Namespace, s.Name)
-		one := serviceOf(s, f.needs[key], nodes.Items, r.Policy, r.Config)
-		one.held, one.unsure = r.Memory.MemberAddresses([]owner.Key{key})
-		f.services[key] = one
+		one := serviceOf(o, f.needs[o.Key], nodes.Items, r.Config)
+		one.held, one.unsure = r.Memory.MemberAddresses([]owner.Key{o.Key})
+		f.services[o.Key] = one
 	}
 	f.unread, failure = r.readSubnets(ctx, f)
 	return f, failure, nil
@@ -151,7 +151,8 @@ func (r *Reconciler) readSubnets(ctx context.Context, f facts) (unread map[strin
 				r.subnets[id] = subnet
 				continue
 			}
-			if unread[id] = err; openstack.Classify(err) != openstack.Gone {
+			unread[id] = err
+			if openstack.Classify(err) != openstack.Gone {
 				failure = errors.Join(failure, err)
 			}
 		}

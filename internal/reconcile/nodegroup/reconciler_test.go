@@ -29,6 +29,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
+	adapter "github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
 
@@ -152,10 +153,11 @@ func newStage(t *testing.T) *stage {
 		"nodes": {CIDR: netip.MustParsePrefix("10.0.0.0/24"), NetworkID: "net"},
 	}}, events: events.NewFakeRecorder(100), clock: noon}
 	s.memory = memory.NewStore()
+	policy := claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true}
 	s.Reconciler = New(Options{
-		Reader: s.cluster, Cloud: s.neutron, Memory: s.memory, Recorder: s.events, Metrics: counted, Timing: timing.Default(),
+		Reader: s.cluster, Kinds: []claim.Kind{adapter.Kind{Policy: policy}}, Cloud: s.neutron, Memory: s.memory, Recorder: s.events, Metrics: counted, Timing: timing.Default(),
 		Now: func() time.Time { return s.clock }, Interval: time.Minute, Enqueue: func(key owner.Key) { s.enqueued = append(s.enqueued, key) },
-		Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true},
+		Policy: policy,
 	}, NewRequirements(func() {}))
 	s.addNode("a")
 	s.addNode("b")
@@ -576,7 +578,7 @@ func TestChangesOfTheGroupByAnotherClientAreRepaired(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupOfAnotherClusterIsNotTouched(t *testing.T) {
+func TestSecurityGroupOfAnotherClusterIsNotChanged(t *testing.T) {
 	s := newStage(t)
 	theirs := lb.NodesGroup{ClusterName: "kubernetes", ClusterUID: "other", Class: "class"}
 	s.neutron.groups = []securitygroup.Group{{ID: "theirs", Name: identity(s.Policy).Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Foreign: true}}}}

@@ -84,7 +84,8 @@ func (r *Reconciler) reportNodes(f facts, wanted securitygroup.Wanted, tried *at
 		if why == "" {
 			continue
 		}
-		if reported[n.Name] = why; r.reported[n.Name] != why {
+		reported[n.Name] = why
+		if r.reported[n.Name] != why {
 			r.Recorder.Eventf(n, nil, corev1.EventTypeWarning, status.ReasonSecurityGroupNotAttached, "Reconcile", "%s",
 				fmt.Sprintf("the security group by which load balancers reach nodes cannot be attached to the port of this node: %s", why))
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	adapter "github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -82,7 +83,7 @@ func (s *stage) names() (names []string) {
 	return names
 }
 
-func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
+func TestSecurityGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
 	s := newPerServiceStage(t)
 	requireCalls(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
 	if why, _ := s.requirements.Unmet(web, uidOf("web")); why != "" {
@@ -164,7 +165,7 @@ func TestARefusedServiceHasItsOwnGroupOnTheNodesOfItsLoadBalancer(t *testing.T) 
 	}
 }
 
-func TestWhatTheMembersOfARefusedServiceAreIsAwaited(t *testing.T) {
+func TestSecurityGroupsAreReconciledWhenTheMembersOfARefusedServiceAreKnown(t *testing.T) {
 	s, shop := newRefusedStage(t)
 	passes := 0
 	s.requirements.changed = func() { passes++ }
@@ -180,14 +181,22 @@ func TestWhatTheMembersOfARefusedServiceAreIsAwaited(t *testing.T) {
 }
 
 func TestTheGroupOfTheClusterStaysWhilePacketsToPodsMayEnterThroughAnyNode(t *testing.T) {
-	for podPorts, want := range map[bool]string{true: "a b", false: ""} {
-		s, shop := newRefusedStage(t)
-		s.Config.SecurityGroupPodPorts = podPorts
-		s.remember(shop, uidOf("shop"), "10.0.0.97", "10.244.0.7")
-		s.pass()
-		if on := s.on(securitygroup.OfNodes); on != want {
-			t.Errorf("with the ports of Pods %v, the cluster's group is on nodes %q", podPorts, on)
-		}
+	for name, test := range map[string]struct {
+		podPorts bool
+		want     string
+	}{
+		"packets to Pods are admitted":     {true, "a b"},
+		"packets to Pods are not admitted": {false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, shop := newRefusedStage(t)
+			s.Config.SecurityGroupPodPorts = test.podPorts
+			s.remember(shop, uidOf("shop"), "10.0.0.97", "10.244.0.7")
+			s.pass()
+			if on := s.on(securitygroup.OfNodes); on != test.want {
+				t.Errorf("with the ports of Pods %v, the cluster's group is on nodes %q", test.podPorts, on)
+			}
+		})
 	}
 }
 
@@ -406,8 +415,8 @@ func TestGroupOfTheClusterIsDeletedWhenEachServiceHasItsOwn(t *testing.T) {
 	}
 }
 
-// TestAGroupThatNeutronDoesNotFindIsLookedFor is from a random walk: a deletion was answered with 404, and the group stayed.
-func TestAGroupThatNeutronDoesNotFindIsLookedFor(t *testing.T) {
+// TestSecurityGroupWhoseDeletionIsAnswered404IsReadAgain is from a random walk: a deletion was answered with 404, and the group stayed.
+func TestSecurityGroupWhoseDeletionIsAnswered404IsReadAgain(t *testing.T) {
 	s := newStage(t)
 	s.pass()
 	s.restart()
@@ -449,7 +458,7 @@ func TestTheGroupOfDefaultKubernetesIsThatOfItsUIDInTheCloud(t *testing.T) {
 	policy := claim.Policy{ClusterUID: "c"}
 	api := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kubernetes", UID: "uid-2"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.1"}}
 	of := policy.Owner(api)
-	if s := serviceOf(api, need{uid: types.UID(of.ServiceUID)}, nil, policy, config.LoadBalancer{}); s.Need == nil {
+	if s := serviceOf(adapter.Kind{Policy: policy}.Of(api), need{uid: types.UID(of.ServiceUID)}, nil, config.LoadBalancer{}); s.Need == nil {
 		t.Error("its need is unknown")
 	}
 	if uid := lb.SecurityGroupOfService("", of.SecurityGroupName(), ""); uid != of.ServiceUID {

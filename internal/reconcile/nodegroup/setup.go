@@ -39,7 +39,7 @@ func SetUp(m manager.Manager, o Options) (*Requirements, error) {
 	wake := make(chan event.GenericEvent, 1)
 	changed := func() {
 		select {
-		case wake <- event.GenericEvent{Object: &corev1.Service{}}:
+		case wake <- event.GenericEvent{Object: &corev1.Node{}}:
 		default: // an event that was not received yet covers this change
 		}
 	}

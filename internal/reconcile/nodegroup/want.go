@@ -17,9 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/model/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -57,20 +55,20 @@ type service struct {
 	unsure bool
 }
 
-// serviceOf collects the facts about a Service. openstack-cloud-controller-manager always has
+// serviceOf collects the facts about an owner. openstack-cloud-controller-manager always has
 // a rule for the healthCheckNodePort. It is kept: it does no harm if nothing listens there.
-func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.Policy, c config.LoadBalancer) service {
-	c = policy.ConfigOf(s, c)
-	claimed := securitygroup.Claim{Ports: desired.ServicePorts(s), OtherPorts: desired.PodTargets(s, c)}
-	one := service{Claim: claimed, owner: policy.Owner(s), podPorts: c.SecurityGroupPodPorts}
+func serviceOf(s claim.Owner, known need, nodes []corev1.Node, c config.LoadBalancer) service {
+	claimed := securitygroup.Claim{Ports: s.Spec.NodePorts(), OtherPorts: s.Spec.PodTargets()}
+	one := service{Claim: claimed, owner: s.Identity, podPorts: c.SecurityGroupPodPorts}
 	if known.uid == types.UID(one.owner.ServiceUID) {
 		one.Need, one.released = &known.Need, known.released
 	}
-	if check := int(s.Spec.HealthCheckNodePort); check != 0 {
+	if check := s.Spec.HealthCheckNodePort; check != 0 {
 		one.keep = []securitygroup.PortKey{{Transport: lb.TCP, Port: check}}
 	}
-	selector, err := annotation.Selector(s.Annotations, c)
-	if one.invalidSelector = err != nil; err != nil || len(selector) == 0 {
+	selector, err := s.Spec.Selector()
+	one.invalidSelector = err != nil
+	if err != nil || len(selector) == 0 {
 		return one
 	}
 	one.only = []string{}
@@ -151,7 +149,8 @@ func wantOfService(f facts, s service) (w securitygroup.WantedGroup, known bool)
 	case !f.sure(s):
 		return w, false
 	}
-	if w.Held, w.Unsure = s.held, s.unsure; !f.perService {
+	w.Held, w.Unsure = s.held, s.unsure
+	if !f.perService {
 		w.Delete, w.Replaced = true, true
 		return w, true
 	}

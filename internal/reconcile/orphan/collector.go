@@ -49,7 +49,8 @@ func (c *Collector) Collect(ctx context.Context, all Inventory) error {
 		return err
 	}
 	if len(owners.orphans(marked, all)) > 0 {
-		if owners, err = c.Finder.owners(openstack.WithRequestID(ctx, openstack.NewRequestID()), c.Uncached); err != nil {
+		owners, err = c.Finder.owners(openstack.WithRequestID(ctx, openstack.NewRequestID()), c.Uncached)
+		if err != nil {
 			return err
 		}
 	}
@@ -162,7 +163,7 @@ func (c *Collector) reportDeleted(o orphan) {
 // cluster, because there is no Service; the related object is the orphan.
 func (c *Collector) report(o orphan, kind, reason, message string) {
 	c.Logger.Info(message, "reason", reason, "id", o.ID)
-	cluster := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(c.Finder.ClusterUID)}}
+	cluster := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(c.Finder.Policy.ClusterUID)}}
 	related := &corev1.ObjectReference{Kind: o.Kind, Name: o.ID}
 	c.Recorder.Eventf(cluster, related, kind, reason, "CollectOrphans", "%s", message)
 }

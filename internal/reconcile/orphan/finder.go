@@ -6,7 +6,6 @@ package orphan
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
@@ -19,11 +18,13 @@ import (
 
 // Finder finds orphans. It writes nothing: a Collector deletes what it finds.
 type Finder struct {
-	claim.Policy
+	// Policy names the cluster.
+	Policy claim.Policy
 	// Config holds the operator's settings for load balancers.
 	Config config.LoadBalancer
-	// Reader reads Services and Nodes.
+	// Reader reads owners of the Kinds, and Nodes.
 	Reader   client.Reader
+	Kinds    []claim.Kind
 	Octavia  *octavia.Client
 	Neutron  *neutron.Client
 	Barbican *barbican.Client
@@ -44,7 +45,10 @@ type Inventory struct {
 	SecurityGroups SecurityGroups
 }
 
-// Orphans returns the orphans in the inventory. The Finder's Reader must read from the API server.
+// Owners reads the owners of load balancers.
+func (f *Finder) Owners() claim.Owners { return claim.Owners{Reader: f.Reader, Kinds: f.Kinds} }
+
+// Orphans returns the orphans in the inventory. The Finder must read from the API server.
 func (f *Finder) Orphans(ctx context.Context, all Inventory) ([]Object, error) {
 	owners, err := f.owners(ctx, f.Reader)
 	if err != nil {
@@ -53,9 +57,9 @@ func (f *Finder) Orphans(ctx context.Context, all Inventory) ([]Object, error) {
 	return owners.orphans(f.marked(all), all), nil
 }
 
-// Among returns the orphans in the inventory. The Services must be all Services of the cluster.
-func (f *Finder) Among(services []corev1.Service, all Inventory) []Object {
-	return f.ownersAmong(services).orphans(f.marked(all), all)
+// Among returns the orphans in the inventory. The owners must be all owners of the cluster.
+func (f *Finder) Among(all []claim.Owner, inventory Inventory) []Object {
+	return ownersAmong(all).orphans(f.marked(inventory), inventory)
 }
 
 // marked returns the objects in the inventory that were created for Services of this cluster and

@@ -84,7 +84,7 @@ func (f *Finder) loadBalancer(h octavia.Head) (_ Object, ok bool) {
 	o := Object{Kind: loadBalancerKind, ID: h.ID, Name: h.ID}
 	if mark, ok := lb.MarkOf(h.Tags); ok {
 		o.ServiceUID = mark.ServiceUID
-		return o, mark.ClusterUID == f.ClusterUID
+		return o, mark.ClusterUID == f.Policy.ClusterUID
 	}
 	shared, ok := f.owner().SharedMarkOf(h.Tags)
 	o.ServiceUID, o.Sharers = shared.ServiceUID, strings.Join(shared.Users, sharerSeparator)
@@ -93,7 +93,7 @@ func (f *Finder) loadBalancer(h octavia.Head) (_ Object, ok bool) {
 
 // owner is the cluster as an owner without a Service.
 func (f *Finder) owner() lb.Owner {
-	return lb.Owner{ClusterName: f.ClusterName, ClusterUID: f.ClusterUID}
+	return lb.Owner{ClusterName: f.Policy.ClusterName, ClusterUID: f.Policy.ClusterUID}
 }
 
 // checkLoadBalancer keeps a load balancer with tags of another owner on itself or on any child.
@@ -127,8 +127,8 @@ func (f *Finder) otherSharer(l lb.LoadBalancer, o Object, all owners) string {
 			return o.ServiceUID != "" // children without tags belong to the Service that it was created for
 		}
 		of, marked := lb.MarkOf(tags)
-		shared, named := f.owner().SharedMarkOf(append(slices.Clone(tags), lb.ClusterTag(f.ClusterUID)))
-		if marked && of.ClusterUID == f.ClusterUID {
+		shared, named := f.owner().SharedMarkOf(append(slices.Clone(tags), lb.ClusterTag(f.Policy.ClusterUID)))
+		if marked && of.ClusterUID == f.Policy.ClusterUID {
 			return !all.all[of.ServiceUID]
 		}
 		return named && !all.have(Object{Kind: o.Kind, ID: o.ID, ServiceUID: shared.ServiceUID, Sharers: strings.Join(shared.Users, sharerSeparator)})
@@ -152,7 +152,7 @@ func (f *Finder) otherSharer(l lb.LoadBalancer, o Object, all owners) string {
 
 // otherOwner says which part of the load balancer does not belong to the orphan's Service, or returns "".
 func (f *Finder) otherOwner(l lb.LoadBalancer, o Object) string {
-	want := lb.Mark{ClusterUID: f.ClusterUID, ServiceUID: o.ServiceUID}
+	want := lb.Mark{ClusterUID: f.Policy.ClusterUID, ServiceUID: o.ServiceUID}
 	ours := func(tags []string) bool {
 		mark, ok := lb.MarkOf(slices.Concat(l.Tags, tags))
 		return ok && mark == want
@@ -189,7 +189,7 @@ func (f *Finder) loadBalancerGone(ctx context.Context, id string) (bool, error) 
 func (f *Finder) floatingIPs(found Inventory) (all []Object) {
 	for _, one := range found.FloatingIPs {
 		mark, kept, ok := lb.MarkOfFloatingIP(one)
-		if !ok || kept || mark.ClusterUID != f.ClusterUID {
+		if !ok || kept || mark.ClusterUID != f.Policy.ClusterUID {
 			continue
 		}
 		o := Object{Kind: floatingIPKind, ID: one.ID, Name: one.Address, ServiceUID: mark.ServiceUID}
@@ -221,7 +221,7 @@ func (f *Finder) removeFloatingIP(ctx context.Context, o Object) error {
 func (f *Finder) certificates(found Inventory) (all []Object) {
 	for _, one := range found.Certificates {
 		mark, ok := one.Mark()
-		if ref, known := lb.ParseSecretRef(one.Ref); ok && known && mark.ClusterUID == f.ClusterUID {
+		if ref, known := lb.ParseSecretRef(one.Ref); ok && known && mark.ClusterUID == f.Policy.ClusterUID {
 			all = append(all, Object{Kind: certificateKind, ID: ref.ID, Name: one.Name, ServiceUID: mark.ServiceUID})
 		}
 	}

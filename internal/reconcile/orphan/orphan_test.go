@@ -149,7 +149,7 @@ func TestOnlyOrphansOfAWholeGracePeriodAreEverDue(t *testing.T) {
 	})
 }
 
-func TestOnlyObjectsOfThisClusterAloneAreMarked(t *testing.T) {
+func TestOnlyObjectsMarkedByThisClusterAloneMayBeOrphans(t *testing.T) {
 	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	other := own
 	other.ClusterUID = "d"
@@ -187,7 +187,7 @@ func TestOnlyObjectsOfThisClusterAloneAreMarked(t *testing.T) {
 	}
 }
 
-func TestALiveServiceOwnsItsLoadBalancerWhateverOthersRemoveFromIt(t *testing.T) {
+func TestExistingServiceOwnsItsLoadBalancerWhateverOtherClientsRemoveFromIt(t *testing.T) {
 	clusterIPs, err := claim.NewClusterIPs(config.ClusterIP{Enabled: true, ServiceSubnetID: "services", Selector: "octavia=yes"})
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestALiveServiceOwnsItsLoadBalancerWhateverOthersRemoveFromIt(t *testing.T)
 				edit(&s)
 			}
 			f := &Finder{Policy: claim.Policy{ClusterUID: "c", LoadBalancerClass: "kube-octavia.io/octavia", ClusterIPs: clusterIPs}}
-			if found := f.Among([]corev1.Service{s}, all); (len(found) == 1) != c.orphan {
+			if found := f.Among(owned(f, s), all); (len(found) == 1) != c.orphan {
 				t.Errorf("orphans: %+v", found)
 			}
 		})
@@ -237,18 +237,20 @@ func TestLoadBalancerWithAnotherOwnersTagsIsKept(t *testing.T) {
 		balancer lb.LoadBalancer
 		keep     bool
 	}{
-		"all of it belongs to the Service":   {lb.LoadBalancer{ProjectID: "project", Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: own.Tags()}}}}, false},
-		"its project is unknown":             {lb.LoadBalancer{Tags: own.Tags()}, false},
-		"it is in another project":           {lb.LoadBalancer{ProjectID: "another", Tags: own.Tags()}, true},
-		"it lost its tags":                   {lb.LoadBalancer{ProjectID: "project"}, true},
-		"it has the tags of another Service": {lb.LoadBalancer{ProjectID: "project", Tags: other.Tags()}, true},
-		"a listener has":                     {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Tags: other.Tags()}}}, true},
-		"the pool of a listener has":         {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: other.Tags()}}}}, true},
-		"a pool without a listener has":      {lb.LoadBalancer{Tags: own.Tags(), DetachedPools: []lb.Pool{{ID: "p", Tags: other.Tags()}}}, true},
+		"all of it belongs to the Service":                          {lb.LoadBalancer{ProjectID: "project", Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: own.Tags()}}}}, false},
+		"its project is unknown":                                    {lb.LoadBalancer{Tags: own.Tags()}, false},
+		"it is in another project":                                  {lb.LoadBalancer{ProjectID: "another", Tags: own.Tags()}, true},
+		"it lost its tags":                                          {lb.LoadBalancer{ProjectID: "project"}, true},
+		"it has the tags of another Service":                        {lb.LoadBalancer{ProjectID: "project", Tags: other.Tags()}, true},
+		"a listener has the tags of another Service":                {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Tags: other.Tags()}}}, true},
+		"the pool of a listener has the tags of another Service":    {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: other.Tags()}}}}, true},
+		"a pool without a listener has the tags of another Service": {lb.LoadBalancer{Tags: own.Tags(), DetachedPools: []lb.Pool{{ID: "p", Tags: other.Tags()}}}, true},
 	} {
-		if keep := f.otherOwner(c.balancer, marked(loadBalancerKind, "b1", "s")); (keep != "") != c.keep {
-			t.Errorf("%s: %q", name, keep)
-		}
+		t.Run(name, func(t *testing.T) {
+			if keep := f.otherOwner(c.balancer, marked(loadBalancerKind, "b1", "s")); (keep != "") != c.keep {
+				t.Errorf("%q", keep)
+			}
+		})
 	}
 }
 
@@ -282,10 +284,12 @@ func TestASharedLoadBalancerIsAnOrphanWhenNoneOfItsServicesUsesIt(t *testing.T) 
 		"another cluster's sharer is there":          {append(slices.Clone(abandoned), other.SharerTags()...), nil, false},
 		"another cluster made it":                    {append([]string{lb.ClusterTag("d")}, two.SharerTags()...), nil, false},
 	} {
-		found := f.Among(c.services, Inventory{LoadBalancers: []octavia.Head{{ID: "b1", Tags: c.tags}}})
-		if (len(found) == 1) != c.orphan {
-			t.Errorf("%s: orphans %+v", name, found)
-		}
+		t.Run(name, func(t *testing.T) {
+			found := f.Among(owned(f, c.services...), Inventory{LoadBalancers: []octavia.Head{{ID: "b1", Tags: c.tags}}})
+			if (len(found) == 1) != c.orphan {
+				t.Errorf("orphans %+v", found)
+			}
+		})
 	}
 	o, _ := f.loadBalancer(octavia.Head{ID: "b1", Tags: abandoned})
 	for name, c := range map[string]struct {
@@ -295,13 +299,15 @@ func TestASharedLoadBalancerIsAnOrphanWhenNoneOfItsServicesUsesIt(t *testing.T) 
 		"of the sharer that is gone":       {two.Tags(), false},
 		"of a Service that exists":         {lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "three", ServiceUID: "alive"}.Tags(), true},
 		"of another cluster":               {lb.Owner{ClusterName: "prod", ClusterUID: "d", Namespace: "shop", Name: "two", ServiceUID: "s2"}.Tags(), true},
-		"of a person":                      {nil, true},
+		"created by hand":                  {nil, true},
 		"with the sharer's name, of OCCM":  {two.SharerTags(), false},
 		"with the name of another cluster": {other.SharerTags(), true},
 	} {
-		l := lb.LoadBalancer{ProjectID: "project", Tags: abandoned, Listeners: []lb.Listener{{ID: "l", Tags: c.child}}}
-		if keep := f.otherSharer(l, o, owners{all: map[string]bool{"alive": true}}); (keep != "") != c.keep {
-			t.Errorf("with a listener %s: %q", name, keep)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := lb.LoadBalancer{ProjectID: "project", Tags: abandoned, Listeners: []lb.Listener{{ID: "l", Tags: c.child}}}
+			if keep := f.otherSharer(l, o, owners{all: map[string]bool{"alive": true}}); (keep != "") != c.keep {
+				t.Errorf("with a listener %s: %q", name, keep)
+			}
+		})
 	}
 }

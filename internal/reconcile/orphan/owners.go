@@ -14,14 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
-// owners are the uids of Services of this cluster, of any class, as in tags.
+// owners are the uids of the owners of this cluster, of any class, as in tags.
 type owners struct {
 	// all may have any object. addresses may only have a floating IP, which they request to keep.
 	all, addresses map[string]bool
-	// noted has, by the name of a Service that may have any object, the id of a load balancer that is on it, or "".
+	// noted has, by the namespace and name in the cloud of an owner that may have any object, the id of a load balancer
+	// that is on it, or "".
 	noted map[string]string
 	// requested are the addresses and ids of floating IPs that Services request.
 	requested map[string]bool
@@ -40,8 +43,8 @@ func (o owners) share(object Object) bool {
 		return false
 	}
 	sharers := strings.Split(object.Sharers, sharerSeparator)
-	for service, id := range o.noted {
-		if id == object.ID || id == "" && slices.Contains(sharers, service) {
+	for sharer, id := range o.noted {
+		if id == object.ID || id == "" && slices.Contains(sharers, sharer) {
 			return true
 		}
 	}
@@ -75,37 +78,28 @@ func (o owners) withoutServing(marked []Object, all Inventory) []Object {
 	return slices.DeleteFunc(slices.Clone(marked), func(object Object) bool { return object.Kind == floatingIPKind && serving[object.ID] })
 }
 
-// servicesPerPage is how many Services one call lists.
-const servicesPerPage = 500
-
-// owners returns the Services that may have cloud objects.
-func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, error) {
-	all, err := Services(ctx, reader, f.ClusterUID)
-	return f.ownersAmong(all), err
+// owners returns the owners that may have cloud objects, as the API server has them.
+func (f *Finder) owners(ctx context.Context, api client.Reader) (owners, error) {
+	all, err := Owners(ctx, f.Owners().From(api), f.Policy.ClusterUID)
+	return ownersAmong(all), err
 }
 
-// Services returns all Services of the cluster. It checks that the API server is that of this cluster, and that the list is
-// complete: it must have Service default/kubernetes. The reader must have no cache.
-func Services(ctx context.Context, reader client.Reader, clusterUID string) ([]corev1.Service, error) {
+// Owners returns all owners of the cluster. It checks that the API server is that of this cluster, and that the list is
+// complete: it must have Service default/kubernetes. They must be read from the API server.
+func Owners(ctx context.Context, from claim.Owners, clusterUID string) ([]claim.Owner, error) {
 	var system corev1.Namespace
-	if err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
+	if err := from.Reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
 		return nil, fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
 	}
 	if string(system.UID) != clusterUID {
 		return nil, fmt.Errorf("the API server belongs to cluster %s, not to this controller's cluster %s", system.UID, clusterUID)
 	}
-	var all []corev1.Service
-	for next := ""; ; {
-		var page corev1.ServiceList
-		if err := reader.List(ctx, &page, client.Limit(servicesPerPage), client.Continue(next)); err != nil {
-			return nil, fmt.Errorf("list Services: %w", err)
-		}
-		all = append(all, page.Items...)
-		if next = page.Continue; next == "" {
-			break
-		}
+	all, err := from.List(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if !slices.ContainsFunc(all, func(s corev1.Service) bool { return s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes" }) {
+	apiServer := owner.ServiceKey(metav1.NamespaceDefault, "kubernetes")
+	if !slices.ContainsFunc(all, func(o claim.Owner) bool { return o.Key == apiServer }) {
 		return nil, errors.New("the list of Services lacks default/kubernetes, so it may be incomplete")
 	}
 	return all, nil
@@ -113,28 +107,25 @@ func Services(ctx context.Context, reader client.Reader, clusterUID string) ([]c
 
 // cachedOwners is owners from the cache, without checks.
 func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
-	var services corev1.ServiceList
-	if err := f.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
-		return owners{}, fmt.Errorf("list Services: %w", err)
-	}
-	return f.ownersAmong(services.Items), nil
+	all, err := f.Owners().List(ctx)
+	return ownersAmong(all), err
 }
 
-func (f *Finder) ownersAmong(services []corev1.Service) owners {
+func ownersAmong(all []claim.Owner) owners {
 	found := owners{all: map[string]bool{}, addresses: map[string]bool{}, noted: map[string]string{}, requested: map[string]bool{}}
-	for i := range services {
-		if s := &services[i]; f.Serves(s) {
-			for _, requested := range annotation.Values(s.Annotations, annotation.FloatingIP) {
+	for _, o := range all {
+		if o.Serves {
+			for _, requested := range annotation.Values(o.Spec.Annotations, annotation.FloatingIP) {
 				found.requested[requested] = true
 			}
-			found.requested[s.Spec.LoadBalancerIP] = true
+			found.requested[o.Spec.LoadBalancerIP] = true
 		}
-		switch s := &services[i]; {
-		case f.MayOwn(s):
-			found.all[f.Owner(s).ServiceUID] = true
-			found.noted[s.Namespace+"/"+s.Name] = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
-		case annotation.KeepsFloatingIP(s.Annotations, f.Config):
-			found.addresses[f.Owner(s).ServiceUID] = true
+		switch {
+		case o.MayOwn:
+			found.all[o.Identity.ServiceUID] = true
+			found.noted[o.Identity.NamespacedName()] = o.Recorded.LoadBalancerID
+		case o.Spec.KeepsFloatingIP():
+			found.addresses[o.Identity.ServiceUID] = true
 		}
 	}
 	delete(found.requested, "")

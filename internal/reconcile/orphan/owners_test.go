@@ -14,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -27,14 +28,22 @@ func TestAServiceDefaultKubernetesThatWasCreatedAgainOwnsItsLoadBalancer(t *test
 		}
 	}
 	earlier := api("uid-1", "10.96.0.1")
-	made := marked(loadBalancerKind, "b1", f.Owner(&earlier).ServiceUID)
+	made := marked(loadBalancerKind, "b1", f.Policy.Owner(&earlier).ServiceUID)
 	for _, c := range []struct {
+		name string
+
 		service corev1.Service
 		owns    bool
-	}{{earlier, true}, {api("uid-2", "10.96.0.1"), true}, {api("uid-2", "10.97.0.1"), false}} {
-		if got := f.ownersAmong([]corev1.Service{c.service}).have(made); got != c.owns {
-			t.Errorf("uid %s at %s: %t", c.service.UID, c.service.Spec.ClusterIP, got)
-		}
+	}{
+		{"the same Service", earlier, true},
+		{"created again at the same address", api("uid-2", "10.96.0.1"), true},
+		{"created again at another address", api("uid-2", "10.97.0.1"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ownersAmong(owned(f, c.service)).have(made); got != c.owns {
+				t.Errorf("uid %s at %s: %t", c.service.UID, c.service.Spec.ClusterIP, got)
+			}
+		})
 	}
 }
 
@@ -56,11 +65,13 @@ func TestAFloatingIPThatAServiceRequestsIsNoOrphan(t *testing.T) {
 		"by its id":         {requesting("f1", ""), true},
 		"by loadBalancerIP": {requesting("", "203.0.113.7"), true},
 		"another one":       {requesting("203.0.113.8", ""), false},
-		"none":              {requesting("", ""), false},
+		"no floating IP":    {requesting("", ""), false},
 	} {
-		if got := f.ownersAmong([]corev1.Service{c.service}).have(left); got != c.stays {
-			t.Errorf("%s: it stays: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := ownersAmong(owned(f, c.service)).have(left); got != c.stays {
+				t.Errorf("it stays: %t", got)
+			}
+		})
 	}
 }
 
@@ -80,18 +91,29 @@ func TestAFloatingIPAtALoadBalancerThatIsUsedIsNoOrphan(t *testing.T) {
 		balancer octavia.Head
 		want     []string
 	}{
-		"a sharer uses the load balancer":       {attached, []corev1.Service{sharer}, shared, nil},
-		"no Service uses the load balancer":     {attached, nil, shared, []string{"b1", "f1"}},
-		"the load balancer is another owner's":  {attached, nil, octavia.Head{ID: "b1", VIPPortID: "p1"}, nil},
-		"it is attached to another port":        {attached, []corev1.Service{sharer}, octavia.Head{ID: "b1", VIPPortID: "p2", Tags: shared.Tags}, []string{"f1"}},
-		"it is detached, and one VIP is unsaid": {detached, []corev1.Service{sharer}, octavia.Head{ID: "b1", Tags: shared.Tags}, []string{"f1"}},
+		"a sharer uses the load balancer":                  {attached, []corev1.Service{sharer}, shared, nil},
+		"no Service uses the load balancer":                {attached, nil, shared, []string{"b1", "f1"}},
+		"the load balancer is another owner's":             {attached, nil, octavia.Head{ID: "b1", VIPPortID: "p1"}, nil},
+		"it is attached to another port":                   {attached, []corev1.Service{sharer}, octavia.Head{ID: "b1", VIPPortID: "p2", Tags: shared.Tags}, []string{"f1"}},
+		"it is detached, and the port of a VIP is unknown": {detached, []corev1.Service{sharer}, octavia.Head{ID: "b1", Tags: shared.Tags}, []string{"f1"}},
 	} {
-		var ids []string
-		for _, o := range f.Among(c.services, Inventory{LoadBalancers: []octavia.Head{c.balancer}, FloatingIPs: []lb.FloatingIP{c.floating}}) {
-			ids = append(ids, o.ID)
-		}
-		if diff := cmp.Diff(c.want, ids); diff != "" {
-			t.Errorf("%s: orphans (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			var ids []string
+			for _, o := range f.Among(owned(f, c.services...), Inventory{LoadBalancers: []octavia.Head{c.balancer}, FloatingIPs: []lb.FloatingIP{c.floating}}) {
+				ids = append(ids, o.ID)
+			}
+			if diff := cmp.Diff(c.want, ids); diff != "" {
+				t.Errorf("orphans (-want +got):\n%s", diff)
+			}
+		})
 	}
+}
+
+// owned returns the Services as owners.
+func owned(f *Finder, services ...corev1.Service) []claim.Owner {
+	owners := make([]claim.Owner, len(services))
+	for i := range services {
+		owners[i] = service.Kind{Policy: f.Policy, Config: f.Config}.Of(&services[i])
+	}
+	return owners
 }

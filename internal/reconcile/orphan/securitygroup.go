@@ -43,12 +43,13 @@ func (f *Finder) SecurityGroups(ctx context.Context, ids ...string) (found Secur
 	var foundIDs []string
 	for _, g := range all {
 		of, made := lb.ServiceOfSecurityGroup(g.Name, g.Description)
-		if made && of.MadeInCluster(f.ClusterName) && !owners.all[of.ServiceUID] {
+		if made && of.MadeInCluster(f.Policy.ClusterName) && !owners.all[of.ServiceUID] {
 			found.groups = append(found.groups, g)
 			foundIDs = append(foundIDs, g.ID)
 		}
 	}
-	if found.ports, err = f.Neutron.PortsWithGroups(ctx, foundIDs...); err != nil || len(foundIDs) == 0 {
+	found.ports, err = f.Neutron.PortsWithGroups(ctx, foundIDs...)
+	if err != nil || len(foundIDs) == 0 {
 		return found, err
 	}
 	var nodes corev1.NodeList
@@ -88,7 +89,7 @@ func (s SecurityGroups) unproven(groupID, clusterName string, proven bool) strin
 func (f *Finder) securityGroups(found Inventory) (all []Object) {
 	for _, g := range found.SecurityGroups.groups {
 		of, _ := lb.ServiceOfSecurityGroup(g.Name, g.Description)
-		inUse := found.SecurityGroups.unproven(g.ID, f.ClusterName, f.proven[g.ID])
+		inUse := found.SecurityGroups.unproven(g.ID, f.Policy.ClusterName, f.proven[g.ID])
 		if inUse == "" && f.KeepSecurityGroups {
 			inUse = "--adopt=observe keeps it"
 		}

@@ -40,18 +40,20 @@ func TestPortsOfNodesProveThatASecurityGroupBelongsToTheCluster(t *testing.T) {
 		{why: "on a port of no server", ports: []securitygroup.Port{on("", "g")}, says: "port-of-"},
 		{why: "with --adopt=observe", ports: []securitygroup.Port{on("node-a", "g")}, keep: true, says: "--adopt=observe"},
 	} {
-		found := SecurityGroups{groups: []securitygroup.Group{orphanedGroup()}, ports: c.ports, servers: map[string]bool{"node-a": true, "node-b": true}}
-		f := &Finder{Policy: claim.Policy{ClusterName: "prod"}, Config: config.LoadBalancer{ManageSecurityGroups: true}, KeepSecurityGroups: c.keep}
-		if c.proven {
-			f.proven = map[string]bool{"g": true}
-		}
-		all := f.marked(Inventory{SecurityGroups: found})
-		if len(all) != 1 || all[0].ServiceUID != gone || all[0].Kind != securityGroupKind {
-			t.Fatalf("%s: %+v", c.why, all)
-		}
-		if why := all[0].InUse; (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
-			t.Errorf("%s: %q does not say %q", c.why, why, c.says)
-		}
+		t.Run(c.why, func(t *testing.T) {
+			found := SecurityGroups{groups: []securitygroup.Group{orphanedGroup()}, ports: c.ports, servers: map[string]bool{"node-a": true, "node-b": true}}
+			f := &Finder{Policy: claim.Policy{ClusterName: "prod"}, Config: config.LoadBalancer{ManageSecurityGroups: true}, KeepSecurityGroups: c.keep}
+			if c.proven {
+				f.proven = map[string]bool{"g": true}
+			}
+			all := f.marked(Inventory{SecurityGroups: found})
+			if len(all) != 1 || all[0].ServiceUID != gone || all[0].Kind != securityGroupKind {
+				t.Fatalf("%+v", all)
+			}
+			if why := all[0].InUse; (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
+				t.Errorf("%q does not say %q", why, c.says)
+			}
+		})
 	}
 }
 

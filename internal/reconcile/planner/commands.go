@@ -7,8 +7,6 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -22,26 +20,25 @@ import (
 
 // Plan returns what a controller that was just started would do for the Service, and what the
 // Service has in the cloud.
-func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan, lb.Observed, error) {
-	return p.plan(ctx, service, p.Observe)
+func (p *Planner) Plan(ctx context.Context, of claim.Owner) (diff.Plan, lb.Observed, error) {
+	return p.plan(ctx, of, p.Observer.Observe)
 }
 
 // PlanListed is Plan for one of many Services. What the lists show is not read again, and members only if the load
 // balancer has changed since a controller last confirmed it: see survey.Choose.
-func (p *Planner) PlanListed(ctx context.Context, service *corev1.Service, lists *survey.Lists) (diff.Plan, lb.Observed, error) {
-	return p.plan(ctx, service, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-		f, done, err := p.observeIn(ctx, f, lists.Snapshot)
+func (p *Planner) PlanListed(ctx context.Context, of claim.Owner, lists *survey.Lists) (diff.Plan, lb.Observed, error) {
+	return p.plan(ctx, of, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
+		f, done, err := p.Observer.ObservePlain(ctx, f, lists.Snapshot)
 		if done || err != nil {
 			return f, err
 		}
-		f, _, err = p.search(ctx, f, lists)
-		return f, err
+		return p.Observer.ObserveInLists(ctx, f, lists)
 	})
 }
 
 // plan returns the plan for what observe returns.
-func (p *Planner) plan(ctx context.Context, service *corev1.Service, observe func(context.Context, decide.Facts) (decide.Facts, error)) (diff.Plan, lb.Observed, error) {
-	f, d, err := p.preview(ctx, service, observe, p.Provide)
+func (p *Planner) plan(ctx context.Context, of claim.Owner, observe func(context.Context, decide.Facts) (decide.Facts, error)) (diff.Plan, lb.Observed, error) {
+	f, d, err := p.preview(ctx, of, observe, p.Provide)
 	if err != nil {
 		return diff.Plan{}, f.Record.Cloud.Observed, err
 	}
@@ -49,9 +46,9 @@ func (p *Planner) plan(ctx context.Context, service *corev1.Service, observe fun
 }
 
 // preview returns the decision about what observe returns, and the facts.
-func (p *Planner) preview(ctx context.Context, service *corev1.Service, observe func(context.Context, decide.Facts) (decide.Facts, error),
+func (p *Planner) preview(ctx context.Context, of claim.Owner, observe func(context.Context, decide.Facts) (decide.Facts, error),
 	provide func(context.Context, decide.Facts, decide.Decision) (decide.Facts, error)) (decide.Facts, decide.Decision, error) {
-	f := p.Facts(service, memory.Record{ServiceUID: service.UID}, time.Now(), timing.Default())
+	f := p.Facts(of, memory.Record{ServiceUID: of.UID}, time.Now(), timing.Default())
 	f.Preview = true
 	f, err := observe(ctx, f)
 	if err != nil {
@@ -82,13 +79,7 @@ func withRefusals(d decide.Decision) diff.Plan {
 // Finder returns a finder of orphans.
 func (p *Planner) Finder() *orphan.Finder {
 	return &orphan.Finder{
-		Policy: p.Policy, Config: p.Config, Reader: p.Reader, Octavia: p.Octavia, Neutron: p.Neutron, Barbican: p.Barbican,
-		KeepSecurityGroups: p.Adopt == claim.AdoptObserve,
+		Policy: p.Options.Policy, Config: p.Options.Config, Kinds: p.Options.Kinds, Reader: p.Options.Reader, Octavia: p.Options.Octavia, Neutron: p.Options.Neutron, Barbican: p.Options.Barbican,
+		KeepSecurityGroups: p.Options.Adopt == claim.AdoptObserve,
 	}
-}
-
-// Shares reports whether the Service has ports on the load balancer of another owner. Some of the floating IPs may be
-// attached to it.
-func (p *Planner) Shares(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
-	return p.uses(service, l) || p.Owner(service).MayUse(l) && publishes(service, l, floating)
 }

@@ -4,18 +4,12 @@
 package planner
 
 import (
-	"net/http"
-	"net/http/httptest"
-	"testing"
-
-	"github.com/gophercloud/gophercloud/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -44,15 +38,7 @@ func without(key string) func(*corev1.Service) {
 
 func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
 
-// calling returns a Planner with this Octavia.
-func calling(t *testing.T, handle http.HandlerFunc) *Planner {
-	t.Helper()
-	server := httptest.NewServer(handle)
-	t.Cleanup(server.Close)
-	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
-	return &Planner{Octavia: octavia.New(client, "", lb.Capabilities{})}
-}
-
-func clusterIP(s *corev1.Service) {
-	s.Spec.Type, s.Spec.LoadBalancerClass = corev1.ServiceTypeClusterIP, nil
+// of returns the Service as an owner, with the policy and the settings of the Planner.
+func (p *Planner) of(s *corev1.Service) claim.Owner {
+	return service.Kind{Policy: p.Options.Policy, Config: p.Options.Config}.Of(s)
 }

@@ -6,23 +6,16 @@ package planner
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/observe"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 )
 
-// Lists show what the project has in the cloud, in place of calls for one Service. What is missing
-// in them does not exist.
-type Lists interface {
-	balancerReader
-	floatingReader
-}
-
-// ListedPlan is the plan for a Service from Lists, and what the Service has in the cloud.
+// ListedPlan is the plan for a Service from lists, and what the Service has in the cloud.
 type ListedPlan struct {
 	diff.Plan
 	Observed lb.Observed
@@ -33,16 +26,16 @@ type ListedPlan struct {
 
 // PlanFromLists is Plan from complete lists: it makes no call for what the Service has. If Secrets reads no Secrets,
 // the certificate that the load balancer uses counts as that of the Secret.
-func (p *Planner) PlanFromLists(ctx context.Context, service *corev1.Service, lists Lists) (ListedPlan, error) {
+func (p *Planner) PlanFromLists(ctx context.Context, of claim.Owner, lists observe.Lists) (ListedPlan, error) {
 	provide := func(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
 		if d.Need == decide.NeedFloatingIPs || d.Need == decide.NeedRequestedFloatingIP {
 			return f, nil // the list of them is complete
 		}
 		return p.Provide(ctx, f, d)
 	}
-	f, d, err := p.preview(ctx, service, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-		f, found, err := p.search(ctx, f, lists)
-		f.Record.Certificate = p.usedCertificate(service, found)
+	f, d, err := p.preview(ctx, of, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
+		f, err := p.Observer.ObserveInLists(ctx, f, lists)
+		f.Record.Certificate = usedCertificate(of, f.Record.Cloud.Observed)
 		return f, err
 	}, provide)
 	if err != nil {
@@ -51,26 +44,13 @@ func (p *Planner) PlanFromLists(ctx context.Context, service *corev1.Service, li
 	l := ListedPlan{Plan: withRefusals(d), Observed: d.Record.Cloud.Observed}
 	balancer := l.Observed.LoadBalancer
 	l.Drift = balancer != nil && balancer.ProvisioningStatus == lb.Active && len(d.Plan.Ops)+len(d.Held) > 0 &&
-		d.Goal.Digest != "" && d.Goal.Digest == noteOn(service).Digest
+		d.Goal.Digest != "" && d.Goal.Digest == survey.ParseNote(of.Recorded.Note).Digest
 	return l, nil
 }
 
-// search finds what the Service has in lists. What was found before an error is in the facts, too.
-func (p *Planner) search(ctx context.Context, f decide.Facts, lists Lists) (decide.Facts, lb.Observed, error) {
-	s := p.searchFor(f)
-	s.balancers, s.floating = lists, lists
-	found, err := s.read(ctx)
-	if err != nil {
-		f.Record.Cloud.Observed = found
-		return f, found, err
-	}
-	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
-	return f, found, nil
-}
-
 // usedCertificate returns the certificate that the load balancer uses for the Secret that the Service names.
-func (p *Planner) usedCertificate(service *corev1.Service, found lb.Observed) desired.SecretCertificate {
-	options, _ := annotation.Parse(service.Annotations, p.Settings(service))
+func usedCertificate(of claim.Owner, found lb.Observed) desired.SecretCertificate {
+	options := of.Spec.Options
 	if options.TLSSecret == "" || found.LoadBalancer == nil || len(found.LoadBalancer.CertificateRefs()) == 0 {
 		return desired.SecretCertificate{}
 	}

@@ -1,43 +1,38 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planner reads the facts for a decision about a Service, from OpenStack and
-// Kubernetes, and builds the desired state. It writes nothing. The controller and
-// `kube-octavia plan` share it.
+// Package planner decides about owners. Package observe reads what an owner has in the cloud, package lookup builds what it
+// requests, and package decide says what has to be done and what else has to be known first. The planner calls them in turn
+// until the decision is complete. It writes nothing. The controller and `kube-octavia plan` share it.
 package planner
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/lookup"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/observe"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// Planner has the clients and settings that decisions about Services need.
-type Planner struct {
-	// Reader reads Services, Nodes and EndpointSlices.
+// Options are the clients and settings that decisions about owners need.
+type Options struct {
+	// Reader reads owners of the Kinds, Nodes and EndpointSlices.
 	Reader client.Reader
+	Kinds  []claim.Kind
 	// Secrets reads single Secrets by name, and ServiceCIDRs. It has no cache: a cache would list all Secrets.
 	Secrets client.Reader
 	Octavia *octavia.Client
@@ -46,82 +41,69 @@ type Planner struct {
 	Barbican *barbican.Client
 	// Login describes the login in use. Nil stands for one with which every release of Octavia reads certificates.
 	Login func() decide.Login
-	// Config holds the operator's settings for load balancers; ConfigOf has those for a Service.
+	// Config holds the operator's settings for load balancers; claim.Owner.Settings has those for an owner.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
-	claim.Policy
+	// Policy names the cluster, and says which Services this controller serves.
+	Policy claim.Policy
 	// Adopt says what to do with Services of openstack-cloud-controller-manager; empty means
 	// claim.AdoptTag.
 	Adopt claim.Adoption
 	// Remembered is the memory of a controller, and Survey what it reads at its start; nil in a
 	// command.
-	Remembered Remembered
+	Remembered observe.Remembered
 	Survey     *survey.Survey
-
 	// Gates are the readiness gates of Pods; nil if the controller does not set them.
-	Gates Gates
-
-	// serial reports whether the cloud was seen to leave children of single-call creates
-	// unfinished.
-	serial atomic.Bool
+	Gates lookup.Gates
 }
 
-// Remembered is what a controller remembers of Services that the cache may not show yet.
-type Remembered interface {
-	// LoadBalancerOf returns the id of the load balancer that was created for the Service, or "".
-	LoadBalancerOf(owner.Key) string
-	// MayAppear reports whether a create without an answer may still produce a load balancer.
-	MayAppear(owner.Key) bool
-	// CreateRejected reports whether the cloud rejected the last create of a load balancer for the Service, and the next
-	// attempt is not due at the time.
-	CreateRejected(owner.Key, time.Time) bool
-	// Users returns the Services that use the load balancer.
-	Users(id string) []owner.Key
+// Planner decides about owners.
+type Planner struct {
+	// Options are those of New. Changing them here has no effect on the Observer and the Builder.
+	Options Options
+	// Observer reads what owners have in the cloud, and Builder builds what they request.
+	Observer *observe.Observer
+	Builder  *lookup.Builder
 }
 
-// Gates knows the readiness gates of Pods.
-type Gates interface {
-	// Gated returns the Pods that wait for a gate of the Service.
-	Gated(context.Context, *corev1.Service) (desired.Gates, error)
+// New returns a Planner.
+func New(o Options) *Planner {
+	owners := claim.Owners{Reader: o.Reader, Kinds: o.Kinds}
+	builder := &lookup.Builder{
+		Reader: o.Reader, Owners: owners, Secrets: o.Secrets, Octavia: o.Octavia, Neutron: o.Neutron, Barbican: o.Barbican,
+		Config: o.Config, Capabilities: o.Capabilities, Gates: o.Gates,
+	}
+	return &Planner{Options: o, Builder: builder, Observer: &observe.Observer{
+		Owners: owners, Octavia: o.Octavia, Neutron: o.Neutron, Config: o.Config, Capabilities: o.Capabilities, Policy: o.Policy,
+		Remembered: o.Remembered, Survey: o.Survey, Members: builder,
+	}}
 }
 
-// CreateSerially creates children one by one from now on, because the cloud leaves those of
-// single-call creates unfinished. It reports whether that is new.
-func (p *Planner) CreateSerially() (first bool) { return !p.serial.Swap(true) }
+// Owners reads the owners of load balancers.
+func (p *Planner) Owners() claim.Owners { return p.Observer.Owners }
 
 // OnlyObserves reports whether nothing may be written for the Service because it was not adopted. An adopted load
 // balancer has two tags of the Service. A user who assigns a load balancer to a Service sets only one of them. A load
 // balancer that the Service shares has neither.
-func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
-	adopted := p.Claimed(service)
-	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Capabilities.Has(lb.FeatureTags) {
-		adopted = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+func (p *Planner) OnlyObserves(of claim.Owner, observed lb.Observed) bool {
+	adopted := of.Claimed
+	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Options.Capabilities.Has(lb.FeatureTags) {
+		adopted = slices.Contains(l.Tags, of.Identity.ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.Options.Policy.ClusterUID))
 	}
-	return p.Adopt == claim.AdoptObserve && !adopted
+	return p.Options.Adopt == claim.AdoptObserve && !adopted
 }
 
-// Settings returns the operator's settings for the Service.
-func (p *Planner) Settings(service *corev1.Service) config.LoadBalancer {
-	return p.ConfigOf(service, p.Config)
-}
-
-// PodTargets reports whether the members of the Service are Pods.
-func (p *Planner) PodTargets(service *corev1.Service) bool {
-	return desired.PodTargets(service, p.Settings(service))
-}
-
-// Facts returns what is known about a Service before anything is read.
-func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
-	of := p.Owner(service)
-	record.OwnerUID = of.ServiceUID
+// Facts returns what is known about an owner before anything is read.
+func (p *Planner) Facts(of claim.Owner, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
+	record.OwnerUID = of.Identity.ServiceUID
 	f := decide.Facts{
-		Now: now, Timing: t, Config: p.Settings(service), Capabilities: p.Capabilities,
-		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
+		Now: now, Timing: t, Config: of.Settings(p.Options.Config), Capabilities: p.Options.Capabilities,
+		Owner: of, Record: record, FromMemory: record.Cloud.Known,
 	}
-	if p.Login != nil && namesCertificate(service, f.Config) {
-		f.Login = p.Login()
+	if p.Options.Login != nil && of.Spec.RequestsCertificate() {
+		f.Login = p.Options.Login()
 	}
-	return f.ForOwner(of)
+	return f
 }
 
 // Provider provides what a decision needs.
@@ -139,60 +121,61 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 		}
 		f.Provided = append(f.Provided, d.Need)
 		var err error
-		if f, err = provide(ctx, f, d); err != nil {
+		f, err = provide(ctx, f, d)
+		if err != nil {
 			d.Need, d.Record = "", f.Record
 			return f, d, errors.Join(d.Goal.Err, err)
 		}
 	}
 }
 
-// Observe reads what the Service has in the cloud, unless that is known. After a create
-// without an answer it reads again when Octavia must have finished it.
-func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-	c := &f.Record.Cloud
-	if since := c.Unanswered; !since.IsZero() && f.Now.Sub(since) >= f.Timing.AnswerLimit {
-		c.Known, c.Unanswered = false, time.Time{}
-	}
-	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
-		c.Known = false // another Service of the group may have created the load balancer since
-	}
-	other, err := p.requestsOther(ctx, f)
-	if err != nil {
-		return f, err
-	}
-	if other {
-		c.Known = false
-	}
-	if c.Known {
-		return f, nil
-	}
-	if next, done, err := p.observeListed(ctx, f); done || err != nil {
+// Provide reads or builds what a decision needs. It does not store certificates.
+func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Facts, err error) {
+	o := &f.Record.Cloud.Observed
+	switch d.Need {
+	case decide.NeedDesired:
+		f = p.desired(ctx, f)
+		f.Desired.Discarded = true
+	case decide.NeedReplacement:
+		replacement := p.Builder.Build(ctx, f, lb.Observed{})
+		f.Desired.Replacement = &replacement
+	case decide.NeedRequestedFloatingIP:
+		o.FloatingIPs, err = p.Observer.ReadAgain(ctx, o.FloatingIPs, d.Goal.Wanted.FloatingIP.Address)
+		if err == nil {
+			f.AbandonedFloatingIPs, err = p.Observer.Abandoned(ctx, o.FloatingIPs)
+		}
+	case decide.NeedFloatingIPs:
+		var addresses []string
+		for _, floating := range o.FloatingIPs {
+			addresses = append(addresses, floating.Address)
+		}
+		o.FloatingIPs, err = p.Observer.ReadAgain(ctx, o.FloatingIPs, addresses...)
+	case decide.NeedRequestedAddresses:
+		f.RequestedAddresses, err = p.Observer.RequestedElsewhere(ctx, f.Owner)
+	case decide.NeedStatusTree:
+		next, another, err := p.Observer.Compare(ctx, f)
+		if another {
+			next = p.BuildDesired(ctx, next) // it was built for another load balancer
+		}
 		return next, err
+	case decide.NeedPredecessor:
+		o.Predecessor, err = p.Observer.ReadPredecessor(ctx, *o.Predecessor)
 	}
-	s := p.searchFor(f)
-	if (c.Written.IsZero() && (p.Claimed(f.Service) || !f.Serves) || hasAddressWithoutID(f.Service)) && p.Capabilities.Has(lb.FeatureTags) {
-		// The previous controller may have been killed before the id was on the Service, or the id was removed since.
-		// The search by tag ensures two things. A Service that is to be released, and may have lost all annotations, is
-		// not released without its load balancer. A Service that has an address does not get a second load balancer.
-		s.byTag = p.Octavia.FindByTag
-	}
-	found, err := s.read(ctx)
-	if err != nil {
-		return f, err
-	}
-	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
-	f.Record.Progress.Reached = lb.Fingerprint{}
-	if len(found.Unsettled)+len(found.Duplicates) == 0 && found.Predecessor == nil {
-		f.Record.Recovery.Discards.Count = 0
-	}
-	return f, nil
+	return f, err
 }
 
 // BuildDesired builds the desired state. Before that, a predecessor becomes a duplicate if its
-// drain time is over.
+// drain time is over. While work on the owner has stopped, it only reads what the members depend on.
 func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts {
-	if !f.Serves {
+	if !f.Owner.Serves {
 		return f
+	}
+	if f.Stop != nil {
+		return p.membersOnly(ctx, f, nil)
+	}
+	f, err := p.Observer.WithGroup(ctx, f) // another owner of the group may have created the load balancer since
+	if err != nil {
+		return p.membersOnly(ctx, f, err)
 	}
 	var retired bool
 	f.Record, retired = decide.RetirePredecessor(f)
@@ -201,11 +184,24 @@ func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts
 	return f
 }
 
+// membersOnly reads only what the members depend on: they follow Nodes and Pods whatever else happens. The error is why the
+// rest is not built, or nil.
+func (p *Planner) membersOnly(ctx context.Context, f decide.Facts, why error) decide.Facts {
+	in, err := p.Builder.FollowInput(ctx, f.Owner, f.Record.Cloud.Observed)
+	if why != nil {
+		err = why
+	}
+	in.Refused = f.Record.Refused.LeftOut(f.Now)
+	f.Desired = decide.Desired{Built: decide.Built{Input: in, Err: err}}
+	return f
+}
+
+// desired builds the desired state from what was observed, and that of the predecessor.
 func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 	o := f.Record.Cloud.Observed
-	f.Desired = decide.Desired{Built: p.build(ctx, f, o)}
-	if o.Predecessor != nil && f.Desired.Input.Service != nil {
-		in, err := p.followInput(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
+	f.Desired = decide.Desired{Built: p.Builder.Build(ctx, f, o)}
+	if o.Predecessor != nil && f.Desired.Input.Spec != nil {
+		in, err := p.Builder.FollowInput(ctx, f.Owner, lb.Observed{LoadBalancer: o.Predecessor})
 		if err != nil {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
@@ -215,131 +211,4 @@ func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 	}
 	f.Record.Certificate = f.Desired.Input.Certificate
 	return f
-}
-
-// build gathers the input and builds the desired state for what was observed. If something has
-// to be created, it looks up what the settings leave open.
-func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) decide.Built {
-	in, err := p.input(ctx, f.Service, o)
-	if err != nil {
-		return decide.Built{Err: err}
-	}
-	in.Refused = f.Record.Refused.LeftOut(f.Now)
-	// If Octavia refuses a certificate during the create of a load balancer, it leaves the port of the VIP behind.
-	tries := in.Found == nil && f.TriesCertificates()
-	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
-	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
-	for _, lookUp := range []func(context.Context, *desired.Input, annotation.Options, lb.Observed) error{
-		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too
-		p.checkGroup,
-		p.vipSubnets,
-		p.subnetsOfFamilies,
-		p.checkServiceSubnet,
-		p.requestedFloatingIP,
-		p.vipSecurityGroups,
-		p.floatingNetwork,
-		p.memberCIDRs, p.podSubnets,
-		p.readExposure,
-		p.findCertificate,
-	} {
-		if err := lookUp(ctx, &in, options, o); err != nil {
-			return decide.Built{Input: in, Err: err}
-		}
-	}
-	wanted, err := desired.Wanted(in)
-	if err == nil {
-		err = p.checkCertificates(ctx, wanted, o)
-	}
-	if err == nil {
-		err = p.awaitGroup(ctx, f.Service, o)
-	}
-	if err == nil && wanted.KeepMonitors {
-		err = p.checkMonitors(ctx, in, o, &wanted)
-	}
-	return decide.Built{Input: in, Wanted: wanted, Err: err}
-}
-
-// input gathers what the desired state depends on, except what has to be looked up in the
-// cloud.
-func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (desired.Input, error) {
-	in := desired.Input{Service: service, Config: p.Settings(service), Capabilities: p.Capabilities, Owner: p.Owner(service)}
-	options, _ := annotation.Parse(service.Annotations, in.Config)
-	in.Networks = desired.NetworksOf(options)
-	in.Capabilities.Provider = options.Provider
-	l := observed.LoadBalancer
-	failed := l != nil && l.ProvisioningStatus == lb.Error
-	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.serial.Load() || in.MayLoseAddress(options))
-	if !failed {
-		in.Found = l
-	}
-	in.Sharer, in.Owner.Sharer, in.FoundAddress = observed.Sharer, observed.Sharer, observed.Address()
-	if l != nil {
-		// The subnets and the provider of a load balancer cannot change. If the load balancer has failed, only the
-		// subnets matter.
-		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
-		if len(l.AdditionalVIPs) > 0 {
-			in.Networks.AdditionalSubnetID = l.AdditionalVIPs[0].SubnetID
-		}
-		if l.Provider != "" && !failed {
-			in.Capabilities.Provider = l.Provider
-		}
-	}
-	in.Networks.MemberSubnetID = cmp.Or(in.Networks.MemberSubnetID, in.Networks.VIPSubnetID)
-	var nodes corev1.NodeList
-	// Nothing writes to the nodes, and a copy of a thousand would cost more than the rest of the pass.
-	if err := p.Reader.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return in, fmt.Errorf("list nodes: %w", err)
-	}
-	in.Nodes = nodes.Items
-	if p.Gates != nil {
-		var err error
-		if in.Gates, err = p.Gates.Gated(ctx, service); err != nil {
-			return in, err
-		}
-	}
-	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !desired.MayHavePods(in, l) {
-		return in, nil
-	}
-	var err error
-	in.Slices, err = p.Endpoints(ctx, service)
-	return in, err
-}
-
-// Endpoints returns the EndpointSlices of the Service from the cache. The caller must not change them.
-func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]discoveryv1.EndpointSlice, error) {
-	var endpoints discoveryv1.EndpointSliceList
-	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
-	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list EndpointSlices: %w", err)
-	}
-	return endpoints.Items, nil
-}
-
-// followInput gathers what members depend on. If the subnets of Pods cannot be read, the input lacks only these
-// subnets, and there is no error.
-func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (desired.Input, error) {
-	in, err := p.input(ctx, service, observed)
-	if err != nil {
-		return in, err
-	}
-	options, _ := annotation.Parse(service.Annotations, in.Config)
-	// Without the subnets, existing members stay as long as they are endpoints.
-	_ = p.podSubnets(ctx, &in, options, observed)
-	return in, nil
-}
-
-// PlanStopped plans for a Service on which work has stopped: only members follow the nodes.
-func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts, decide.Decision, error) {
-	o := f.Record.Cloud.Observed
-	d := decide.Decision{Action: decide.Converge, Record: f.Record}
-	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.MissesIDs(*o.LoadBalancer) {
-		return f, d, nil
-	}
-	in, err := p.followInput(ctx, f.Service, o)
-	if err != nil {
-		return f, d, err
-	}
-	in.Refused = f.Record.Refused.LeftOut(f.Now)
-	f.Desired.Input = in
-	return f, decide.DecideStopped(f), nil
 }

@@ -24,7 +24,7 @@ func keysOf(names ...string) []owner.Key {
 	return keys
 }
 
-func TestWaitersAreWokenInOrderAndNoneBlocksTheOthers(t *testing.T) {
+func TestWaitingServicesAreRequeuedInOrderAndNoneBlocksTheOthers(t *testing.T) {
 	w := quota.NewWaiters()
 	for _, key := range keysOf("a", "b", "c", "d") {
 		if w.Wait(key) {
@@ -60,16 +60,24 @@ func TestWaitersAreWokenInOrderAndNoneBlocksTheOthers(t *testing.T) {
 func TestDelayGrowsWithRefusals(t *testing.T) {
 	delays := timing.Default()
 	for _, c := range []struct {
+		name string
+
 		refusals int
 		woken    bool
 		want     time.Duration
 	}{
-		{1, false, delays.SlowRetry}, {2, false, 2 * delays.SlowRetry}, {3, false, 4 * delays.SlowRetry}, {4, false, delays.LastQuotaRetry},
-		{10, false, delays.LastQuotaRetry}, {3, true, delays.QuotaRetry},
+		{"first refusal", 1, false, delays.SlowRetry},
+		{"second refusal", 2, false, 2 * delays.SlowRetry},
+		{"third refusal", 3, false, 4 * delays.SlowRetry},
+		{"fourth refusal", 4, false, delays.LastQuotaRetry},
+		{"tenth refusal", 10, false, delays.LastQuotaRetry},
+		{"third refusal, woken", 3, true, delays.QuotaRetry},
 	} {
-		if got := quota.Delay(c.refusals, c.woken, delays); got < c.want || got > c.want+c.want/5 {
-			t.Errorf("after %d refusals (woken: %t) the delay is %v, want %v plus up to a fifth", c.refusals, c.woken, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := quota.Delay(c.refusals, c.woken, delays); got < c.want || got > c.want+c.want/5 {
+				t.Errorf("after %d refusals (woken: %t) the delay is %v, want %v plus up to a fifth", c.refusals, c.woken, got, c.want)
+			}
+		})
 	}
 	if got := quota.Delay(1, true, timing.Delays{SlowRetry: time.Second}); got < time.Second {
 		t.Errorf("without QuotaRetry the delay is %v", got)
@@ -77,16 +85,21 @@ func TestDelayGrowsWithRefusals(t *testing.T) {
 }
 
 func TestOfChildRecognisesRefusalsOfChildren(t *testing.T) {
-	for message, want := range map[string]bool{
-		"Quota has been met for resources: Load Balancer":                           false,
-		"Quota has been met for resources: Health Monitor":                          true,
-		"Quota exceeded for resources: ['floatingip'].":                             false,
-		"Provider 'amphora' reports error: Quota exceeded for resources: ['port'].": false,
-		"Policy does not allow this request to be performed.":                       false,
+	for name, test := range map[string]struct {
+		message string
+		want    bool
+	}{
+		"load balancers":                    {"Quota has been met for resources: Load Balancer", false},
+		"health monitors":                   {"Quota has been met for resources: Health Monitor", true},
+		"floating IPs":                      {"Quota exceeded for resources: ['floatingip'].", false},
+		"ports of Neutron, at the provider": {"Provider 'amphora' reports error: Quota exceeded for resources: ['port'].", false},
+		"policy":                            {"Policy does not allow this request to be performed.", false},
 	} {
-		if got := quota.OfChild(&openstack.Error{Class: openstack.Quota, Message: message}); got != want {
-			t.Errorf("%q: %t, want %t", message, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := quota.OfChild(&openstack.Error{Class: openstack.Quota, Message: test.message}); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
 	}
 	if quota.OfChild(errors.New("Quota has been met for resources: Pool")) {
 		t.Error("an error that is not from OpenStack counts as a refusal")

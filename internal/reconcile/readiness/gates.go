@@ -24,6 +24,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
@@ -35,9 +36,8 @@ type Options struct {
 	Client   client.Client
 	Uncached client.Reader
 	Recorder events.EventRecorder
-	claim.Policy
-	// PodTargets reports whether the members of the Service's load balancer are Pods.
-	PodTargets func(*corev1.Service) bool
+	// Services adapts Services: only these have readiness gates.
+	Services service.Kind
 	// Enqueue requests a pass over a Service.
 	Enqueue func(owner.Key)
 	Timing  timing.Delays
@@ -65,14 +65,14 @@ func New(o Options) *Gates {
 
 // Gated returns the addresses of Pods whose endpoints of the Service count as ready, whatever its EndpointSlices say,
 // and which of these Pods still wait for their gate of this Service. See the function Gated.
-func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (desired.Gates, error) {
-	pods, err := g.pods(ctx, service)
+func (g *Gates) Gated(ctx context.Context, of claim.Owner) (desired.Gates, error) {
+	pods, err := g.pods(ctx, of)
 	if err != nil || len(pods) == 0 {
 		return desired.Gates{}, err
 	}
 	all := desired.Gates{Gated: map[string][]netip.Addr{}, Waiting: map[string]bool{}}
 	for i := range pods {
-		addresses, waits := Gated(&pods[i], service.Name)
+		addresses, waits := Gated(&pods[i], of.Key.Name)
 		if len(addresses) > 0 {
 			all.Gated[pods[i].Name] = addresses
 		}
@@ -85,35 +85,35 @@ func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (desired.Gat
 
 // Report sets the gates of Pods that wait and whose members take traffic now. Once True, a gate stays True. Without
 // Gates (nil) it does nothing.
-func (g *Gates) Report(ctx context.Context, service *corev1.Service, taking map[decide.PodMember]bool) error {
+func (g *Gates) Report(ctx context.Context, of claim.Owner, taking map[decide.PodMember]bool) error {
 	if g == nil || len(taking) == 0 {
 		return nil
 	}
-	pods, err := g.pods(ctx, service)
+	pods, err := g.pods(ctx, of)
 	if err != nil {
 		return err
 	}
-	now := outcome{ReasonTakesTraffic, fmt.Sprintf("the member of the Pod takes traffic in the load balancer of Service %s", service.Name)}
+	now := outcome{ReasonTakesTraffic, fmt.Sprintf("the member of the Pod takes traffic in the load balancer of Service %s", of.Key.Name)}
 	var failures []error
 	for i := range pods {
-		if _, waits := Gated(&pods[i], service.Name); waits && takesTraffic(&pods[i], taking) {
-			failures = append(failures, g.set(ctx, &pods[i], service.Name, now))
+		if _, waits := Gated(&pods[i], of.Key.Name); waits && takesTraffic(&pods[i], taking) {
+			failures = append(failures, g.set(ctx, &pods[i], of.Key.Name, now))
 		}
 	}
 	return errors.Join(failures...)
 }
 
-// pods returns the Pods with a gate for the Service. It returns none if the members of the Service are not Pods,
+// pods returns the Pods with a gate for the owner. It returns none if the owner is no Service, its members are not Pods,
 // or its namespace has not opted in. They are those of the cache: they must not be changed.
-func (g *Gates) pods(ctx context.Context, service *corev1.Service) ([]corev1.Pod, error) {
-	if !g.PodTargets(service) {
+func (g *Gates) pods(ctx context.Context, of claim.Owner) ([]corev1.Pod, error) {
+	if of.Key.Kind != owner.Service || !of.Spec.PodTargets() {
 		return nil, nil
 	}
-	if enabled, err := g.enabled(ctx, service.Namespace); err != nil || !enabled {
+	if enabled, err := g.enabled(ctx, of.Key.Namespace); err != nil || !enabled {
 		return nil, err
 	}
 	var pods corev1.PodList
-	err := g.Client.List(ctx, &pods, client.InNamespace(service.Namespace), client.MatchingFields{byService: service.Name}, client.UnsafeDisableDeepCopy)
+	err := g.Client.List(ctx, &pods, client.InNamespace(of.Key.Namespace), client.MatchingFields{byService: of.Key.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list Pods with a readiness gate: %w", err)
 	}
@@ -124,7 +124,8 @@ func (g *Gates) pods(ctx context.Context, service *corev1.Service) ([]corev1.Pod
 func (g *Gates) enabled(ctx context.Context, name string) (bool, error) {
 	var namespace corev1.Namespace
 	if err := g.Client.Get(ctx, types.NamespacedName{Name: name}, &namespace); err != nil {
-		if err = client.IgnoreNotFound(err); err != nil {
+		err = client.IgnoreNotFound(err)
+		if err != nil {
 			err = fmt.Errorf("read namespace %s: %w", name, err)
 		}
 		return false, err
@@ -172,7 +173,8 @@ func (g *Gates) Reconcile(ctx context.Context, request reconcile.Request) (recon
 	var failures []error
 	for _, name := range names {
 		waits, err := g.settle(ctx, &pod, name, left)
-		if failures = append(failures, err); waits {
+		failures = append(failures, err)
+		if waits {
 			result.RequeueAfter = min(left, recheck)
 		}
 	}
@@ -230,8 +232,9 @@ func (g *Gates) target(ctx context.Context, key owner.Key) (target, error) {
 	default:
 		return t, fmt.Errorf("read Service %s: %w", key, err)
 	}
-	t.serves = g.Serves(t.service)
-	t.pods = t.serves && g.PodTargets(t.service)
-	t.others = !claim.Unclaimed(t.service) && !g.Claimed(t.service)
+	of := g.Services.Owner(t.service)
+	t.serves = of.Serves
+	t.pods = of.Serves && of.Spec.PodTargets()
+	t.others = !of.Unclaimed && !of.Claimed
 	return t, nil
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/readiness"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
@@ -105,10 +106,10 @@ func newStage(t *testing.T, optedIn bool) *stage {
 		t.Fatal(err)
 	}
 	s.gates, err = readiness.SetUp(m, readiness.Options{
-		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: m.GetEventRecorder("kube-octavia"), Policy: claim.Policy{DefaultClass: true},
-		PodTargets: func(s *corev1.Service) bool { return s.Annotations["members"] == "pods" },
-		Enqueue:    func(key owner.Key) { s.enqueued <- key },
-		Timing:     timing.Default(), Now: func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) },
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: m.GetEventRecorder("kube-octavia"),
+		Services: services,
+		Enqueue:  func(key owner.Key) { s.enqueued <- key },
+		Timing:   timing.Default(), Now: func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func (s *stage) optIn() {
 func (s *stage) service(name string, edits ...func(*corev1.Service)) *corev1.Service {
 	s.Helper()
 	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"members": "pods"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotation.TargetType: config.PodTargets}},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
 	}
 	for _, edit := range edits {
@@ -235,17 +236,17 @@ func TestAGateIsSetWhenTheMemberTakesTraffic(t *testing.T) {
 		return cmp.Equal(want, got, cmpopts.EquateComparable(netip.Addr{}))
 	}
 	s.eventually("both Pods are gated", func() bool {
-		got, err := s.gates.Gated(t.Context(), web)
+		got, err := s.gates.Gated(t.Context(), services.Of(web))
 		return err == nil && equal(desired.Gates{Gated: gated, Waiting: map[string]bool{"web-1": true, "web-2": true}}, got)
 	})
 	taking := map[decide.PodMember]bool{{Pod: "web-1", Address: "10.0.0.1"}: true, {Pod: "web-2", Address: "10.0.0.2"}: false}
-	if err := s.gates.Report(t.Context(), web, taking); err != nil {
+	if err := s.gates.Report(t.Context(), services.Of(web), taking); err != nil {
 		t.Fatal(err)
 	}
 	s.awaitGates("web-1", map[string]string{"web": "True TakesTraffic"})
 	s.awaitGates("web-2", map[string]string{})
 	s.eventually("the cache shows the gate", func() bool {
-		got, err := s.gates.Gated(t.Context(), web)
+		got, err := s.gates.Gated(t.Context(), services.Of(web))
 		return err == nil && equal(desired.Gates{Gated: gated, Waiting: map[string]bool{"web-2": true}}, got)
 	})
 	if now := len(s.conditions("web-1")); now != 1 {
@@ -318,7 +319,7 @@ func TestGatesWaitUntilTheNamespaceOptsIn(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{}, s.conditions("pod")); diff != "" {
 		t.Errorf("gates in a namespace that has not opted in:\n%s", diff)
 	}
-	if got, err := s.gates.Gated(t.Context(), web); len(got.Gated) > 0 || err != nil {
+	if got, err := s.gates.Gated(t.Context(), services.Of(web)); len(got.Gated) > 0 || err != nil {
 		t.Errorf("gated: %+v, %v", got, err)
 	}
 	s.optIn()
@@ -355,3 +356,6 @@ func TestTheRolesAllowExactlyWhatIsUsed(t *testing.T) {
 		t.Errorf("the roles lack %v", lacking)
 	}
 }
+
+// services adapts the Services of the tests.
+var services = service.Kind{Policy: claim.Policy{DefaultClass: true}}

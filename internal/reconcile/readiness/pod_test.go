@@ -48,33 +48,35 @@ func TestOnlyReadinessGatesAreMissingFromAGatedPod(t *testing.T) {
 		pod          *corev1.Pod
 		gated, waits bool
 	}{
-		"only our gate is missing":              {podWith(ours, missing), true, true},
-		"our gate is False":                     {podWith(ours, missing, ours+"=False"), true, true},
-		"our gate was just set":                 {podWith(ours, missing, ours+"=True"), true, false},
-		"ready, which its slice may not show":   {podWith(ours, "Ready=True", ours+"=True"), true, false},
-		"a gate of another controller too":      {podWith(ours+" "+others, missing), false, false},
-		"that gate is True":                     {podWith(ours+" "+others, missing, others+"=True"), true, true},
-		"another Service's gate too":            {podWith(ours+" kube-octavia.io/api", missing), true, true},
-		"only another Service's gate":           {podWith("kube-octavia.io/api", missing), false, false},
-		"a container is not ready":              {podWith(ours, "Ready=False:ContainersNotReady"), false, false},
-		"and was ready before":                  {podWith(ours, "Ready=False:ContainersNotReady", ours+"=True"), false, false},
-		"just created":                          {podWith(ours), false, false},
-		"no gate":                               {podWith("", "Ready=True"), false, false},
-		"being deleted":                         {leaving(podWith(ours, missing)), false, false},
-		"a Service whose name begins like ours": {podWith("kube-octavia.io/web-2", missing), false, false},
+		"only our gate is missing":               {podWith(ours, missing), true, true},
+		"our gate is False":                      {podWith(ours, missing, ours+"=False"), true, true},
+		"our gate was just set":                  {podWith(ours, missing, ours+"=True"), true, false},
+		"ready, which its slice may not show":    {podWith(ours, "Ready=True", ours+"=True"), true, false},
+		"a gate of another controller too":       {podWith(ours+" "+others, missing), false, false},
+		"the gate of another controller is True": {podWith(ours+" "+others, missing, others+"=True"), true, true},
+		"another Service's gate too":             {podWith(ours+" kube-octavia.io/api", missing), true, true},
+		"only another Service's gate":            {podWith("kube-octavia.io/api", missing), false, false},
+		"a container is not ready":               {podWith(ours, "Ready=False:ContainersNotReady"), false, false},
+		"a container is not ready any more":      {podWith(ours, "Ready=False:ContainersNotReady", ours+"=True"), false, false},
+		"just created":                           {podWith(ours), false, false},
+		"no gate":                                {podWith("", "Ready=True"), false, false},
+		"being deleted":                          {leaving(podWith(ours, missing)), false, false},
+		"a Service whose name begins like ours":  {podWith("kube-octavia.io/web-2", missing), false, false},
 	} {
-		var want []netip.Addr
-		if c.gated {
-			want = []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}
-		}
-		gated, waits := Gated(c.pod, "web")
-		if !slices.Equal(want, gated) || waits != c.waits {
-			t.Errorf("%s: gated %v, waits %t, want %v, %t", name, gated, waits, want, c.waits)
-		}
-		Slim(c.pod)
-		if slimGated, slimWaits := Gated(c.pod, "web"); !slices.Equal(slimGated, gated) || slimWaits != waits {
-			t.Errorf("%s: another answer for the Pod of the cache: %v, %t", name, slimGated, slimWaits)
-		}
+		t.Run(name, func(t *testing.T) {
+			var want []netip.Addr
+			if c.gated {
+				want = []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}
+			}
+			gated, waits := Gated(c.pod, "web")
+			if !slices.Equal(want, gated) || waits != c.waits {
+				t.Errorf("gated %v, waits %t, want %v, %t", gated, waits, want, c.waits)
+			}
+			Slim(c.pod)
+			if slimGated, slimWaits := Gated(c.pod, "web"); !slices.Equal(slimGated, gated) || slimWaits != waits {
+				t.Errorf("another answer for the Pod of the cache: %v, %t", slimGated, slimWaits)
+			}
+		})
 	}
 }
 
@@ -103,9 +105,11 @@ func TestAPassFollowsWhenOtherAddressesOfAPodCountAsReady(t *testing.T) {
 		"a container fails that had failed":     {podWith(gates, failed), podWith(gates, failed, "Other=True"), nil},
 		"a Pod without our gates becomes ready": {podWith("example.com/mesh", failed), podWith("example.com/mesh", "Ready=True"), nil},
 	} {
-		if got := changed(c.before, c.after); !slices.Equal(c.want, got) {
-			t.Errorf("%s: passes over %v, want %v", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := changed(c.before, c.after); !slices.Equal(c.want, got) {
+				t.Errorf("passes over %v, want %v", got, c.want)
+			}
+		})
 	}
 }
 
@@ -115,18 +119,20 @@ func TestAPodTakesTrafficIfAllItsMembersDo(t *testing.T) {
 		taking map[decide.PodMember]bool
 		want   bool
 	}{
-		"no member":               {nil, false},
-		"takes traffic":           {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true}, true},
-		"does not":                {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): false}, false},
-		"in one family only":      {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true, key("web-1", "fd00::1"): false}, false},
-		"in both":                 {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true, key("web-1", "fd00::1"): true}, true},
-		"another Pod does not":    {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true, key("web-2", "10.0.0.2"): false}, true},
-		"member of another Pod":   {map[decide.PodMember]bool{key("web-2", "10.0.0.1"): true}, false},
-		"an earlier Pod's member": {map[decide.PodMember]bool{key("web-1", "10.0.0.9"): true}, false},
+		"no member":                        {nil, false},
+		"its member takes traffic":         {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true}, true},
+		"its member takes no traffic":      {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): false}, false},
+		"takes traffic in one family only": {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true, key("web-1", "fd00::1"): false}, false},
+		"takes traffic in both families":   {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true, key("web-1", "fd00::1"): true}, true},
+		"another Pod takes no traffic":     {map[decide.PodMember]bool{key("web-1", "10.0.0.1"): true, key("web-2", "10.0.0.2"): false}, true},
+		"member of another Pod":            {map[decide.PodMember]bool{key("web-2", "10.0.0.1"): true}, false},
+		"an earlier Pod's member":          {map[decide.PodMember]bool{key("web-1", "10.0.0.9"): true}, false},
 	} {
-		if got := takesTraffic(podWith(""), c.taking); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := takesTraffic(podWith(""), c.taking); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
 	}
 }
 
@@ -136,14 +142,16 @@ func TestTheLimitCountsFromWhenAllContainersWereReady(t *testing.T) {
 		started, now time.Time
 		want         time.Duration
 	}{
-		"ready a minute ago":         {noon.Add(-time.Hour), noon.Add(time.Minute), 4 * time.Minute},
-		"ready for long":             {noon.Add(-time.Hour), noon.Add(time.Hour), -55 * time.Minute},
-		"a leader of a minute ago":   {noon.Add(time.Hour), noon.Add(61 * time.Minute), 4 * time.Minute},
-		"a leader that just started": {noon.Add(time.Hour), noon.Add(time.Hour), 5 * time.Minute},
+		"ready a minute ago":                {noon.Add(-time.Hour), noon.Add(time.Minute), 4 * time.Minute},
+		"ready for long":                    {noon.Add(-time.Hour), noon.Add(time.Hour), -55 * time.Minute},
+		"the controller leads for a minute": {noon.Add(time.Hour), noon.Add(61 * time.Minute), 4 * time.Minute},
+		"the controller just began to lead": {noon.Add(time.Hour), noon.Add(time.Hour), 5 * time.Minute},
 	} {
-		if left, counts := timeLeft(pod, c.started, c.now); left != c.want || !counts {
-			t.Errorf("%s: %v, %t, want %v", name, left, counts, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if left, counts := timeLeft(pod, c.started, c.now); left != c.want || !counts {
+				t.Errorf("%v, %t, want %v", left, counts, c.want)
+			}
+		})
 	}
 	for _, pod := range []*corev1.Pod{podWith(""), podWith("", "ContainersReady=False")} {
 		if _, counts := timeLeft(pod, noon, noon.Add(time.Hour)); counts {
@@ -152,7 +160,7 @@ func TestTheLimitCountsFromWhenAllContainersWereReady(t *testing.T) {
 	}
 }
 
-func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrInTheEnd(t *testing.T) {
+func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrAfterTheLimit(t *testing.T) {
 	balancer := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	deleted := balancer.DeepCopy()
 	deleted.DeletionTimestamp = ptr.To(metav1.NewTime(noon))
@@ -162,21 +170,23 @@ func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrInTheEnd(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"served, members are Pods":           {target{service: balancer, serves: true, pods: true}, time.Second, "", ""},
-		"the same, time is over":             {target{service: balancer, serves: true, pods: true}, 0, ReasonTimedOut, "within 5m0s"},
-		"served, members are nodes":          {target{service: balancer, serves: true}, time.Second, ReasonNotApplicable, "requests nodes"},
-		"no such Service":                    {target{name: "web"}, time.Second, ReasonNotApplicable, "no Service web"},
-		"of another type":                    {target{service: &corev1.Service{}}, time.Second, ReasonNotApplicable, "not of type LoadBalancer"},
-		"of another one, any type":           {target{service: &corev1.Service{}, others: true}, time.Second, "", ""},
-		"the same, in the end":               {target{service: &corev1.Service{}, others: true}, 0, ReasonTimedOut, "becomes ready anyway"},
-		"being deleted":                      {target{service: deleted}, time.Second, ReasonNotApplicable, "being deleted"},
-		"perhaps of another one":             {target{service: balancer}, time.Second, "", ""},
-		"perhaps of another one, in the end": {target{service: balancer}, -time.Second, ReasonTimedOut, "becomes ready anyway"},
+		"served, members are Pods":                       {target{service: balancer, serves: true, pods: true}, time.Second, "", ""},
+		"served, members are Pods, after the limit":      {target{service: balancer, serves: true, pods: true}, 0, ReasonTimedOut, "within 5m0s"},
+		"served, members are nodes":                      {target{service: balancer, serves: true}, time.Second, ReasonNotApplicable, "requests nodes"},
+		"no such Service":                                {target{name: "web"}, time.Second, ReasonNotApplicable, "no Service web"},
+		"of another type":                                {target{service: &corev1.Service{}}, time.Second, ReasonNotApplicable, "not of type LoadBalancer"},
+		"of another controller, any type":                {target{service: &corev1.Service{}, others: true}, time.Second, "", ""},
+		"of another controller, after the limit":         {target{service: &corev1.Service{}, others: true}, 0, ReasonTimedOut, "becomes ready anyway"},
+		"being deleted":                                  {target{service: deleted}, time.Second, ReasonNotApplicable, "being deleted"},
+		"perhaps of another controller":                  {target{service: balancer}, time.Second, "", ""},
+		"perhaps of another controller, after the limit": {target{service: balancer}, -time.Second, ReasonTimedOut, "becomes ready anyway"},
 	} {
-		got := judge(c.target, c.left)
-		if got.reason != c.reason || !strings.Contains(got.message, c.says) {
-			t.Errorf("%s: %+v, want %s with %q", name, got, c.reason, c.says)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := judge(c.target, c.left)
+			if got.reason != c.reason || !strings.Contains(got.message, c.says) {
+				t.Errorf("got %+v, want %s with %q", got, c.reason, c.says)
+			}
+		})
 	}
 }
 

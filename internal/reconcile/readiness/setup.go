@@ -105,7 +105,7 @@ func (g *Gates) podEvents() handler.Funcs {
 		is, _ := after.(*corev1.Pod)
 		for _, name := range changed(was, is) {
 			var service corev1.Service
-			if g.Client.Get(ctx, types.NamespacedName{Namespace: was.Namespace, Name: name}, &service) == nil && g.Serves(&service) {
+			if g.Client.Get(ctx, types.NamespacedName{Namespace: was.Namespace, Name: name}, &service) == nil && g.Services.Policy.Serves(&service) {
 				g.Enqueue(owner.ServiceKey(service.Namespace, service.Name))
 			}
 		}

@@ -4,45 +4,37 @@
 package service
 
 import (
-	"context"
-	"errors"
-	"maps"
-	"net/http"
-	"net/http/httptest"
+	"net/netip"
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
-	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
+	"github.com/kube-octavia/kube-octavia/internal/model/owner"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/decide"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/planner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-// ourClass is the class of the controllers under test.
-const ourClass = "kube-octavia.io/octavia"
+const class = "kube-octavia.io/octavia"
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+// ours are the Services of a controller that handles Services without a class.
+var ours = Kind{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "c", LoadBalancerClass: class, DefaultClass: true}}
 
-// served is a Service of type LoadBalancer that we have claimed.
-func served(edits ...func(*corev1.Service)) *corev1.Service {
+// web is a Service of type LoadBalancer that our controller has claimed.
+func web(edits ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{claim.Finalizer},
-			Annotations: map[string]string{annotation.Managed: "uid-1 " + ourClass, annotation.LoadBalancerID: "lb-1"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "web", UID: "uid-1", Finalizers: []string{claim.Finalizer},
+			Annotations: map[string]string{annotation.Managed: "uid-1 " + class, annotation.LoadBalancerID: "lb-1"},
+		},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
 	}
 	for _, edit := range edits {
@@ -51,172 +43,373 @@ func served(edits ...func(*corev1.Service)) *corev1.Service {
 	return s
 }
 
+func annotated(key, value string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Annotations[key] = value }
+}
+
 func without(key string) func(*corev1.Service) {
 	return func(s *corev1.Service) { delete(s.Annotations, key) }
 }
 
-func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
+func TestSpecSaysWhatAServiceRequests(t *testing.T) {
+	ports := []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}}
+	for name, c := range map[string]struct {
+		spec corev1.ServiceSpec
+		want desired.Spec
+	}{
+		"nothing": {corev1.ServiceSpec{}, desired.Spec{}},
+		"ports":   {corev1.ServiceSpec{Ports: ports}, desired.Spec{Ports: ports}},
+		"one family": {
+			corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}, IPFamilyPolicy: ptr.To(corev1.IPFamilyPolicySingleStack)},
+			desired.Spec{Families: []corev1.IPFamily{corev1.IPv6Protocol}},
+		},
+		"both families": {
+			corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}, IPFamilyPolicy: ptr.To(corev1.IPFamilyPolicyPreferDualStack)},
+			desired.Spec{Families: []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}},
+		},
+		"both families, and not one alone": {
+			corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}, IPFamilyPolicy: ptr.To(corev1.IPFamilyPolicyRequireDualStack)},
+			desired.Spec{Families: []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}, RequireDualStack: true},
+		},
+		"source ranges": {corev1.ServiceSpec{LoadBalancerSourceRanges: []string{"10.0.0.0/8", "x"}}, desired.Spec{SourceRanges: []string{"10.0.0.0/8", "x"}}},
+		"affinity":      {corev1.ServiceSpec{SessionAffinity: corev1.ServiceAffinityClientIP}, desired.Spec{SessionAffinity: true}},
+		"affinity for a minute": {
+			corev1.ServiceSpec{SessionAffinity: corev1.ServiceAffinityClientIP, SessionAffinityConfig: &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: ptr.To[int32](60)}}},
+			desired.Spec{SessionAffinity: true, AffinityTimeoutSeconds: 60},
+		},
+		"affinity with settings that have no timeout": {
+			corev1.ServiceSpec{SessionAffinity: corev1.ServiceAffinityClientIP, SessionAffinityConfig: &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{}}},
+			desired.Spec{SessionAffinity: true},
+		},
+		"affinity with empty settings": {
+			corev1.ServiceSpec{SessionAffinity: corev1.ServiceAffinityClientIP, SessionAffinityConfig: &corev1.SessionAffinityConfig{}},
+			desired.Spec{SessionAffinity: true},
+		},
+		"no affinity":             {corev1.ServiceSpec{SessionAffinity: corev1.ServiceAffinityNone}, desired.Spec{}},
+		"an address":              {corev1.ServiceSpec{LoadBalancerIP: "203.0.113.5"}, desired.Spec{LoadBalancerIP: "203.0.113.5"}},
+		"an address that is none": {corev1.ServiceSpec{LoadBalancerIP: "x"}, desired.Spec{LoadBalancerIP: "x"}},
+		"one ClusterIP": {
+			corev1.ServiceSpec{ClusterIP: "fd00::7"},
+			desired.Spec{ClusterIPs: map[corev1.IPFamily]netip.Addr{corev1.IPv6Protocol: netip.MustParseAddr("fd00::7")}},
+		},
+		"a headless one": {corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, ClusterIPs: []string{corev1.ClusterIPNone}}, desired.Spec{}},
+		"two ClusterIPs": {
+			corev1.ServiceSpec{ClusterIP: "10.96.0.7", ClusterIPs: []string{"10.96.0.7", "fd00::7"}},
+			desired.Spec{ClusterIPs: map[corev1.IPFamily]netip.Addr{corev1.IPv4Protocol: netip.MustParseAddr("10.96.0.7"), corev1.IPv6Protocol: netip.MustParseAddr("fd00::7")}},
+		},
+		"local traffic": {
+			corev1.ServiceSpec{ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, HealthCheckNodePort: 32000},
+			desired.Spec{LocalTraffic: true, HealthCheckNodePort: 32000},
+		},
+		"traffic to all nodes": {corev1.ServiceSpec{ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyCluster}, desired.Spec{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web(func(s *corev1.Service) { s.Spec = c.spec })
+			c.want.Backend, c.want.Annotations = "web", s.Annotations
+			got := Spec(s, config.LoadBalancer{})
+			got.Options = annotation.Options{}
+			if d := cmp.Diff(c.want, *got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Addr{})); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
 
-// withOctavia returns a Reconciler with an Octavia that handle answers for.
-func withOctavia(t *testing.T, handle http.HandlerFunc) *Reconciler {
+func TestAnnotationsAreReadOverTheOperatorsSettings(t *testing.T) {
+	s := web(annotated(annotation.MaxMembers, "5"), annotated(annotation.ConnectionLimit, "x"))
+	spec := Spec(s, config.LoadBalancer{MaxMembers: 3, SubnetID: "subnet"})
+	if spec.Options.MaxMembers != 5 || spec.Options.SubnetID != "subnet" || len(spec.Problems) != 1 || spec.Invalid() == nil {
+		t.Errorf("%+v", spec)
+	}
+}
+
+// says returns the facts that are true of the owner.
+func says(o claim.Owner) (all []string) {
+	for _, f := range []struct {
+		is   bool
+		what string
+	}{
+		{o.Serves, "serves"}, {o.Leaves, "leaves"}, {o.Claimed, "claimed"}, {o.Unclaimed, "unclaimed"}, {o.MayOwn, "may own"},
+		{o.LostMark, "lost its mark"}, {o.Copied, "copied"}, {o.Publishes, "publishes"}, {o.OfAnotherClass, "of another class"},
+		{o.KeepsFinalizer, "keeps its finalizer"}, {o.NeverClaimed, "never claimed"}, {o.Deleting, "deleting"}, {o.Recorded.Refused, "refused"},
+	} {
+		if f.is {
+			all = append(all, f.what)
+		}
+	}
+	return all
+}
+
+func TestAServiceSaysWhoseItIs(t *testing.T) {
+	ofClass := func(name string) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To(name) }
+	}
+	ofType := func(kind corev1.ServiceType) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Spec.Type = kind }
+	}
+	fresh := func(s *corev1.Service) { s.Finalizers, s.Annotations = nil, nil }
+	deleted := func(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
+	copied := annotated(annotation.Managed, "uid-9 "+class)
+	refused := func(s *corev1.Service) {
+		s.Status.Conditions = []metav1.Condition{{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: desired.ReasonInvalidAnnotation}}
+	}
+	partly := func(s *corev1.Service) {
+		s.Status.Conditions = []metav1.Condition{{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: desired.ReasonHealthMonitorUnsupported}}
+	}
+	accepted := func(s *corev1.Service) {
+		s.Status.Conditions = []metav1.Condition{{Type: status.Accepted, Status: metav1.ConditionTrue, Reason: desired.ReasonInvalidAnnotation}}
+	}
+	elsewhere := func(s *corev1.Service) {
+		s.Status.Conditions = []metav1.Condition{{Type: "example.com/Accepted", Status: metav1.ConditionFalse, Reason: desired.ReasonInvalidAnnotation}}
+	}
+	explicit, drained := ours, ours
+	explicit.Policy.DefaultClass, drained.Policy.Drain = false, true
+	atClusterIP := ours
+	atClusterIP.Policy.ClusterIPs = clusterIPMode(t, config.ClusterIP{})
+	clusterIP := func(s *corev1.Service) { s.Spec.Type, s.Spec.ClusterIP = corev1.ServiceTypeClusterIP, "10.96.0.7" }
+	for name, c := range map[string]struct {
+		kind    *Kind // ours by default
+		service *corev1.Service
+		want    []string
+	}{
+		"claimed":                       {service: web(), want: []string{"serves", "claimed", "may own", "publishes"}},
+		"new":                           {service: web(fresh), want: []string{"serves", "unclaimed", "may own", "publishes"}},
+		"refused":                       {service: web(fresh, refused), want: []string{"serves", "unclaimed", "may own", "publishes", "refused"}},
+		"deleted":                       {service: web(deleted), want: []string{"leaves", "claimed", "may own", "publishes", "deleting"}},
+		"deleted, and never claimed":    {service: web(fresh, deleted), want: []string{"unclaimed", "may own", "publishes", "deleting"}},
+		"of another class":              {service: web(ofClass("other/x")), want: []string{"leaves", "claimed", "may own", "of another class", "keeps its finalizer"}},
+		"of another class, unclaimed":   {service: web(fresh, ofClass("other/x")), want: []string{"unclaimed", "may own", "of another class", "keeps its finalizer"}},
+		"of another type":               {service: web(ofType(corev1.ServiceTypeClusterIP)), want: []string{"leaves", "claimed", "may own"}},
+		"of another type, never served": {service: web(fresh, ofType(corev1.ServiceTypeClusterIP)), want: []string{"unclaimed", "never claimed"}},
+		"of another type, lost its mark": {
+			service: web(ofType(corev1.ServiceTypeClusterIP), without(annotation.Managed), without(annotation.LoadBalancerID)), want: []string{"unclaimed", "lost its mark"},
+		},
+		"a copy":                 {service: web(copied), want: []string{"serves", "may own", "copied", "publishes"}},
+		"refused in part":        {service: web(partly), want: []string{"serves", "claimed", "may own", "publishes"}},
+		"accepted":               {service: web(accepted), want: []string{"serves", "claimed", "may own", "publishes"}},
+		"refused by another one": {service: web(elsewhere), want: []string{"serves", "claimed", "may own", "publishes"}},
+		"of our class":           {kind: &explicit, service: web(ofClass(class)), want: []string{"serves", "claimed", "may own", "publishes"}},
+		"without a class, which is not handled": {
+			kind: &explicit, service: web(), want: []string{"claimed", "may own", "of another class"},
+		},
+		"of another class, with the mark of that class": {
+			service: web(ofClass("other/x"), annotated(annotation.Managed, "uid-1 other/x")), want: []string{"may own", "of another class", "keeps its finalizer"},
+		},
+		"without the finalizer": {
+			service: web(func(s *corev1.Service) { s.Finalizers = nil }), want: []string{"serves", "unclaimed", "may own", "publishes"},
+		},
+		"changed to another type, with the mark only": {
+			service: web(ofType(corev1.ServiceTypeNodePort), func(s *corev1.Service) { s.Finalizers = nil }), want: []string{"leaves", "unclaimed"},
+		},
+		"a copy of another type": {
+			service: web(copied, ofType(corev1.ServiceTypeClusterIP), without(annotation.LoadBalancerID)), want: []string{"may own", "copied"},
+		},
+		"a copy of another type, with an id": {
+			service: web(copied, ofType(corev1.ServiceTypeClusterIP)), want: []string{"leaves", "may own", "copied"},
+		},
+		"a copy without a mark, with an address": {
+			service: web(without(annotation.Managed), annotated(annotation.LoadBalancerAddress, "203.0.113.5")),
+			want:    []string{"serves", "unclaimed", "may own", "copied", "publishes"},
+		},
+		"drained":                   {kind: &drained, service: web(), want: []string{"leaves", "claimed", "may own", "publishes"}},
+		"drained, and only refused": {kind: &drained, service: web(fresh, refused), want: []string{"unclaimed", "may own", "publishes", "never claimed", "refused"}},
+		"drained, of another class": {kind: &drained, service: web(fresh, ofClass("other/x")), want: []string{"unclaimed", "may own", "of another class", "keeps its finalizer"}},
+		"at its ClusterIP":          {kind: &atClusterIP, service: web(clusterIP), want: []string{"serves", "claimed", "may own"}},
+		"at its ClusterIP, new":     {kind: &atClusterIP, service: web(fresh, clusterIP), want: []string{"serves", "unclaimed", "may own", "never claimed"}},
+		"of another class, with its ClusterIP before": {
+			kind: &atClusterIP, service: web(ofClass("other/x"), func(s *corev1.Service) { s.Spec.ClusterIP = "10.96.0.7" }),
+			want: []string{"leaves", "claimed", "may own", "of another class"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind := ours
+			if c.kind != nil {
+				kind = *c.kind
+			}
+			if d := cmp.Diff(c.want, says(kind.Of(c.service))); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestAServiceSaysWhatControllersHaveRecordedOnIt(t *testing.T) {
+	s := web(annotated(annotation.LoadBalancerID, " lb-1 "), annotated(annotation.LoadBalancerAddress, "203.0.113.5"),
+		annotated(annotation.VIPAddress, "10.0.0.9 subnet"), annotated(annotation.Programmed, "digest"))
+	s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.6"}}
+	s.Status.Conditions = []metav1.Condition{{Type: status.Programmed, Status: metav1.ConditionTrue}}
+	o := ours.Of(s)
+	want := claim.Recorded{
+		LoadBalancerID: "lb-1", Address: "203.0.113.5", Ingress: s.Status.LoadBalancer.Ingress, VIPAddress: "10.0.0.9 subnet", Note: "digest",
+		Mark: "uid-1 " + class, Finalizer: true, Conditions: s.Status.Conditions, Served: true,
+	}
+	if d := cmp.Diff(want, o.Recorded); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if o.Key != owner.ServiceKey("shop", "web") || o.Identity.Name != "web" || o.Identity.ServiceUID != "uid-1" || o.Published() != "203.0.113.5" {
+		t.Errorf("key %v, identity %+v, publishes %q", o.Key, o.Identity, o.Published())
+	}
+	if d := cmp.Diff(claim.Recorded{}, ours.Of(&corev1.Service{}).Recorded); d != "" {
+		t.Errorf("of a Service without anything (-want +got):\n%s", d)
+	}
+	for name, c := range map[string]struct {
+		service *corev1.Service
+		want    string
+	}{
+		"an address in the status only": {web(func(s *corev1.Service) { s.Status = *statusWith("203.0.113.6") }), "203.0.113.6"},
+		"a host name in the status only": {web(func(s *corev1.Service) {
+			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "web.example.com"}}
+		}), ""},
+		"nothing": {web(), ""},
+		"the address of another Service": {
+			web(annotated(annotation.Managed, "uid-9 "+class), annotated(annotation.LoadBalancerAddress, "203.0.113.5")), "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := ours.Of(c.service).Published(); got != c.want {
+				t.Errorf("it publishes %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAServiceWasServedIfAControllerForServicesWithoutAClassHasWorkedForIt(t *testing.T) {
+	explicit := ours
+	explicit.Policy.DefaultClass = false
+	programmed := func(is metav1.ConditionStatus) func(*corev1.Service) {
+		return func(s *corev1.Service) {
+			s.Status.Conditions = []metav1.Condition{{Type: status.Programmed, Status: is}}
+		}
+	}
+	for name, c := range map[string]struct {
+		kind    Kind
+		service *corev1.Service
+		want    bool
+	}{
+		"everything is done":               {ours, web(programmed(metav1.ConditionTrue)), true},
+		"something is left to do":          {ours, web(programmed(metav1.ConditionFalse)), true},
+		"it was only observed":             {ours, web(programmed(metav1.ConditionUnknown)), false},
+		"there is no condition":            {ours, web(), false},
+		"without a class is not our class": {explicit, web(programmed(metav1.ConditionTrue)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.kind.Of(c.service).Recorded.Served; got != c.want {
+				t.Errorf("it was served: %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnOwnerHasTheIdentityOfItsService(t *testing.T) {
+	created := metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	s := web(func(s *corev1.Service) { s.CreationTimestamp, s.Generation = created, 7 })
+	o := ours.Of(s)
+	want := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "uid-1"}
+	if d := cmp.Diff(want, o.Identity); d != "" {
+		t.Errorf("identity (-want +got):\n%s", d)
+	}
+	if o.Key != owner.ServiceKey("shop", "web") || o.UID != "uid-1" || !o.Created.Equal(&created) || o.Generation != 7 || o.Mark != "uid-1 "+class || o.Original != "" {
+		t.Errorf("%+v", o)
+	}
+	if o := ours.Of(web(annotated(annotation.Managed, "uid-9 "+class))); o.Original != "uid-9" || o.Mark != "uid-1 "+class {
+		t.Errorf("a copy: the original is %q, the mark %q", o.Original, o.Mark)
+	}
+}
+
+// statusWith is a status with the address.
+func statusWith(address string) *corev1.ServiceStatus {
+	return &corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: address}}}}
+}
+
+func TestGroupsAreLimitedToANamespaceUnlessTheOperatorWidensThem(t *testing.T) {
+	grouped := annotated(annotation.LoadBalancerGroup, "g")
+	clusterIP := func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP }
+	for name, c := range map[string]struct {
+		scope   string
+		service *corev1.Service
+		want    string
+	}{
+		"by default":              {"", web(grouped), "shop/g"},
+		"within a namespace":      {config.ShareInNamespace, web(grouped), "shop/g"},
+		"within the cluster":      {config.ShareInCluster, web(grouped), "g"},
+		"with any load balancer":  {config.ShareAny, web(grouped), "g"},
+		"without a group":         {config.ShareInCluster, web(), ""},
+		"of a type without a VIP": {config.ShareInCluster, web(grouped, clusterIP), ""},
+		"with the other prefix":   {"", web(annotated(annotation.OwnPrefix+"load-balancer-group", "g")), "shop/g"},
+		"being deleted":           {"", web(grouped, func(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }), ""},
+		"of another class":        {"", web(grouped, func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To("other/x") }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Kind{Policy: ours.Policy, Config: config.LoadBalancer{SharedScope: c.scope}}).Of(c.service).Group; got != c.want {
+				t.Errorf("the group is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// clusterIPMode is cluster-ip mode with these settings.
+func clusterIPMode(t *testing.T, mode config.ClusterIP) *claim.ClusterIPs {
 	t.Helper()
-	server := httptest.NewServer(handle)
-	t.Cleanup(server.Close)
-	counted, err := metrics.New(prometheus.NewRegistry())
+	mode.Enabled, mode.ServiceSubnetID, mode.Provider = true, "services", "ovn"
+	selected, err := claim.NewClusterIPs(mode)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
-	return New(Options{Planner: &planner.Planner{Octavia: octavia.New(client, "", lb.Capabilities{})}, Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon }})
+	return selected
 }
 
-func TestOwnWritesRequestNoPass(t *testing.T) {
-	same := map[string]func(*corev1.Service){
-		"status":           func(s *corev1.Service) { s.Status.Conditions = []metav1.Condition{{Type: "x"}} },
-		"our annotations":  func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = "203.0.113.1" },
-		"a label":          func(s *corev1.Service) { s.Labels = map[string]string{"a": "b"} },
-		"resource version": func(s *corev1.Service) { s.ResourceVersion = "2" },
-	}
-	other := map[string]func(*corev1.Service){
-		"a port":        func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{{Port: 80}} },
-		"an annotation": func(s *corev1.Service) { s.Annotations[annotation.KeepFloatingIP] = "true" },
-		"the finalizer": func(s *corev1.Service) { s.Finalizers = nil },
-		"deletion":      deleted,
-		"another uid":   func(s *corev1.Service) { s.UID = "uid-2" },
-	}
-	for name, edit := range same {
-		if !sameService(served(), served(edit)) {
-			t.Errorf("a change of %s requests a pass", name)
-		}
-	}
-	for name, edit := range other {
-		if sameService(served(), served(edit)) {
-			t.Errorf("a change of %s requests no pass", name)
-		}
-	}
-	if !sameService(served(func(s *corev1.Service) { s.Finalizers = nil }), served()) {
-		t.Error("our own finalizer requests a pass")
-	}
-	s := served()
-	before := maps.Clone(s.Annotations)
-	sameService(s, served())
-	if !maps.Equal(before, s.Annotations) {
-		t.Error("comparing changed the Service in the cache")
-	}
-}
-
-// fakeClient is a client that can only patch, and keeps what was patched.
-type fakeClient struct {
-	client.Client
-	fails   error
-	patched []client.Object
-}
-
-func (c *fakeClient) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-	c.patched = append(c.patched, o)
-	return c.fails
-}
-
-func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
-	for name, test := range map[string]struct {
-		service          *corev1.Service
-		fails            error
-		patches, creates int
+func TestClusterIPModeIsAnotherSetOfSettings(t *testing.T) {
+	const ip = "10.96.0.7"
+	at := func(s *corev1.Service) { s.Spec.ClusterIP = ip }
+	clusterIP := func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP }
+	headless := func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }
+	selected := func(s *corev1.Service) { s.Labels = map[string]string{"tier": "web"} }
+	fresh := func(s *corev1.Service) { s.Finalizers, s.Annotations = nil, map[string]string{} }
+	kuryr := func(s *corev1.Service) { s.Finalizers = []string{claim.KuryrFinalizer} }
+	internal, external := &config.AtClusterIP{SubnetID: "services", Provider: "ovn", Internal: true}, &config.AtClusterIP{SubnetID: "services", Provider: "ovn"}
+	for name, c := range map[string]struct {
+		mode           config.ClusterIP
+		service        *corev1.Service
+		want           *config.AtClusterIP
+		was, fromKuryr bool
 	}{
-		"one was noted":                 {service: served(), patches: 1, creates: 1},
-		"none was noted":                {service: served(without(annotation.LoadBalancerID)), creates: 1},
-		"the note cannot be taken away": {service: served(), fails: errors.New("no"), patches: 1},
+		"of type ClusterIP":    {service: web(fresh, clusterIP, at), want: internal},
+		"of type LoadBalancer": {service: web(fresh, at), want: external},
+		"headless":             {service: web(clusterIP, headless)},
+		"without a ClusterIP":  {service: web()},
+		"not selected":         {mode: config.ClusterIP{Selector: "tier=web"}, service: web(clusterIP, at)},
+		"selected":             {mode: config.ClusterIP{Selector: "tier=web"}, service: web(fresh, clusterIP, at, selected), want: internal},
+		"claimed":              {service: web(clusterIP, at), want: internal, fromKuryr: true},
+		"served":               {service: web(clusterIP, at, annotated(annotation.LoadBalancerAddress, ip)), want: internal, was: true, fromKuryr: true},
+		"being replaced":       {service: web(clusterIP, at, annotated(annotation.VIPAddress, ip+" services")), want: internal, was: true, fromKuryr: true},
+		"of Kuryr":             {service: web(fresh, clusterIP, at, kuryr), want: internal, fromKuryr: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kube, creates := &fakeClient{fails: test.fails}, 0
-			r := withOctavia(t, func(w http.ResponseWriter, _ *http.Request) {
-				if creates++; test.service.Annotations[annotation.LoadBalancerID] != "" {
-					t.Error("the create comes before the note is gone")
-				}
-				w.WriteHeader(http.StatusBadRequest)
-			})
-			r.Client = kube
-			f := r.Facts(test.service, memory.Record{}, noon, timing.Default())
-			if _, err := r.write(t.Context(), f, decide.Decision{}, diff.CreateLoadBalancer{}); err == nil {
-				t.Error("a rejected write succeeded")
+			kind := Kind{Policy: ours.Policy, Config: config.LoadBalancer{Provider: "amphora", SubnetID: "configured"}}
+			kind.Policy.ClusterIPs = clusterIPMode(t, c.mode)
+			o := kind.Of(c.service)
+			if d := cmp.Diff(c.want, o.AtClusterIP); d != "" {
+				t.Errorf("settings (-want +got):\n%s", d)
 			}
-			if len(kube.patched) != test.patches || creates != test.creates {
-				t.Errorf("%d patches and %d creates", len(kube.patched), creates)
+			if o.WasAtClusterIP != c.was || o.FromKuryr != c.fromKuryr {
+				t.Errorf("was at its ClusterIP: %t, of Kuryr: %t", o.WasAtClusterIP, o.FromKuryr)
 			}
-			if _, noted := test.service.Annotations[annotation.LoadBalancerID]; test.fails == nil && noted {
-				t.Error("the next controller does not look for the load balancer that may still appear")
+			if got := o.Settings(kind.Config); got.AtClusterIP != o.AtClusterIP || got.SubnetID != "configured" {
+				t.Errorf("its settings are %+v", got)
+			}
+			// The annotations are read over the settings of the mode.
+			provider, identity, subnet := "amphora", "", ""
+			if c.want != nil {
+				provider, identity, subnet = "ovn", ip, "services"
+			}
+			if o.Spec.Options.Provider != provider || o.Identity.ClusterIP != identity || o.Identity.ServiceSubnetID != subnet {
+				t.Errorf("provider %q, identity %+v", o.Spec.Options.Provider, o.Identity)
 			}
 		})
 	}
-}
-
-func TestAControllerThatIsStoppedDuringACreateHasNotFailed(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	r := withOctavia(t, func(w http.ResponseWriter, _ *http.Request) {
-		stop()
-		w.WriteHeader(http.StatusCreated)
-		_, _ = w.Write([]byte(`{"loadbalancer": {"id": "lb-2", "provisioning_status": "PENDING_CREATE", "vip_port_id": "port-2"}}`))
+	t.Run("the mode is off", func(t *testing.T) {
+		if o := ours.Of(web(at)); o.AtClusterIP != nil || o.Identity.ClusterIP != "" || o.WasAtClusterIP || o.FromKuryr {
+			t.Errorf("%+v", o)
+		}
 	})
-	f := r.Facts(served(without(annotation.LoadBalancerID)), memory.Record{}, noon, timing.Default())
-	d := decide.Decision{Plan: diff.Plan{Ops: []diff.Op{diff.CreateLoadBalancer{}, diff.CreateFloatingIP{}}}}
-	// The Reconciler has no Neutron to create the floating IP with.
-	d, wrote, err := r.carryOut(ctx, f, d)
-	if err != nil {
-		t.Errorf("what was done is not published, because of %v", err)
-	}
-	if l := d.Record.Cloud.Observed.LoadBalancer; wrote.octavia == nil || l == nil || l.ID != "lb-2" {
-		t.Errorf("the create is lost: %+v, %+v", wrote, l)
-	}
-}
-
-// accepting is a Kubernetes API that accepts all writes.
-type accepting struct{ client.Client }
-
-func (accepting) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
-	return nil
-}
-
-func TestTheIDOfASharedLoadBalancerIsWrittenOnlyToAServiceThatHasJoinedIt(t *testing.T) {
-	for name, c := range map[string]struct {
-		observed lb.Observed
-		want     string
-	}{
-		"own":            {lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-2"}}, "lb-2"},
-		"shared":         {lb.Observed{Sharer: true, LoadBalancer: &lb.LoadBalancer{ID: "lb-2", Tags: []string{"kube_service_kubernetes_default_web"}}}, "lb-2"},
-		"of others only": {lb.Observed{Sharer: true, LoadBalancer: &lb.LoadBalancer{ID: "lb-2", Tags: []string{"kube_service_kubernetes_default_api"}}}, ""},
-	} {
-		r := withOctavia(t, nil)
-		r.Client, r.Policy = accepting{}, claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes"}
-		service := served(without(annotation.LoadBalancerID))
-		if err := r.annotate(t.Context(), service, status.Pass{Observed: c.observed}); err != nil {
-			t.Fatal(err)
-		}
-		if got := service.Annotations[annotation.LoadBalancerID]; got != c.want {
-			t.Errorf("%s: the id on the Service is %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestSourceRangesAreNotRemovedWhenAnotherClientHasRemovedTheGroups(t *testing.T) {
-	known := lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, VIPSecurityGroups: []string{"g1"}}
-	for name, c := range map[string]struct {
-		now      string
-		conflict bool
-	}{
-		"the groups are there":        {`["g1"]`, false},
-		"another client removed them": {`[]`, true},
-		"another client changed them": {`["g1", "g2"]`, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := withOctavia(t, func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = w.Write([]byte(`{"loadbalancer": {"id": "lb-1", "provisioning_status": "ACTIVE", "vip_sg_ids": ` + c.now + `}}`))
-			})
-			f := r.Facts(served(), memory.Record{}, noon, timing.Default())
-			f.FromMemory = true
-			err := r.sameAccess(t.Context(), f, lb.Observed{LoadBalancer: &known}, diff.UpdateListener{ID: "l-1", AllowedCIDRs: &[]string{}})
-			if conflict := openstack.Classify(err) == openstack.Conflict; conflict != c.conflict || err != nil && !conflict {
-				t.Errorf("the error is %v", err)
-			}
-		})
-	}
 }

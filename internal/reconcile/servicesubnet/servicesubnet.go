@@ -32,7 +32,8 @@ func Check(ctx context.Context, n *neutron.Client, subnetID string, clusterIP ne
 		case err != nil:
 			return err
 		}
-		if problems = desired.ServiceSubnetProblems(plan, ranges, clusterIP); len(problems) == 0 {
+		problems = desired.ServiceSubnetProblems(plan, ranges, clusterIP)
+		if len(problems) == 0 {
 			return nil
 		}
 	}

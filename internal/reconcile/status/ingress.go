@@ -12,22 +12,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/model/diff"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
-
-// Published returns the address that was last published for the Service, or "". That of another Service, of which this
-// one is a copy, does not count.
-func Published(service *corev1.Service) string {
-	if claim.Copied(service) {
-		return ""
-	}
-	address := service.Annotations[annotation.LoadBalancerAddress]
-	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
-		address = service.Status.LoadBalancer.Ingress[0].IP
-	}
-	return address
-}
 
 // Ingress returns the addresses to publish after the pass: only addresses that clients reach, or will reach again. There
 // are none until the load balancer has a listener of the Service: on one that it shares, they would lead to the Pods of

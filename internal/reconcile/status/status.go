@@ -360,18 +360,18 @@ func (p Pass) programmed() metav1.Condition {
 	return c
 }
 
-// ProgrammedReason returns the reason of condition Programmed of the Service, "" if it has none.
-func ProgrammedReason(s *corev1.Service) string {
-	if c := meta.FindStatusCondition(s.Status.Conditions, Programmed); c != nil {
+// ProgrammedReason returns the reason of condition Programmed, "" if there is none.
+func ProgrammedReason(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, Programmed); c != nil {
 		return c.Reason
 	}
 	return ""
 }
 
-// Served reports whether the conditions show that kube-octavia has worked on the Service's load balancer, rather than
+// Served reports whether the conditions show that kube-octavia has worked on the owner's load balancer, rather than
 // only observed it.
-func Served(s *corev1.Service) bool {
-	c := meta.FindStatusCondition(s.Status.Conditions, Programmed)
+func Served(conditions []metav1.Condition) bool {
+	c := meta.FindStatusCondition(conditions, Programmed)
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 

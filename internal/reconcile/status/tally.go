@@ -79,7 +79,8 @@ func tally(services iter.Seq[*corev1.Service], always []string, state func(*core
 func stateOf(service *corev1.Service) (reason string, since time.Time) {
 	reason, since = NotProcessed, service.CreationTimestamp.Time
 	if c := meta.FindStatusCondition(service.Status.Conditions, Programmed); c != nil {
-		if reason = c.Reason; c.Status != metav1.ConditionFalse {
+		reason = c.Reason
+		if c.Status != metav1.ConditionFalse {
 			return reason, time.Time{}
 		}
 		since = c.LastTransitionTime.Time

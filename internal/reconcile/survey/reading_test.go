@@ -44,7 +44,7 @@ func noted(hosts ...string) Note {
 	return Note{Digest: "digest", UpdatedAt: then, Members: MembersDigest(wants(hosts...).LoadBalancer), Settings: SettingsDigest(wants(hosts...).LoadBalancer)}
 }
 
-func TestWhatIsReadDependsOnWhatHasChanged(t *testing.T) {
+func TestReadsDependOnWhatHasChanged(t *testing.T) {
 	with := func(m lb.Member, hosts ...string) lb.Wanted {
 		w := wants(hosts...)
 		for i := range w.LoadBalancer.Listeners[0].Pool.Members {
@@ -84,9 +84,11 @@ func TestWhatIsReadDependsOnWhatHasChanged(t *testing.T) {
 		"members with various settings":     {noted("a"), various, listed(1, then), All},
 		"the first node joined":             {noted(), wants("a"), listed(0, then), All},
 	} {
-		if got := Choose(c.note, c.wanted, c.listed); got != c.want {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := Choose(c.note, c.wanted, c.listed); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 }
 
@@ -126,7 +128,7 @@ func TestMembersAreTheWantedOnesOrThoseOfTheTree(t *testing.T) {
 	}
 }
 
-func TestMembersThatAreNotKnownAreNeverTakenForNone(t *testing.T) {
+func TestUnknownMembersAreAnError(t *testing.T) {
 	bare := listed(1, then)
 	for name, err := range map[string]error{
 		"another number is wanted": second(WithWantedMembers(bare, wants("a", "b"))),
@@ -135,24 +137,35 @@ func TestMembersThatAreNotKnownAreNeverTakenForNone(t *testing.T) {
 		"the tree is another's":    second(WithTree(bare, treeOf(t, "another", "pool"), wants("a"))),
 		"the tree has no listener": second(WithTree(bare, octavia.Tree{}, wants("a"))),
 	} {
-		if !errors.Is(err, ErrNotListed) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !errors.Is(err, ErrNotListed) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
 func second(_ lb.LoadBalancer, err error) error { return err }
 
-func TestANoteIsReadAsItWasWritten(t *testing.T) {
-	for _, n := range []Note{{}, {Digest: "d"}, noted("a"), {Digest: "d", UpdatedAt: then, Members: "m", Settings: "s", Unread: true}} {
-		if d := cmp.Diff(n, ParseNote(n.String())); d != "" {
-			t.Errorf("%q (-want +got): %s", n.String(), d)
-		}
+func TestNoteIsUnchangedByWritingAndReading(t *testing.T) {
+	for name, n := range map[string]Note{
+		"empty":                 {},
+		"digest only":           {Digest: "d"},
+		"complete":              noted("a"),
+		"members were not read": {Digest: "d", UpdatedAt: then, Members: "m", Settings: "s", Unread: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(n, ParseNote(n.String())); d != "" {
+				t.Errorf("%q (-want +got): %s", n.String(), d)
+			}
+		})
 	}
 	for _, text := range []string{"d " + then, "d " + then + " m", "d " + then + " m s else", "d " + then + " m s unread more", "d  "} {
-		if n := ParseNote(text); n != (Note{Digest: "d"}) {
-			t.Errorf("%q is %+v", text, n)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if n := ParseNote(text); n != (Note{Digest: "d"}) {
+				t.Errorf("got %+v", n)
+			}
+		})
 	}
 	if text := (Note{Digest: "d", Members: "m", Unread: true}).String(); text != "d" {
 		t.Errorf("a note without updated_at is %q", text)
@@ -168,11 +181,13 @@ func TestTheDigestOfMembersDependsOnTheirSettingsAndNotOnOrderAndNames(t *testin
 		wanted lb.Wanted
 		same   bool
 	}{
-		"order": {wants("b", "a"), true}, "name": {renamed, true}, "monitor port": {checked, false}, "less": {wants("a"), false}, "nothing": {lb.Wanted{}, false},
+		"another order": {wants("b", "a"), true}, "another name": {renamed, true}, "another monitor port": {checked, false}, "a member less": {wants("a"), false}, "no load balancer": {lb.Wanted{}, false},
 	} {
-		if same := MembersDigest(c.wanted.LoadBalancer) == MembersDigest(wants("a", "b").LoadBalancer); same != c.same {
-			t.Errorf("%s: same %t", name, same)
-		}
+		t.Run(name, func(t *testing.T) {
+			if same := MembersDigest(c.wanted.LoadBalancer) == MembersDigest(wants("a", "b").LoadBalancer); same != c.same {
+				t.Errorf("same %t", same)
+			}
+		})
 	}
 	if fmt.Sprint(renamed.LoadBalancer.Listeners[0].Pool.Members[0].Name) != "node" {
 		t.Error("the wanted members were changed")

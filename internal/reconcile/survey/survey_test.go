@@ -113,7 +113,7 @@ func TestUnchangedServicesWaitForTheListsAndChangedOnesForAMoment(t *testing.T) 
 	})
 }
 
-func TestAChangedServiceThatComesLaterIsReadAtOnce(t *testing.T) {
+func TestServiceThatChangesLaterIsReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSurveyor()
 		go s.Start(t.Context())
@@ -168,7 +168,7 @@ func TestAfterListsThatFailEveryServiceIsReadOnItsOwn(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotInTheListsIsNotTakenForAbsent(t *testing.T) {
+func TestObjectsMissingFromTheListsAreNotReportedAsAbsent(t *testing.T) {
 	incomplete := listed(1, then, func(l *octavia.Listed) { l.Complete = false })
 	s := NewSnapshot([]octavia.Listed{incomplete}, []lb.FloatingIP{{ID: "f", Address: "192.0.2.1", PortID: "port"}})
 	if _, err := s.Get(t.Context(), "another"); !errors.Is(err, ErrNotListed) {

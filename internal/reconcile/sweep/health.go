@@ -5,14 +5,11 @@ package sweep
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/model/owner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 )
@@ -49,19 +46,17 @@ func (h *Health) Start(ctx context.Context) error {
 // check makes one check.
 func (h *Health) check(ctx context.Context) error {
 	began := time.Now()
-	var services corev1.ServiceList
-	if err := h.Finder.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list Services: %w", err)
+	owners, err := h.Finder.Owners().List(ctx)
+	if err != nil {
+		return err
 	}
 	monitored := map[owner.Key][]lb.Pool{}
-	for i := range services.Items {
-		service := &services.Items[i]
-		if !h.Finder.Serves(service) {
+	for _, o := range owners {
+		if !o.Serves {
 			continue
 		}
-		key := owner.ServiceKey(service.Namespace, service.Name)
-		if pools := h.monitored(service, key); len(pools) > 0 {
-			monitored[key] = pools
+		if pools := h.monitored(o); len(pools) > 0 {
+			monitored[o.Key] = pools
 		}
 	}
 	if len(monitored) > 0 {
@@ -70,12 +65,10 @@ func (h *Health) check(ctx context.Context) error {
 			return err
 		}
 		h.Memory.SetPoolHealth(health)
-		for i := range services.Items {
-			service := &services.Items[i]
-			key := owner.ServiceKey(service.Namespace, service.Name)
-			if pools := monitored[key]; len(pools) > 0 && status.HealthDiffers(service.Status.Conditions, pools, health) {
-				h.Logger.V(1).Info("the health of the members has changed", "service", key.String())
-				h.Enqueue(key)
+		for _, o := range owners {
+			if pools := monitored[o.Key]; len(pools) > 0 && status.HealthDiffers(o.Recorded.Conditions, pools, health) {
+				h.Logger.V(1).Info("the health of the members has changed", "service", o.Key.String())
+				h.Enqueue(o.Key)
 			}
 		}
 	}
@@ -83,9 +76,9 @@ func (h *Health) check(ctx context.Context) error {
 	return nil
 }
 
-// monitored returns the pools of the Service whose members the cloud checks.
-func (h *Health) monitored(service *corev1.Service, key owner.Key) []lb.Pool {
-	of := h.Finder.Owner(service)
-	of.Sharer = h.Memory.Shares(key)
-	return h.Memory.PoolsOf(key, func(l lb.Listener) bool { return of.OwnsListener(l) && status.Monitored(*l.Pool) })
+// monitored returns the pools of the owner whose members the cloud checks.
+func (h *Health) monitored(o claim.Owner) []lb.Pool {
+	of := o.Identity
+	of.Sharer = h.Memory.Shares(o.Key)
+	return h.Memory.PoolsOf(o.Key, func(l lb.Listener) bool { return of.OwnsListener(l) && status.Monitored(*l.Pool) })
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 )
 
-func TestHealthOfMembersIsOneListAndAPassOnlyWhereItIsNews(t *testing.T) {
+func TestHealthOfMembersIsReadWithOneListAndRequestsPassesForChangesOnly(t *testing.T) {
 	listener := func(name, pool string, tags ...string) lb.Listener {
 		return lb.Listener{Name: name, Port: 80, Tags: tags, Pool: &lb.Pool{ID: pool, Monitor: &lb.HealthMonitor{}}}
 	}
@@ -70,7 +70,7 @@ func TestHealthOfMembersIsOneListAndAPassOnlyWhereItIsNews(t *testing.T) {
 	}
 }
 
-func TestAFailedListOfHealthForgetsNothing(t *testing.T) {
+func TestFailedListOfHealthKeepsTheFormerHealth(t *testing.T) {
 	n, _, _ := newNodes(t)
 	n.Memory.SetPoolHealth(map[string]string{"pool": "ERROR"})
 	n.Memory.Put(web, memory.Record{Cloud: memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{

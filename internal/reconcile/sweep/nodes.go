@@ -12,11 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/model/owner"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/member"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
-	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // nodes reports nodes that should be members but have no address to which a load balancer can send,
@@ -52,12 +51,12 @@ func (n *nodes) check(ctx context.Context) error {
 	if err := n.Finder.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list nodes: %w", err)
 	}
-	var services corev1.ServiceList
-	if err := n.Finder.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list Services: %w", err)
+	owners, err := n.Finder.Owners().List(ctx)
+	if err != nil {
+		return err
 	}
 	before := n.found
-	n.found = n.missing(all.Items, services.Items)
+	n.found = n.missing(all.Items, owners)
 	reported := map[string]lack{}
 	for i := range all.Items {
 		node := &all.Items[i]
@@ -75,9 +74,9 @@ func (n *nodes) check(ctx context.Context) error {
 	return nil
 }
 
-// missing returns, by node name, the addresses that the node lacks and that Services need whose selector
+// missing returns, by node name, the addresses that the node lacks and that owners need whose selector
 // matches it.
-func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string]lack {
+func (n *nodes) missing(all []corev1.Node, owners []claim.Owner) map[string]lack {
 	without := map[corev1.IPFamily][]string{}
 	unusable := map[string]map[string]string{}
 	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
@@ -91,15 +90,13 @@ func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string
 		}
 	}
 	needed := map[string][]string{}
-	for i := range services {
-		s := &services[i]
-		settings := n.Finder.ConfigOf(s, n.Finder.Config)
-		selector, err := annotation.Selector(s.Annotations, settings)
-		if err != nil || !n.Finder.Serves(s) || desired.PodTargets(s, settings) {
+	for _, o := range owners {
+		selector, err := o.Spec.Selector()
+		if err != nil || !o.Serves || o.Spec.PodTargets() {
 			continue
 		}
-		families := desired.Input{Service: s}.Families()
-		if !n.Memory.DualStack(owner.ServiceKey(s.Namespace, s.Name)) {
+		families := desired.Input{Spec: o.Spec}.Families()
+		if !n.Memory.DualStack(o.Key) {
 			families = families[:1]
 		}
 		for _, node := range all {

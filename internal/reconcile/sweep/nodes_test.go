@@ -23,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/memory"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
@@ -67,7 +68,7 @@ func newNodes(t *testing.T, words ...string) (_ *nodes, _ *cluster, check func()
 	s.Spec.Type = corev1.ServiceTypeLoadBalancer
 	c.services = []corev1.Service{s}
 	n := &nodes{Options: Options{
-		Finder: &orphan.Finder{Policy: claim.Policy{DefaultClass: true}, Reader: c}, Memory: memory.NewStore(), Recorder: recorder, Metrics: counted,
+		Finder: &orphan.Finder{Policy: services.Policy, Kinds: []claim.Kind{services}, Reader: c}, Memory: memory.NewStore(), Recorder: recorder, Metrics: counted,
 	}}
 	return n, c, func() (reported []string) {
 		t.Helper()
@@ -116,24 +117,26 @@ func TestANodeWithAnAddressThatCannotBeAMemberIsReportedAtOnceWithTheAddress(t *
 		"169.254.169.254": true, "169.254.1.1": true, "0.0.0.0": true, "224.0.0.1": true, "127.0.0.1": true, "255.255.255.255": true,
 		"169.254.169.254 10.0.0.2": false, "192.0.2.1": false,
 	} {
-		n, c, check := newNodes(t, "good:10.0.0.1", "bad:"+address)
-		found := check()
-		if (len(found) == 1) != reported || reported && !strings.Contains(found[0], "address "+address+" of its status") {
-			t.Errorf("%s: reported: %q", address, found)
-		}
-		if again := check(); len(again) > 0 {
-			t.Errorf("%s: reported again: %q", address, again)
-		}
-		if !reported {
-			continue
-		}
-		if counted := testutil.ToFloat64(n.Metrics.Addressless); counted != 1 {
-			t.Errorf("%s: the metric says %v", address, counted)
-		}
-		c.nodes[1].Status.Addresses[0].Address = "169.254.9.9"
-		if other := check(); len(other) != 1 {
-			t.Errorf("%s: with another bad address, reported: %q", address, other)
-		}
+		t.Run(address, func(t *testing.T) {
+			n, c, check := newNodes(t, "good:10.0.0.1", "bad:"+address)
+			found := check()
+			if (len(found) == 1) != reported || reported && !strings.Contains(found[0], "address "+address+" of its status") {
+				t.Errorf("reported: %q", found)
+			}
+			if again := check(); len(again) > 0 {
+				t.Errorf("reported again: %q", again)
+			}
+			if !reported {
+				return
+			}
+			if counted := testutil.ToFloat64(n.Metrics.Addressless); counted != 1 {
+				t.Errorf("the metric says %v", counted)
+			}
+			c.nodes[1].Status.Addresses[0].Address = "169.254.9.9"
+			if other := check(); len(other) != 1 {
+				t.Errorf("with another bad address, reported: %q", other)
+			}
+		})
 	}
 }
 
@@ -175,12 +178,19 @@ func TestOnlyNodesThatShouldBeMembersNeedAnAddress(t *testing.T) {
 				}}}})
 			}
 			got := ""
-			for name, missing := range n.missing(c.nodes, c.services) {
+			owners := make([]claim.Owner, len(c.services))
+			for i := range c.services {
+				owners[i] = services.Of(&c.services[i])
+			}
+			for name, missing := range n.missing(c.nodes, owners) {
 				got += fmt.Sprintf("%s:%s", name, missing.families)
 			}
 			if got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 }
+
+// services adapts the Services of the tests.
+var services = service.Kind{Policy: claim.Policy{DefaultClass: true}}

@@ -70,13 +70,15 @@ func New(o Options) *Sweeper {
 	return &Sweeper{
 		Options: o,
 		heads: func(ctx context.Context) ([]octavia.Head, error) {
-			return f.Octavia.Heads(ctx, lb.ClusterTag(f.ClusterUID))
+			return f.Octavia.Heads(ctx, lb.ClusterTag(f.Policy.ClusterUID))
 		},
-		headsOf:      f.Octavia.HeadsOf,
-		floatingIPs:  f.Neutron.FloatingIPs,
-		certificates: func(ctx context.Context) ([]lb.Certificate, error) { return f.Barbican.Stored(ctx, f.ClusterUID) },
-		nodes:        (&nodes{Options: o}).check,
-		orphans:      collector.Collect,
+		headsOf:     f.Octavia.HeadsOf,
+		floatingIPs: f.Neutron.FloatingIPs,
+		certificates: func(ctx context.Context) ([]lb.Certificate, error) {
+			return f.Barbican.Stored(ctx, f.Policy.ClusterUID)
+		},
+		nodes:   (&nodes{Options: o}).check,
+		orphans: collector.Collect,
 	}
 }
 
@@ -108,16 +110,19 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	began := time.Now()
 	var found orphan.Inventory
 	var loadBalancers, floatingIPs, certificates error
-	if found.LoadBalancers, loadBalancers = s.heads(ctx); loadBalancers == nil {
+	found.LoadBalancers, loadBalancers = s.heads(ctx)
+	if loadBalancers == nil {
 		s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(s.withUnlisted(ctx, found.LoadBalancers, began), s.listed, began))
 		s.enqueue(s.Logger, "the Service has a load balancer that is not in memory; reading everything again", s.Memory.UnknownLoadBalancers(found.LoadBalancers, began))
 	}
-	if found.FloatingIPs, floatingIPs = s.floatingIPs(ctx); floatingIPs == nil {
-		s.drifted(diff.CreateFloatingIP{}, s.Memory.StaleFloatingIPs(found.FloatingIPs, s.Finder.ClusterUID, began))
+	found.FloatingIPs, floatingIPs = s.floatingIPs(ctx)
+	if floatingIPs == nil {
+		s.drifted(diff.CreateFloatingIP{}, s.Memory.StaleFloatingIPs(found.FloatingIPs, s.Finder.Policy.ClusterUID, began))
 	}
-	if found.Certificates, certificates = s.certificates(ctx); certificates == nil {
+	found.Certificates, certificates = s.certificates(ctx)
+	if certificates == nil {
 		// The controller was killed after it stored them, or the answer was lost.
-		s.enqueue(s.Logger.V(1), "found a stored certificate that the Service does not use", s.Memory.UnusedCertificates(found.Certificates, s.Finder.ClusterUID, began))
+		s.enqueue(s.Logger.V(1), "found a stored certificate that the Service does not use", s.Memory.UnusedCertificates(found.Certificates, s.Finder.Policy.ClusterUID, began))
 	}
 	if err := errors.Join(loadBalancers, floatingIPs, s.nodes(ctx)); err != nil {
 		return err
@@ -127,7 +132,8 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 		return certificates
 	}
 	var err error
-	if found.SecurityGroups, err = s.Finder.SecurityGroups(ctx); err != nil {
+	found.SecurityGroups, err = s.Finder.SecurityGroups(ctx)
+	if err != nil {
 		return err
 	}
 	if err := s.orphans(ctx, found); err != nil {
@@ -154,7 +160,7 @@ func (s *Sweeper) withUnlisted(ctx context.Context, heads []octavia.Head, began 
 // listed reports whether the list contains the load balancer if it exists: it has the cluster's tag, or Octavia has no
 // tags.
 func (s *Sweeper) listed(l lb.LoadBalancer) bool {
-	return !s.Capabilities.Has(lb.FeatureTags) || slices.Contains(l.Tags, lb.ClusterTag(s.Finder.ClusterUID))
+	return !s.Capabilities.Has(lb.FeatureTags) || slices.Contains(l.Tags, lb.ClusterTag(s.Finder.Policy.ClusterUID))
 }
 
 // drifted counts and enqueues the Services with an object that another client changed or that

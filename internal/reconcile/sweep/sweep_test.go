@@ -47,8 +47,8 @@ func driftedStore() *memory.Store {
 	return store
 }
 
-// TestASweepLooksAtLoadBalancersWithoutOurTag has two that failed and were repaired. One of them cannot be read.
-func TestASweepLooksAtLoadBalancersWithoutOurTag(t *testing.T) {
+// TestSweepReadsLoadBalancersWithoutOurTag has two that failed and were repaired. One of them cannot be read.
+func TestSweepReadsLoadBalancersWithoutOurTag(t *testing.T) {
 	store := memory.NewStore()
 	for _, name := range []string{"repaired", "unreadable", "as-it-was"} {
 		store.Put(owner.ServiceKey("", name), memory.Record{ServiceUID: types.UID(name), Cloud: memory.Cloud{

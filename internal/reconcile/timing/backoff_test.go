@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestWaitsGrowUpToTheLongest(t *testing.T) {
+func TestBackoffGrowsUpToTheMaximum(t *testing.T) {
 	b, now := Backoff{First: 10 * time.Second, Last: time.Minute}, time.Unix(1000, 0)
 	var tries Tries
 	if wait := tries.Wait(now); wait != 0 {

@@ -245,6 +245,8 @@ type Problem struct {
 	Text string
 	// Misspelt is true if the key is unknown and is probably meant as one that protects something.
 	Misspelt bool
+	// SelectorKnown means that the class is unknown, but an annotation names the selector of the nodes.
+	SelectorKnown bool
 }
 
 // Concerns reports whether the problem concerns, or may concern, one of these keys of the table.
@@ -276,7 +278,9 @@ func parse(raw, annotations map[string]string, operator config.LoadBalancer) (Op
 	var problems []Problem
 	defaults, there := operator.Of(classOf(annotations))
 	if !there {
-		problems = append(problems, unknownClass(annotations, operator))
+		problem := unknownClass(annotations, operator)
+		_, problem.SelectorKnown = annotations[NodeSelector]
+		problems = append(problems, problem)
 		defaults, _ = operator.Of("")
 	}
 	options := over(defaults)
@@ -381,32 +385,22 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 	return Problem{Key: ClassKey, Value: annotations[ClassKey], Text: "class not found; " + known}
 }
 
-// Selector returns which nodes become members, regardless of problems with other annotations. It
-// returns an error if the selector cannot be parsed.
-func Selector(raw map[string]string, operator config.LoadBalancer) (value.NodeSelector, error) {
-	for _, p := range slices.Concat(conflicts(raw), misspelt(raw)) {
-		if p.Concerns(ClassKey, NodeSelector) {
+// Selector returns the selector of the nodes that become members, whatever else is wrong with the annotations. Options
+// and problems are what Parse returns. The error is the Problem because of which the selector is unknown.
+func Selector(options Options, problems []Problem) (value.NodeSelector, error) {
+	for _, p := range problems {
+		if p.Concerns(ClassKey, NodeSelector) && !p.SelectorKnown {
 			return nil, p
 		}
 	}
-	annotations := Canonical(raw)
-	text, there := annotations[NodeSelector]
-	if !there {
-		defaults, known := operator.Of(classOf(annotations))
-		if !known {
-			return nil, unknownClass(annotations, operator)
-		}
-		text = defaults.NodeSelector
-	}
-	return value.ParseNodeSelector(text)
+	return options.NodeSelector, nil
 }
 
-// KeepsFloatingIP reads the only annotation that matters when a Service is deleted. The floating IP is also kept in
-// case of an invalid value, of two values that contradict each other, of a misspelt key of this annotation or of
-// FloatingIP, and of so many unknown keys that one of them may be this one. A kept floating IP can still be deleted
-// manually; a deleted one could not be restored.
-func KeepsFloatingIP(annotations map[string]string, operator config.LoadBalancer) bool {
-	options, problems := Parse(annotations, operator)
+// KeepsFloatingIP reads the one annotation that matters at the end. These keep the floating IP, too: a value that cannot
+// be read, two that contradict each other, a misspelt key of this annotation or of FloatingIP, and so many unknown keys that
+// one of these may be among them. The floating IP can still be deleted by hand, and could not be got back.
+// Options and problems are what Parse returns for these annotations.
+func KeepsFloatingIP(annotations map[string]string, options Options, problems []Problem) bool {
 	unreadable := func(p Problem) bool {
 		return p.Concerns(KeepFloatingIP) || p.Misspelt && p.Canonical == FloatingIP
 	}

@@ -4,6 +4,7 @@
 package annotation
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	}
 }
 
-func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
+func TestEveryLineOfTheTableIsComplete(t *testing.T) {
 	for _, a := range Table {
 		if a.Key == "" || a.Values == "" || !strings.HasSuffix(a.Doc, ".") || a.apply == nil {
 			t.Errorf("%q: wants a key, values, a sentence and something to do, has %+v", a.Key, a)
@@ -88,7 +89,7 @@ func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
 	}
 }
 
-func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
+func TestWithoutAnnotationsTheDefaultsOfCloudConfApply(t *testing.T) {
 	all := config.LoadBalancer{
 		Internal: true, CreateMonitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
@@ -99,10 +100,12 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
 	} {
-		got, problems := Parse(annotations, all)
-		if diff := cmp.Diff(want, got); diff != "" || problems != nil {
-			t.Errorf("with %s: problems %v, options (-want +got):\n%s", name, problems, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, problems := Parse(annotations, all)
+			if diff := cmp.Diff(want, got); diff != "" || problems != nil {
+				t.Errorf("with %s: problems %v, options (-want +got):\n%s", name, problems, diff)
+			}
+		})
 	}
 }
 
@@ -243,7 +246,7 @@ func TestAnAnnotationOverrulesTheOperatorUnlessOnlyInternalIsAllowed(t *testing.
 	}
 }
 
-func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
+func TestInvalidValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	bad := map[string][]string{
 		keyInternal:                {"yes", "True", "1", "tru e"},
 		keySources:                 {"10.0.0.1", "10.0.0.0/33", "10.0.0.0/8;192.0.2.0/24", "example.com", "10.0.0.0/8,x", "fe80::%eth0/64"},
@@ -288,16 +291,18 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	bad[HSTSIncludeSubdomains], bad[HSTSPreload] = []string{"yes"}, []string{"1"}
 	bad[ProtocolsKey] = []string{"HTTP", "80", "80=", "=HTTP", "80=http", "80=HTTP;81=HTTP", "80=HTTP=HTTP", "appprotocol", "80:HTTP", "80=PROMETHEUS"}
 	for key, values := range bad {
-		for _, wrong := range values {
-			_, problems := Parse(map[string]string{key: wrong, LoadBalancerAddress: "203.0.113.5"}, defaults)
-			if len(problems) != 1 || problems[0].Key != key || problems[0].Value != wrong || problems[0].Text == "" {
-				t.Errorf("%s=%q: problems %+v, want one with key, value and a text", key, wrong, problems)
-				continue
+		t.Run(key, func(t *testing.T) {
+			for _, wrong := range values {
+				_, problems := Parse(map[string]string{key: wrong, LoadBalancerAddress: "203.0.113.5"}, defaults)
+				if len(problems) != 1 || problems[0].Key != key || problems[0].Value != wrong || problems[0].Text == "" {
+					t.Errorf("%s=%q: problems %+v, want one with key, value and a text", key, wrong, problems)
+					continue
+				}
+				if text := problems[0].Error(); !strings.Contains(text, key) || !strings.Contains(text, `"`+wrong+`"`) {
+					t.Errorf("%s=%q: %q does not name both", key, wrong, text)
+				}
 			}
-			if text := problems[0].Error(); !strings.Contains(text, key) || !strings.Contains(text, `"`+wrong+`"`) {
-				t.Errorf("%s=%q: %q does not name both", key, wrong, text)
-			}
-		}
+		})
 	}
 }
 
@@ -330,58 +335,70 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	if got, _ := Parse(map[string]string{ClassKey: "gold", MaxMembers: "0"}, operator); got.MaxMembers != 0 {
 		t.Errorf("the Service requests all nodes, and gets %d", got.MaxMembers)
 	}
-	if s, err := Selector(map[string]string{ClassKey: "gold"}, operator); err != nil || s["gold"] != "yes" {
+	if s, err := selector(map[string]string{ClassKey: "gold"}, operator); err != nil || s["gold"] != "yes" {
 		t.Errorf("the class selects %v, %v", s, err)
 	}
-	if _, err := Selector(map[string]string{ClassKey: "silver"}, operator); err == nil {
+	if _, err := selector(map[string]string{ClassKey: "silver"}, operator); err == nil {
 		t.Error("an unknown class selects nodes")
+	}
+	s, err := selector(map[string]string{ClassKey: "silver", NodeSelector: "pool=lb"}, operator)
+	if err != nil || s["pool"] != "lb" {
+		t.Errorf("the annotation selects %v, %v, although the class does not matter", s, err)
 	}
 }
 
-func TestASubnetOfTheOperatorsIsNotAskedForInANetworkOfTheServices(t *testing.T) {
+func TestSubnetOfCloudConfIsIgnoredIfTheServiceNamesANetwork(t *testing.T) {
 	operator := defaults
 	operator.SubnetID, operator.NetworkID, operator.FloatingSubnetID = "s", "n", "fs"
 	operator.FloatingSubnets = value.SubnetPattern{Name: "a", Tags: "b"}
 	got, _ := Parse(map[string]string{NetworkID: someID, Prefix + "floating-network-id": someID}, operator)
 	if got.SubnetID != "" || got.NetworkID != someID || got.FloatingSubnetID != "" || !got.FloatingSubnets.Empty() {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	got, _ = Parse(map[string]string{Prefix + "floating-subnet-tags": "c"}, operator)
 	if got.FloatingSubnetID != "" || got.FloatingSubnets != (value.SubnetPattern{Tags: "c"}) || got.SubnetID != "s" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
-func TestALookThatIsLongerThanTheTimeBetweenLooksIsAProblemOfWhatWasSet(t *testing.T) {
+func TestMonitorTimeoutAboveTheDelayIsAProblemOfTheAnnotationThatIsSet(t *testing.T) {
 	for _, c := range []struct {
+		name string
+
 		annotations map[string]string
 		key         string
 	}{
-		{map[string]string{keyTimeout: "6"}, keyTimeout},
-		{map[string]string{keyDelay: "2"}, keyDelay},
-		{map[string]string{keyDelay: "10", keyTimeout: "11"}, keyTimeout},
+		{"timeout above the default delay", map[string]string{keyTimeout: "6"}, keyTimeout},
+		{"delay below the default timeout", map[string]string{keyDelay: "2"}, keyDelay},
+		{"both are set", map[string]string{keyDelay: "10", keyTimeout: "11"}, keyTimeout},
 	} {
-		_, problems := Parse(c.annotations, defaults)
-		if len(problems) != 1 || problems[0].Key != c.key || problems[0].Value != c.annotations[c.key] {
-			t.Errorf("%v: problems %+v, want one with %s", c.annotations, problems, c.key)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			_, problems := Parse(c.annotations, defaults)
+			if len(problems) != 1 || problems[0].Key != c.key || problems[0].Value != c.annotations[c.key] {
+				t.Errorf("%v: problems %+v, want one with %s", c.annotations, problems, c.key)
+			}
+		})
 	}
 	if _, problems := Parse(map[string]string{keyDelay: "4", keyTimeout: "4"}, defaults); len(problems) > 0 {
 		t.Errorf("a look as long as the time between looks: %v", problems)
 	}
 }
 
-func TestTheTwoWaysToTellNodesOfTheClientDoNotGoTogether(t *testing.T) {
+func TestProxyProtocolAndXForwardedForExcludeEachOther(t *testing.T) {
 	_, problems := Parse(map[string]string{XForwardedFor: "true", ProxyProtocol: "v2"}, defaults)
 	if len(problems) != 1 || problems[0].Key != XForwardedFor || !strings.Contains(problems[0].Text, ProxyProtocol) {
 		t.Errorf("problems %+v", problems)
 	}
-	for _, annotations := range []map[string]string{
-		{XForwardedFor: "false", ProxyProtocol: "v2"}, {XForwardedFor: "true", ProxyProtocol: "false"}, {XForwardedFor: "true", ProtocolsKey: "5432=PROXY"},
+	for name, annotations := range map[string]map[string]string{
+		"header off":                     {XForwardedFor: "false", ProxyProtocol: "v2"},
+		"PROXY protocol off":             {XForwardedFor: "true", ProxyProtocol: "false"},
+		"PROXY protocol on another port": {XForwardedFor: "true", ProtocolsKey: "5432=PROXY"},
 	} {
-		if _, problems := Parse(annotations, defaults); len(problems) > 0 {
-			t.Errorf("%v: %+v", annotations, problems)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, problems := Parse(annotations, defaults); len(problems) > 0 {
+				t.Errorf("%v: %+v", annotations, problems)
+			}
+		})
 	}
 }
 
@@ -405,7 +422,7 @@ func TestASecretTakesThePlaceOfAnyReference(t *testing.T) {
 	}
 }
 
-func TestWhereCertificatesAreElsewhereAReferenceMayBeAnything(t *testing.T) {
+func TestAnyReferenceIsAcceptedForCertificatesInAnotherStore(t *testing.T) {
 	operator := defaults
 	operator.ContainerStore = "external"
 	got, problems := Parse(map[string]string{TLSContainer: "my-certificate", SNIContainers: "a,b"}, operator)
@@ -414,20 +431,22 @@ func TestWhereCertificatesAreElsewhereAReferenceMayBeAnything(t *testing.T) {
 	}
 }
 
-func TestWhoMayReadMetricsIsTheOperatorsUnlessTheServiceSays(t *testing.T) {
+func TestMetricsRangesOfTheServiceOverrideThoseOfCloudConf(t *testing.T) {
 	operator := defaults
 	operator.MetricsAllowedCIDRs = "10.0.0.0/8"
 	for text, want := range map[string][]string{"192.0.2.0/24": {"192.0.2.0/24"}, "": nil} {
-		if got, problems := Parse(map[string]string{MetricsAllowedCIDRs: text}, operator); problems != nil || !slices.Equal(got.MetricsAllowedCIDRs, want) {
-			t.Errorf("%q: %q, %v", text, got.MetricsAllowedCIDRs, problems)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if got, problems := Parse(map[string]string{MetricsAllowedCIDRs: text}, operator); problems != nil || !slices.Equal(got.MetricsAllowedCIDRs, want) {
+				t.Errorf("%q, %v", got.MetricsAllowedCIDRs, problems)
+			}
+		})
 	}
 	if got, _ := Parse(nil, operator); !slices.Equal(got.MetricsAllowedCIDRs, []string{"10.0.0.0/8"}) {
 		t.Errorf("without the annotation it is %q", got.MetricsAllowedCIDRs)
 	}
 }
 
-func TestAllProblemsComeAtOnceSortedByKey(t *testing.T) {
+func TestAllProblemsAreReturnedSortedByKey(t *testing.T) {
 	_, problems := Parse(map[string]string{
 		Prefix + "x-forwarded-for": "yes", keyUp: "0", keyInternal: "maybe", Prefix + "class": "gold",
 	}, defaults)
@@ -441,7 +460,7 @@ func TestAllProblemsComeAtOnceSortedByKey(t *testing.T) {
 	}
 }
 
-func TestUnknownKeysComeSortedWithWhatTheyWereMeantToBe(t *testing.T) {
+func TestUnknownKeysAreSortedAndNameTheNearestKey(t *testing.T) {
 	got := FindUnknown(map[string]string{
 		Prefix + "keep-floating-ip": "true", Prefix + "Class": "x", Prefix: "", keyDelay: "5", LoadBalancerID: "x",
 		"example.com/class": "x", "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",

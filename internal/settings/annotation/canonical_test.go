@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
+	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
 // wellFormed has a valid value for each key that users set.
@@ -27,45 +28,47 @@ var wellFormed = map[string]string{
 	VIPSecurityGroups: "web", HSTSMaxAge: "31536000", HSTSIncludeSubdomains: "true", HSTSPreload: "true",
 }
 
-func TestEachKeyThatPeopleSetIsUnderstoodUnderAllOurPrefixes(t *testing.T) {
+func TestEachKeyIsReadUnderBothPrefixes(t *testing.T) {
 	operator := defaults
 	gold := operator
 	gold.FlavorID = "f1"
 	operator.Classes = map[string]config.LoadBalancer{"gold": gold}
 	for _, a := range Table {
-		value := wellFormed[a.Key]
-		if a.Output {
-			if keys := a.Keys(); !slices.Equal(keys, []string{a.Key}) {
-				t.Errorf("%s is written by the controller and is understood as %v", a.Key, keys)
+		t.Run(a.Key, func(t *testing.T) {
+			value := wellFormed[a.Key]
+			if a.Output {
+				if keys := a.Keys(); !slices.Equal(keys, []string{a.Key}) {
+					t.Errorf("it is written by the controller and is understood as %v", keys)
+				}
+				return
 			}
-			continue
-		}
-		want, problems := Parse(map[string]string{a.Key: value}, operator)
-		if without, _ := Parse(nil, operator); len(problems) > 0 || cmp.Equal(want, without) {
-			t.Errorf("%s=%q: problems %v, and it changes something: %v", a.Key, value, problems, !cmp.Equal(want, without))
-			continue
-		}
-		prefix, name := Split(a.Key)
-		if !slices.Contains(Prefixes, prefix) {
-			continue
-		}
-		for _, p := range Prefixes {
-			got, problems := Parse(map[string]string{p + name: value}, operator)
-			if diff := cmp.Diff(want, got); diff != "" || problems != nil {
-				t.Errorf("%s: problems %v, options (-want +got):\n%s", p+name, problems, diff)
+			want, problems := Parse(map[string]string{a.Key: value}, operator)
+			if without, _ := Parse(nil, operator); len(problems) > 0 || cmp.Equal(want, without) {
+				t.Errorf("%s=%q: problems %v, and it changes something: %v", a.Key, value, problems, !cmp.Equal(want, without))
+				return
 			}
-			if !slices.Contains(a.Keys(), p+name) || len(FindUnknown(map[string]string{p + name: value})) > 0 {
-				t.Errorf("%s is unknown", p+name)
+			prefix, name := Split(a.Key)
+			if !slices.Contains(Prefixes, prefix) {
+				return
 			}
-		}
-		both := map[string]string{Prefix + name: value, OwnPrefix + name: " " + value}
-		if got, problems := Parse(both, operator); problems != nil || !cmp.Equal(want, got) {
-			t.Errorf("%s under both prefixes with the same value: %v", name, problems)
-		}
-		both[OwnPrefix+name] = value + "x"
-		if got := conflictsOf(both, operator); len(got) != 1 || got[0].Key != a.Key || !namesAll(got[0].Error(), Prefix+name, OwnPrefix+name, `"`+value+`"`, `"`+value+`x"`) {
-			t.Errorf("%s under both prefixes with two values: %v, want one problem that names both", name, got)
-		}
+			for _, p := range Prefixes {
+				got, problems := Parse(map[string]string{p + name: value}, operator)
+				if diff := cmp.Diff(want, got); diff != "" || problems != nil {
+					t.Errorf("%s: problems %v, options (-want +got):\n%s", p+name, problems, diff)
+				}
+				if !slices.Contains(a.Keys(), p+name) || len(FindUnknown(map[string]string{p + name: value})) > 0 {
+					t.Errorf("%s is unknown", p+name)
+				}
+			}
+			both := map[string]string{Prefix + name: value, OwnPrefix + name: " " + value}
+			if got, problems := Parse(both, operator); problems != nil || !cmp.Equal(want, got) {
+				t.Errorf("%s under both prefixes with the same value: %v", name, problems)
+			}
+			both[OwnPrefix+name] = value + "x"
+			if got := conflictsOf(both, operator); len(got) != 1 || got[0].Key != a.Key || !namesAll(got[0].Error(), Prefix+name, OwnPrefix+name, `"`+value+`"`, `"`+value+`x"`) {
+				t.Errorf("%s under both prefixes with two values: %v, want one problem that names both", name, got)
+			}
+		})
 	}
 }
 
@@ -84,10 +87,12 @@ func TestAProblemNamesTheKeyThatTheUserTyped(t *testing.T) {
 		OwnPrefix + "health-monitor-delay": keyDelay, Prefix + "metrics-port": MetricsPort, OwnPrefix + "class": ClassKey, keyDelay: keyDelay,
 		OwnPrefix + "default-tls-container-ref": TLSContainer,
 	} {
-		_, problems := Parse(map[string]string{typed: "many"}, defaults)
-		if len(problems) != 1 || problems[0].Key != typed || problems[0].Canonical != canonical || problems[0].Value != "many" {
-			t.Errorf("%s: problems %+v", typed, problems)
-		}
+		t.Run(typed, func(t *testing.T) {
+			_, problems := Parse(map[string]string{typed: "many"}, defaults)
+			if len(problems) != 1 || problems[0].Key != typed || problems[0].Canonical != canonical || problems[0].Value != "many" {
+				t.Errorf("problems %+v", problems)
+			}
+		})
 	}
 	_, problems := Parse(map[string]string{OwnPrefix + "health-monitor-delay": "2"}, defaults)
 	if len(problems) != 1 || problems[0].Key != OwnPrefix+"health-monitor-delay" || problems[0].Value != "2" {
@@ -95,18 +100,20 @@ func TestAProblemNamesTheKeyThatTheUserTyped(t *testing.T) {
 	}
 }
 
-func TestTwoValuesLoseNothing(t *testing.T) {
-	for _, annotations := range []map[string]string{
-		{KeepFloatingIP: "true", OwnPrefix + "keep-floatingip": "false"},
-		{KeepFloatingIP: "false", OwnPrefix + "keep-floatingip": "true"},
-		{OwnPrefix + "keep-floatingip": "1"},
-		{OwnPrefix + "keep-floatingip": "true"},
+func TestTwoValuesOfAKeyKeepTheFloatingIP(t *testing.T) {
+	for name, annotations := range map[string]map[string]string{
+		"true under the shared prefix": {KeepFloatingIP: "true", OwnPrefix + "keep-floatingip": "false"},
+		"true under the own prefix":    {KeepFloatingIP: "false", OwnPrefix + "keep-floatingip": "true"},
+		"invalid value":                {OwnPrefix + "keep-floatingip": "1"},
+		"true alone":                   {OwnPrefix + "keep-floatingip": "true"},
 	} {
-		if !KeepsFloatingIP(annotations, defaults) {
-			t.Errorf("%v loses the floating IP", annotations)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !keepsFloatingIP(annotations) {
+				t.Errorf("%v loses the floating IP", annotations)
+			}
+		})
 	}
-	if KeepsFloatingIP(map[string]string{OwnPrefix + "keep-floatingip": "false"}, defaults) {
+	if keepsFloatingIP(map[string]string{OwnPrefix + "keep-floatingip": "false"}) {
 		t.Error("false keeps the floating IP")
 	}
 	if got := Values(map[string]string{FloatingIP: "192.0.2.1", Prefix + "floating-ip": " 192.0.2.2 "}, FloatingIP); !slices.Equal(got, []string{"192.0.2.1", "192.0.2.2"}) {
@@ -133,4 +140,16 @@ func TestCanonicalKeysTakeThePlaceOfAliasesAndNothingElseChanges(t *testing.T) {
 	if got := Value(given, ClassKey); got != "gold" {
 		t.Errorf("Value = %q", got)
 	}
+}
+
+// keepsFloatingIP parses the annotations over the defaults, as the adapters of owners do.
+func keepsFloatingIP(annotations map[string]string) bool {
+	options, problems := Parse(annotations, defaults)
+	return KeepsFloatingIP(annotations, options, problems)
+}
+
+// selector parses the annotations as the adapters of owners do.
+func selector(annotations map[string]string, operator config.LoadBalancer) (value.NodeSelector, error) {
+	options, problems := Parse(annotations, operator)
+	return Selector(options, problems)
 }

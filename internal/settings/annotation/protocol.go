@@ -143,7 +143,8 @@ var secretRefs = valueType[[]string]{
 	parse: func(text string) ([]string, error) {
 		var refs []string
 		for _, ref := range strings.Split(text, ",") {
-			if ref = strings.TrimSpace(ref); len(ref) > longestName {
+			ref = strings.TrimSpace(ref)
+			if len(ref) > longestName {
 				return nil, errors.New(mustBeShort)
 			}
 			if ref != "" && !slices.Contains(refs, ref) {

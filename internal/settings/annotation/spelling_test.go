@@ -114,7 +114,7 @@ func failsClosed(t *testing.T, key string, u Unknown) {
 	if len(problems) != 1 || problems[0].Key != key || problems[0].Canonical != u.Nearest || !problems[0].Misspelt || !strings.Contains(problems[0].Error(), u.Nearest) {
 		t.Errorf("%s: problems %v, want one that names it and %s", key, problems, u.Nearest)
 	}
-	if keeps := KeepsFloatingIP(map[string]string{key: "x"}, defaults); keeps != (u.Nearest == KeepFloatingIP || u.Nearest == FloatingIP) {
+	if keeps := keepsFloatingIP(map[string]string{key: "x"}); keeps != (u.Nearest == KeepFloatingIP || u.Nearest == FloatingIP) {
 		t.Errorf("%s: keeps the floating IP: %v", key, keeps)
 	}
 }
@@ -145,7 +145,7 @@ func TestEveryNameUnderAMisspeltPrefixIsReportedWithItsKey(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleTypeForAKeyLeadsToIt(t *testing.T) {
+func TestCommonWordingsLeadToTheirKey(t *testing.T) {
 	for typed, want := range map[string]string{
 		// Without a prefix, as in READMEs.
 		"keep-floatingip": KeepFloatingIP, "tls-secret": TLSSecret, "default-tls-container-ref": TLSContainer,
@@ -185,14 +185,16 @@ func TestWhatPeopleTypeForAKeyLeadsToIt(t *testing.T) {
 		"service.beta.kubernetes.io/load-balancer-source-range":    SourceRanges,
 		"service.beta.kubernetes.io/Load-Balancer-Source-Ranges":   SourceRanges,
 	} {
-		found := FindUnknown(map[string]string{typed: "x"})
-		if len(found) != 1 || found[0].Nearest != want {
-			t.Errorf("%s: found %v, want nearest %q", typed, found, want)
-		}
+		t.Run(typed, func(t *testing.T) {
+			found := FindUnknown(map[string]string{typed: "x"})
+			if len(found) != 1 || found[0].Nearest != want {
+				t.Errorf("found %v, want nearest %q", found, want)
+			}
+		})
 	}
 }
 
-func TestKeysOfOthersAreNotOurs(t *testing.T) {
+func TestKeysOfOtherProjectsAreNotUnknown(t *testing.T) {
 	for _, key := range []string{
 		"kubectl.kubernetes.io/last-applied-configuration", "prometheus.io/scrape", "prometheus.io/port", "meta.helm.sh/release-name",
 		"service.beta.kubernetes.io/aws-load-balancer-internal", "service.beta.kubernetes.io/aws-load-balancer-scheme", "service.beta.kubernetes.io/azure-load-balancer-internal",
@@ -204,9 +206,11 @@ func TestKeysOfOthersAreNotOurs(t *testing.T) {
 		"cinder.csi.openstack.org/availability-zone", "io.cilium/lb-ipam-ips", "service.cilium.io/global", "class", "hostname", "protocols", "description", "field.cattle.io/publicEndpoints",
 		"example.com/keep-floatingip", "example.com/tls-secret",
 	} {
-		if found := FindUnknown(map[string]string{key: "x"}); len(found) > 0 {
-			t.Errorf("%s is taken for ours: %v", key, found)
-		}
+		t.Run(key, func(t *testing.T) {
+			if found := FindUnknown(map[string]string{key: "x"}); len(found) > 0 {
+				t.Errorf("it is taken for ours: %v", found)
+			}
+		})
 	}
 }
 
@@ -222,11 +226,11 @@ func TestTooManyUnknownKeysFailClosed(t *testing.T) {
 	if _, problems := Parse(annotations, defaults); len(problems) != 1 || !problems[0].Misspelt || problems[0].Key != OwnPrefix+"tls-secert" {
 		t.Errorf("problems %v, want that of the key after the others", problems)
 	}
-	if !KeepsFloatingIP(annotations, defaults) {
+	if !keepsFloatingIP(annotations) {
 		t.Error("the key that keeps the floating IP may be among the unknown ones, and it is lost")
 	}
-	if selector, err := Selector(annotations, defaults); err == nil {
-		t.Errorf("selects %v, although the class may be among the unknown keys", selector)
+	if s, err := selector(annotations, defaults); err == nil {
+		t.Errorf("selects %v, although the class may be among the unknown keys", s)
 	}
 }
 
@@ -235,14 +239,18 @@ func TestAMisspeltKeyOfTheFloatingIPKeepsIt(t *testing.T) {
 		OwnPrefix + "retain-floating-ip", OwnPrefix + "preserve-floating-ip", OwnPrefix + "floating-ip-keep", Prefix + "floating-ip-stays",
 		Prefix + "floatingip", "loadbalancer.openstack.com/keep-floatingip", "keep-floatingip", "keep-floating-ip",
 	} {
-		if !KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
-			t.Errorf("%s: the floating IP is lost", key)
-		}
+		t.Run(key, func(t *testing.T) {
+			if !keepsFloatingIP(map[string]string{key: "true"}) {
+				t.Error("the floating IP is lost")
+			}
+		})
 	}
 	for _, key := range []string{OwnPrefix + "tls-secert", Prefix + "floating-network", "floating-ip", "example.com/keep-floatingip"} {
-		if KeepsFloatingIP(map[string]string{key: "true"}, defaults) {
-			t.Errorf("%s: keeps the floating IP", key)
-		}
+		t.Run(key, func(t *testing.T) {
+			if keepsFloatingIP(map[string]string{key: "true"}) {
+				t.Error("keeps the floating IP")
+			}
+		})
 	}
 }
 
@@ -265,7 +273,7 @@ func TestAKeyWithoutAPrefixIsReportedAndRefusesNothing(t *testing.T) {
 	if _, problems := Parse(annotations, defaults); len(problems) > 0 {
 		t.Errorf("problems %v, want none", problems)
 	}
-	if _, err := Selector(annotations, defaults); err != nil {
+	if _, err := selector(annotations, defaults); err != nil {
 		t.Errorf("selects no nodes: %v", err)
 	}
 }
@@ -282,11 +290,13 @@ func TestAMisspeltClassSelectsNoOtherNodes(t *testing.T) {
 		"a class that is not there":  {OwnPrefix + "class": "silver"},
 		"a selector that is no such": {OwnPrefix + "node-selector": "a in (b)"},
 	} {
-		if selector, err := Selector(annotations, operator); err == nil {
-			t.Errorf("%s: selects %v, want an error", name, selector)
-		}
+		t.Run(name, func(t *testing.T) {
+			if s, err := selector(annotations, operator); err == nil {
+				t.Errorf("selects %v, want an error", s)
+			}
+		})
 	}
-	if s, err := Selector(map[string]string{OwnPrefix + "class": "gold"}, operator); err != nil || s["gold"] != "yes" {
+	if s, err := selector(map[string]string{OwnPrefix + "class": "gold"}, operator); err != nil || s["gold"] != "yes" {
 		t.Errorf("the class under the other prefix selects %v, %v", s, err)
 	}
 }

@@ -196,7 +196,8 @@ var securityGroups = valueType[[]string]{
 	},
 	parse: func(text string) (groups []string, _ error) {
 		for _, group := range strings.Split(text, ",") {
-			if group = strings.TrimSpace(group); len(group) > longestName {
+			group = strings.TrimSpace(group)
+			if len(group) > longestName {
 				return nil, errors.New(mustBeSecurityGroups)
 			}
 			if id, err := value.SecurityGroup.ParseID(group); err == nil {

@@ -76,21 +76,23 @@ func TestFilesOfOtherClientsAreRead(t *testing.T) {
 func TestTheWantedRegionBringsItsOwnValues(t *testing.T) {
 	isolate(t)
 	for region, want := range map[string]string{"west": "/home/somebody/west.pem", "east": "/home/somebody/ca.pem", "north": "/home/somebody/ca.pem"} {
-		cloud, err := cloudsyaml.Read(cloudsyaml.Choice{Path: "testdata/regions/clouds.yaml", Region: region})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, set := cloud.Settings["region"]
-		if got := cloud.Settings["ca-file"].Text; got != want || set || len(cloud.Notices) > 0 {
-			t.Errorf("%s: ca-file %q, region set: %v, notices %v", region, got, set, cloud.Notices)
-		}
-		if got, want := cloud.Settings["auth-url"].Text, "https://"+region+".example.com/v3"; got != want {
-			t.Errorf("%s: auth-url %q, want %q", region, got, want)
-		}
+		t.Run(region, func(t *testing.T) {
+			cloud, err := cloudsyaml.Read(cloudsyaml.Choice{Path: "testdata/regions/clouds.yaml", Region: region})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, set := cloud.Settings["region"]
+			if got := cloud.Settings["ca-file"].Text; got != want || set || len(cloud.Notices) > 0 {
+				t.Errorf("ca-file %q, region set: %v, notices %v", got, set, cloud.Notices)
+			}
+			if got, want := cloud.Settings["auth-url"].Text, "https://"+region+".example.com/v3"; got != want {
+				t.Errorf("auth-url %q, want %q", got, want)
+			}
+		})
 	}
 }
 
-func TestEachSettingSaysWhereItStands(t *testing.T) {
+func TestEachSettingHasItsPositionInTheFile(t *testing.T) {
 	isolate(t)
 	cloud, err := cloudsyaml.Read(cloudsyaml.Choice{Path: "testdata/regions/clouds.yaml"})
 	if err != nil {
@@ -138,13 +140,15 @@ func TestCertificatesAreVerifiedUnlessTheFileSaysNo(t *testing.T) {
 		"verify: true, insecure: true":   true,
 		"verify: false, insecure: false": true,
 	} {
-		cloud, err := read(t, "clouds: {one: {"+text+"}}")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := cloud.Settings["tls-insecure"].Text == "true"; got != insecure {
-			t.Errorf("%s: insecure is %v", text, got)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			cloud, err := read(t, "clouds: {one: {"+text+"}}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := cloud.Settings["tls-insecure"].Text == "true"; got != insecure {
+				t.Errorf("insecure is %v", got)
+			}
+		})
 	}
 }
 
@@ -155,16 +159,18 @@ func TestAuthTypeChoosesAmongSecrets(t *testing.T) {
 		"token":                   {"token"},
 		"v3applicationcredential": {"application-credential-id", "application-credential-secret", "username"},
 	} {
-		cloud, err := read(t, "clouds: {one: {auth_type: "+kind+", "+auth+"}}")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(cloud.Settings))); diff != "" {
-			t.Errorf("%s: %s", kind, diff)
-		}
-		if dropped := 5 - len(want); len(cloud.Notices) != dropped {
-			t.Errorf("%s: %d notices for %d keys", kind, len(cloud.Notices), dropped)
-		}
+		t.Run(kind, func(t *testing.T) {
+			cloud, err := read(t, "clouds: {one: {auth_type: "+kind+", "+auth+"}}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, slices.Sorted(maps.Keys(cloud.Settings))); diff != "" {
+				t.Error(diff)
+			}
+			if dropped := 5 - len(want); len(cloud.Notices) != dropped {
+				t.Errorf("%d notices for %d keys", len(cloud.Notices), dropped)
+			}
+		})
 	}
 }
 
@@ -186,7 +192,7 @@ func TestTheSecretsMayBeInAFileThatAVariableNames(t *testing.T) {
 	}
 }
 
-func TestMapsThatMergeEachOtherEnd(t *testing.T) {
+func TestMapsThatMergeEachOtherDoNotLoop(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 {x: 1}\n")
 	for i := 1; i < 20; i++ {
@@ -194,6 +200,6 @@ func TestMapsThatMergeEachOtherEnd(t *testing.T) {
 	}
 	_, err := read(t, b.String()+"clouds: {one: {<<: *a19}}")
 	if err == nil || !strings.Contains(err.Error(), "merges too many maps") {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 }

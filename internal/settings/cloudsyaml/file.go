@@ -146,7 +146,8 @@ func places() []string {
 // cloudsFile returns path or, if it is empty, the first clouds.yaml that exists in the default
 // directories.
 func cloudsFile(path string) (string, error) {
-	if path = cmp.Or(path, os.Getenv("OS_CLIENT_CONFIG_FILE")); path != "" {
+	path = cmp.Or(path, os.Getenv("OS_CLIENT_CONFIG_FILE"))
+	if path != "" {
 		return Home(path), nil
 	}
 	var looked []string

@@ -76,7 +76,8 @@ func (t *translation) regionNames() ([]region, error) {
 			return nil, fmt.Errorf("%s: %w", v.source(t.section, "region_name"), err)
 		}
 		for name := range strings.SplitSeq(text, ",") {
-			if name = strings.TrimSpace(name); name != "" {
+			name = strings.TrimSpace(name)
+			if name != "" {
 				all = append(all, region{name: name, value: v})
 			}
 		}
@@ -122,7 +123,8 @@ func readRegion(element value) (region, error) {
 		return region{}, wrong
 	}
 	r := region{value: element}
-	if r.name, err = name.text(); err != nil || r.name == "" {
+	r.name, err = name.text()
+	if err != nil || r.name == "" {
 		return region{}, wrong
 	}
 	if values, there := keys["values"]; there {

@@ -115,7 +115,8 @@ func (t *translation) authKey(key string, names []string, outside bool) error {
 				continue
 			}
 			var err error
-			if c.content, err = c.text(); err != nil {
+			c.content, err = c.text()
+			if err != nil {
 				return fmt.Errorf("%s: %w", c.source(t.section, c.key), err)
 			}
 			t.used[c.key] = true

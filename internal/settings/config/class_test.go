@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/settings/value"
 )
 
-func TestAClassHasWhatTheSectionLoadBalancerHasAndItsOwnOnTop(t *testing.T) {
+func TestClassOverridesKeysOfTheSectionLoadBalancer(t *testing.T) {
 	c := mustParse(t, credentials+`
 [LoadBalancerClass "early"]
 lb-provider = ovn
@@ -73,50 +73,59 @@ func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
 		subnet, network, floatingNetwork, floatingSubnet string
 		pattern                                          value.SubnetPattern
 	}
-	for keys, want := range map[string]networks{
-		"lb-method = SOURCE_IP":          {s, n, fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}},
-		"network-id = " + other:          {"", other, fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}},
-		"subnet-id = " + other:           {other, "", fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}},
-		"floating-network-id = " + other: {s, n, other, "", value.SubnetPattern{}},
-		"floating-subnet-tags = a":       {s, n, fn, "", value.SubnetPattern{Tags: "a"}},
-		"floating-subnet = x*":           {s, n, fn, "", value.SubnetPattern{Name: "x*"}},
-		"floating-subnet-id = " + other:  {s, n, fn, other, value.SubnetPattern{}},
+	for name, test := range map[string]struct {
+		keys string
+		want networks
+	}{
+		"no network":                  {"lb-method = SOURCE_IP", networks{s, n, fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}}},
+		"network of the VIP":          {"network-id = " + other, networks{"", other, fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}}},
+		"subnet of the VIP":           {"subnet-id = " + other, networks{other, "", fn, fs, value.SubnetPattern{Name: "name", Tags: "tag"}}},
+		"external network":            {"floating-network-id = " + other, networks{s, n, other, "", value.SubnetPattern{}}},
+		"tags of the floating subnet": {"floating-subnet-tags = a", networks{s, n, fn, "", value.SubnetPattern{Tags: "a"}}},
+		"name of the floating subnet": {"floating-subnet = x*", networks{s, n, fn, "", value.SubnetPattern{Name: "x*"}}},
+		"id of the floating subnet":   {"floating-subnet-id = " + other, networks{s, n, fn, other, value.SubnetPattern{}}},
 	} {
-		l := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"]
-		got := networks{l.SubnetID, l.NetworkID, l.FloatingNetworkID, l.FloatingSubnetID, l.FloatingSubnets}
-		if got != want {
-			t.Errorf("%s: %+v, want %+v", keys, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := mustParse(t, credentials+all+test.keys+"\n").LoadBalancer.Classes["c"]
+			got := networks{l.SubnetID, l.NetworkID, l.FloatingNetworkID, l.FloatingSubnetID, l.FloatingSubnets}
+			if got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
 	}
 }
 
-func TestAnAdditionalSubnetBelongsToTheNetworkBesideWhichItStands(t *testing.T) {
+func TestAdditionalSubnetIsInheritedOnlyWithItsNetwork(t *testing.T) {
 	const six, other, anotherSix = idA, idB, "00000000-0000-0000-0000-000000000006"
 	const all = "[LoadBalancer]\nnetwork-id = " + idA + "\nadditional-subnet-id = " + six + "\n[LoadBalancerClass \"c\"]\n"
-	for keys, want := range map[string]string{
-		"lb-method = SOURCE_IP": six,
-		"subnet-id = " + other:  "",
-		"network-id = " + other: "",
-		"network-id = " + other + "\nadditional-subnet-id = " + anotherSix: anotherSix,
+	for name, test := range map[string]struct{ keys, want string }{
+		"no network":      {"lb-method = SOURCE_IP", six},
+		"another subnet":  {"subnet-id = " + other, ""},
+		"another network": {"network-id = " + other, ""},
+		"another network and an additional subnet of it": {"network-id = " + other + "\nadditional-subnet-id = " + anotherSix, anotherSix},
 	} {
-		if got := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"].AdditionalSubnetID; got != want {
-			t.Errorf("%s: %q, want %q", keys, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := mustParse(t, credentials+all+test.keys+"\n").LoadBalancer.Classes["c"].AdditionalSubnetID; got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
-func TestWhatIsWrongWithAClassIsSaid(t *testing.T) {
-	for text, want := range map[string]string{
-		"[LoadBalancerClass \"c\"]\nmonitor-delay = 2s\n":   `[LoadBalancerClass "c"] monitor-timeout (3s) must not be above monitor-delay (2s)`,
-		"[LoadBalancerClass \"c\"]\nmax-shared-lb = 3\n":    `unknown key "max-shared-lb"`,
-		"[LoadBalancerClass \"c\"]\nauth-url =\n":           `unknown key "auth-url"`,
-		"[LoadBalancerClass \"c\"]\nfloating-subnet = ~(\n": `[LoadBalancerClass] floating-subnet: "~("`,
-		"[LoadBalancerClass \"c\"]\nsource-ranges = all\n":  `"all" is not a CIDR`,
+func TestProblemsOfAClassAreReported(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"timeout above the delay":               {"[LoadBalancerClass \"c\"]\nmonitor-delay = 2s\n", `[LoadBalancerClass "c"] monitor-timeout (3s) must not be above monitor-delay (2s)`},
+		"key of another section":                {"[LoadBalancerClass \"c\"]\nmax-shared-lb = 3\n", `unknown key "max-shared-lb"`},
+		"key of Global":                         {"[LoadBalancerClass \"c\"]\nauth-url =\n", `unknown key "auth-url"`},
+		"floating subnet that is no expression": {"[LoadBalancerClass \"c\"]\nfloating-subnet = ~(\n", `[LoadBalancerClass] floating-subnet: "~("`},
+		"source range that is no CIDR":          {"[LoadBalancerClass \"c\"]\nsource-ranges = all\n", `"all" is not a CIDR`},
 	} {
-		_, err := Parse("cloud.conf", []byte(credentials+text))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", text, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("cloud.conf", []byte(credentials+test.text))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
 	}
 }
 

@@ -38,7 +38,7 @@ clouds:
     auth: {auth_url: "https://two.example.com", application_credential_id: a}
 `
 
-func TestCloudsFileFillsOnlyWhatIsEmpty(t *testing.T) {
+func TestCloudsFileSetsOnlyEmptyKeys(t *testing.T) {
 	dir := write(t, map[string]string{
 		"clouds.yaml":        cloudsYAML,
 		"clouds-public.yaml": "public-clouds: {vendor: {auth: {auth_url: 'https://vendor.example.com/v3', username: nobody}}}",
@@ -59,7 +59,7 @@ func TestCloudsFileFillsOnlyWhatIsEmpty(t *testing.T) {
 	}
 }
 
-func TestSecureFileLiesOverTheCloudsFile(t *testing.T) {
+func TestSecureFileOverridesTheCloudsFile(t *testing.T) {
 	dir := write(t, map[string]string{
 		"clouds.yaml": cloudsYAML,
 		"secure.yaml": "clouds: {two: {auth: {application_credential_secret: hunter2}}}",
@@ -78,7 +78,7 @@ func TestSecureFileLiesOverTheCloudsFile(t *testing.T) {
 	}
 }
 
-func TestCloudsFileProblemsAreSaidWithoutSecrets(t *testing.T) {
+func TestCloudsFileProblemsAreReportedWithoutSecrets(t *testing.T) {
 	tests := map[string]struct{ clouds, cloud, want string }{
 		"no such cloud":   {cloudsYAML, "three", `has no cloud "three"; it has: one, two`},
 		"no choice":       {cloudsYAML, "", `has no cloud ""; it has: one, two`},

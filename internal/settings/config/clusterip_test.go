@@ -16,17 +16,19 @@ func TestClusterIPModeIsOffByDefaultAndNeedsASubnet(t *testing.T) {
 	if c := mustParse(t, credentials).ClusterIP; c.Enabled {
 		t.Errorf("it is enabled: %+v", c)
 	}
-	for lines, problem := range map[string]string{
-		"enabled = true":                "[ClusterIP] enabled needs service-subnet-id",
-		"service-subnet-id = services":  `[ClusterIP] service-subnet-id: "services" must be the id of a subnet`,
-		"selector = tier in (web":       `[ClusterIP] selector: "tier in (web" cannot be read`,
-		"namespaces = shop,Kube_System": `"Kube_System" is not the name of a namespace`,
-		"enabled = true\nservice-subnet-id = " + serviceSubnet + "\nselector = !internal\nnamespaces = shop, web": "",
+	for name, test := range map[string]struct{ lines, problem string }{
+		"no subnet":             {"enabled = true", "[ClusterIP] enabled needs service-subnet-id"},
+		"name instead of an id": {"service-subnet-id = services", `[ClusterIP] service-subnet-id: "services" must be the id of a subnet`},
+		"invalid selector":      {"selector = tier in (web", `[ClusterIP] selector: "tier in (web" cannot be read`},
+		"invalid namespace":     {"namespaces = shop,Kube_System", `"Kube_System" is not the name of a namespace`},
+		"everything set":        {"enabled = true\nservice-subnet-id = " + serviceSubnet + "\nselector = !internal\nnamespaces = shop, web", ""},
 	} {
-		_, err := Parse("cloud.conf", []byte(credentials+"\n[ClusterIP]\n"+lines+"\n"))
-		if problem == "" && err != nil || problem != "" && (err == nil || !strings.Contains(err.Error(), problem)) {
-			t.Errorf("%s: %v, want %q", lines, err, problem)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("cloud.conf", []byte(credentials+"\n[ClusterIP]\n"+test.lines+"\n"))
+			if test.problem == "" && err != nil || test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)) {
+				t.Errorf("%v, want %q", err, test.problem)
+			}
+		})
 	}
 }
 

@@ -235,7 +235,8 @@ func Load(path string) (Config, error) {
 	f := readFile(path, text)
 	incomplete := false
 	if f.config.Global.UseClouds && !f.unreadable {
-		if incomplete = f.refusedKey(globalSection, "cloud", "clouds-file"); !incomplete {
+		incomplete = f.refusedKey(globalSection, "cloud", "clouds-file")
+		if !incomplete {
 			if err := f.completeFromClouds(); err != nil {
 				f.problems, incomplete = append(f.problems, err), true
 			}

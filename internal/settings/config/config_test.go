@@ -33,7 +33,7 @@ func mustParse(t *testing.T, text string) Config {
 	return c
 }
 
-func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
+func TestDefaultsApplyToMissingKeys(t *testing.T) {
 	want := Config{
 		Global: Global{
 			AuthURL: "https://keystone.example.com/v3", UserID: "u", Password: "hunter2", EndpointType: "public",
@@ -53,45 +53,47 @@ func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
 func TestEveryUsedKeyReachesItsField(t *testing.T) {
 	samples := map[Kind]string{String: "x", Password: "x", Bool: "true", TrueFalse: "true", Int: "7", Duration: "42s"}
 	for _, key := range Keys() {
-		if key.Use != Used {
-			if key.field != nil {
-				t.Errorf("[%s] %s is %s and has a field", key.Section, key.Name, key.Use)
+		t.Run("["+key.Section+"] "+key.Name, func(t *testing.T) {
+			if key.Use != Used {
+				if key.field != nil {
+					t.Errorf("[%s] %s is %s and has a field", key.Section, key.Name, key.Use)
+				}
+				return
 			}
-			continue
-		}
-		if key.Section == vendorSection {
-			continue // see TestWhatAProviderLacksIsReadByItsName
-		}
-		if key.field == nil {
-			t.Errorf("[%s] %s is used and has no field", key.Section, key.Name)
-			continue
-		}
-		text := samples[key.Kind]
-		if key.Kind == ID || key.Name == "pod-network-ids" {
-			text = idA
-		}
-		if slices.Contains([]string{"source-ranges", "metrics-allowed-cidrs", "address-sort-order"}, key.Name) {
-			text = "10.0.0.0/8"
-		}
-		if len(key.allowed) > 0 {
-			text = key.allowed[len(key.allowed)-1]
-		}
-		if strings.HasSuffix(key.Name, "-endpoint-override") {
-			text = "https://a.example.com"
-		}
-		if key.isDefault(text) {
-			text = "false"
-		}
-		var before, after Config
-		if err := key.apply(&before, key.Default); err != nil {
-			t.Errorf("[%s] %s default: %v", key.Section, key.Name, err)
-		}
-		if err := key.apply(&after, text); err != nil {
-			t.Errorf("[%s] %s = %s: %v", key.Section, key.Name, text, err)
-		}
-		if reflect.DeepEqual(before, after) {
-			t.Errorf("[%s] %s = %s changes nothing", key.Section, key.Name, text)
-		}
+			if key.Section == vendorSection {
+				return // see TestFeaturesThatAProviderLacksAreReadByName
+			}
+			if key.field == nil {
+				t.Errorf("[%s] %s is used and has no field", key.Section, key.Name)
+				return
+			}
+			text := samples[key.Kind]
+			if key.Kind == ID || key.Name == "pod-network-ids" {
+				text = idA
+			}
+			if slices.Contains([]string{"source-ranges", "metrics-allowed-cidrs", "address-sort-order"}, key.Name) {
+				text = "10.0.0.0/8"
+			}
+			if len(key.allowed) > 0 {
+				text = key.allowed[len(key.allowed)-1]
+			}
+			if strings.HasSuffix(key.Name, "-endpoint-override") {
+				text = "https://a.example.com"
+			}
+			if key.isDefault(text) {
+				text = "false"
+			}
+			var before, after Config
+			if err := key.apply(&before, key.Default); err != nil {
+				t.Errorf("[%s] %s default: %v", key.Section, key.Name, err)
+			}
+			if err := key.apply(&after, text); err != nil {
+				t.Errorf("[%s] %s = %s: %v", key.Section, key.Name, text, err)
+			}
+			if reflect.DeepEqual(before, after) {
+				t.Errorf("[%s] %s = %s changes nothing", key.Section, key.Name, text)
+			}
+		})
 	}
 }
 
@@ -135,16 +137,18 @@ func TestFilesOfThePreviousControllerAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			for ends, text := range map[string][]byte{"unix": text, "windows": bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r"), nil), []byte("\n"), []byte("\r\n"))} {
-				c, err := readAccepted(name, text)
-				if err != nil {
-					t.Fatalf("line ends of %s: %v", ends, err)
-				}
-				var notices strings.Builder
-				for _, n := range c.Notices {
-					notices.WriteString(n.String() + "\n")
-				}
-				golden(t, strings.TrimSuffix(path, ".conf")+".notices", notices.String())
-				golden(t, strings.TrimSuffix(path, ".conf")+".read", settingsOf(t, c))
+				t.Run("line ends of "+ends, func(t *testing.T) {
+					c, err := readAccepted(name, text)
+					if err != nil {
+						t.Fatalf("line ends of %s: %v", ends, err)
+					}
+					var notices strings.Builder
+					for _, n := range c.Notices {
+						notices.WriteString(n.String() + "\n")
+					}
+					golden(t, strings.TrimSuffix(path, ".conf")+".notices", notices.String())
+					golden(t, strings.TrimSuffix(path, ".conf")+".read", settingsOf(t, c))
+				})
 			}
 		})
 	}
@@ -239,9 +243,11 @@ func TestValuesOfThePreviousControllersFilesMeanTheSame(t *testing.T) {
 		"an empty password and a credential": {ByApplicationCredential, read("kops.conf").Global.Authentication()},
 		"a comment without a blank":          {Secret("abc"), read("unquoted.conf").Global.Password},
 	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: want %v, got %v", what, pair[0], pair[1])
-		}
+		t.Run(what, func(t *testing.T) {
+			if pair[0] != pair[1] {
+				t.Errorf("want %v, got %v", pair[0], pair[1])
+			}
+		})
 	}
 }
 
@@ -268,7 +274,7 @@ func TestASettingThatEqualsItsDefaultGivesNoNotice(t *testing.T) {
 	}
 }
 
-func TestAnEmptyValueIsAsGoodAsNone(t *testing.T) {
+func TestEmptyValueIsLikeAMissingKey(t *testing.T) {
 	c := mustParse(t, credentials+"os-endpoint-type =\ntls-insecure =\n[LoadBalancer]\nlb-method = \"\"\nsubnet-id =\n")
 	if c.Global.EndpointType != "public" || c.LoadBalancer.Method != "ROUND_ROBIN" || c.Global.TLSInsecure {
 		t.Errorf("got %+v", c)
@@ -284,42 +290,51 @@ func TestTheLastAssignmentOfAKeyCounts(t *testing.T) {
 
 func TestOnlyTheWordTrueSwitchesVerificationOff(t *testing.T) {
 	for text, doubtful := range map[string]bool{"yes": true, "True": true, "1": true, "'true'": true, "False": false, "no": false, "0": false, "true": false} {
-		c := mustParse(t, credentials+"tls-insecure = "+text+"\n")
-		if c.Global.TLSInsecure != (text == "true") {
-			t.Errorf("%s: %v", text, c.Global.TLSInsecure)
-		}
-		if noticed := len(c.Notices) > 0; noticed != doubtful {
-			t.Errorf("%s: notices %v", text, c.Notices)
-		}
+		t.Run(text, func(t *testing.T) {
+			c := mustParse(t, credentials+"tls-insecure = "+text+"\n")
+			if c.Global.TLSInsecure != (text == "true") {
+				t.Errorf("%v", c.Global.TLSInsecure)
+			}
+			if noticed := len(c.Notices) > 0; noticed != doubtful {
+				t.Errorf("notices %v", c.Notices)
+			}
+		})
 	}
 }
 
-func TestAZeroOfAMonitorThatIsNotMadeIsAsGoodAsNone(t *testing.T) {
-	for _, text := range []string{
-		"monitor-delay = 0\nmonitor-timeout = 0s\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0x0\ncreate-monitor = false\n",
-		"monitor-delay = 0\nmonitor-timeout = 0\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0\n[LoadBalancerClass \"gold\"]\ncreate-monitor = true\n",
+func TestZeroOfAMonitorThatIsNotCreatedIsIgnored(t *testing.T) {
+	for name, text := range map[string]string{
+		"no health monitor":           "monitor-delay = 0\nmonitor-timeout = 0s\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0x0\ncreate-monitor = false\n",
+		"a health monitor of a class": "monitor-delay = 0\nmonitor-timeout = 0\nmonitor-max-retries = 0\nmonitor-max-retries-down = 0\n[LoadBalancerClass \"gold\"]\ncreate-monitor = true\n",
 	} {
-		c := mustParse(t, credentials+"[LoadBalancer]\n"+text)
-		l := c.LoadBalancer
-		if l.MonitorDelay != 5*time.Second || l.MonitorTimeout != 3*time.Second || l.MonitorMaxRetries != 1 || l.MonitorMaxRetriesDown != 3 {
-			t.Errorf("%s: %+v", text, l)
-		}
-		if diff := cmp.Diff([]string{"[LoadBalancer] monitor-delay 6", "[LoadBalancer] monitor-timeout 7", "[LoadBalancer] monitor-max-retries 8", "[LoadBalancer] monitor-max-retries-down 9"}, summaries(c.Notices)); diff != "" {
-			t.Error(diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := mustParse(t, credentials+"[LoadBalancer]\n"+text)
+			l := c.LoadBalancer
+			if l.MonitorDelay != 5*time.Second || l.MonitorTimeout != 3*time.Second || l.MonitorMaxRetries != 1 || l.MonitorMaxRetriesDown != 3 {
+				t.Errorf("%s: %+v", text, l)
+			}
+			if diff := cmp.Diff([]string{"[LoadBalancer] monitor-delay 6", "[LoadBalancer] monitor-timeout 7", "[LoadBalancer] monitor-max-retries 8", "[LoadBalancer] monitor-max-retries-down 9"}, summaries(c.Notices)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
-func TestADefaultForAZeroFitsTheOtherTimeOfAMonitor(t *testing.T) {
-	for text, want := range map[string][2]time.Duration{
-		"monitor-delay = 1s\nmonitor-timeout = 0\n":                     {time.Second, time.Second},
-		"monitor-delay = 0\nmonitor-timeout = 9s\n":                     {9 * time.Second, 9 * time.Second},
-		"monitor-delay = 0\nmonitor-delay = 7s\nmonitor-timeout = 6s\n": {7 * time.Second, 6 * time.Second},
+func TestDefaultForAZeroFitsTheOtherTimeOfAMonitor(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want [2]time.Duration
+	}{
+		"no timeout":         {"monitor-delay = 1s\nmonitor-timeout = 0\n", [2]time.Duration{time.Second, time.Second}},
+		"no delay":           {"monitor-delay = 0\nmonitor-timeout = 9s\n", [2]time.Duration{9 * time.Second, 9 * time.Second}},
+		"last of two delays": {"monitor-delay = 0\nmonitor-delay = 7s\nmonitor-timeout = 6s\n", [2]time.Duration{7 * time.Second, 6 * time.Second}},
 	} {
-		l := mustParse(t, credentials+"[LoadBalancer]\n"+text).LoadBalancer
-		if got := [2]time.Duration{l.MonitorDelay, l.MonitorTimeout}; got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			l := mustParse(t, credentials+"[LoadBalancer]\n"+test.text).LoadBalancer
+			if got := [2]time.Duration{l.MonitorDelay, l.MonitorTimeout}; got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
 	}
 }
 
@@ -341,9 +356,11 @@ func TestDoubtsAboutTheLoginAreThoseOfItsValues(t *testing.T) {
 
 func TestAnEndpointMayNameTheProject(t *testing.T) {
 	for _, placeholder := range []string{"%(project_id)s", "%(tenant_id)s"} {
-		want := "https://network.example.com/v2/" + placeholder
-		if got := mustParse(t, credentials+"network-endpoint-override = "+want+"\n").Global.NetworkEndpoint; got != want {
-			t.Errorf("endpoint %q, want %q", got, want)
-		}
+		t.Run(placeholder, func(t *testing.T) {
+			want := "https://network.example.com/v2/" + placeholder
+			if got := mustParse(t, credentials+"network-endpoint-override = "+want+"\n").Global.NetworkEndpoint; got != want {
+				t.Errorf("endpoint %q, want %q", got, want)
+			}
+		})
 	}
 }

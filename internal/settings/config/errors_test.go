@@ -19,7 +19,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
+func TestProblemsNameFileLineAndSolution(t *testing.T) {
 	const auth = "[Global]\nauth-url = https://keystone.example.com/v3\n"
 	tests := map[string]struct{ text, want string }{
 		"a key with a slip": {
@@ -264,29 +264,33 @@ func TestOneErrorCausesNoSecondOne(t *testing.T) {
 		"a misspelt key file":                   credentials + "cert-file = a\nkey-fil = b\n",
 		"an empty file":                         "# nothing yet\n\n",
 	} {
-		_, err := Parse("cloud.conf", []byte(text))
-		if err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: want one error, got %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("cloud.conf", []byte(text))
+			if err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("want one error, got %v", err)
+			}
+		})
 	}
 }
 
-func TestProblemsOfCloudsYAMLCauseNoOthers(t *testing.T) {
+func TestProblemsOfCloudsYAMLCauseNoOtherProblems(t *testing.T) {
 	for name, lines := range map[string]string{
 		"a file that is not there": "clouds-file = /nowhere/clouds.yaml\n",
 		"a misspelt file":          "clouds-fil = /nowhere/clouds.yaml\n",
 	} {
-		path := filepath.Join(t.TempDir(), "cloud.conf")
-		if err := os.WriteFile(path, []byte("[Global]\nuse-clouds = true\n"+lines), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Load(path); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: want one error, got %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "cloud.conf")
+			if err := os.WriteFile(path, []byte("[Global]\nuse-clouds = true\n"+lines), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load(path); err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("want one error, got %v", err)
+			}
+		})
 	}
 }
 
-func TestNamesInsteadOfIDsAreRefusedWithAWayToFindTheID(t *testing.T) {
+func TestNamesInsteadOfIDsAreRefusedWithACommandThatFindsTheID(t *testing.T) {
 	for _, key := range Keys() {
 		if key.Kind != ID {
 			continue
@@ -298,11 +302,13 @@ func TestNamesInsteadOfIDsAreRefusedWithAWayToFindTheID(t *testing.T) {
 		for value, part := range map[string]string{
 			"public": "show public -f value -c id", "my net": "show NAME -f value -c id", idA + "0": "show " + idA + "0 -f value -c id", "-x": "show NAME -f",
 		} {
-			_, err := Parse("cloud.conf", []byte(credentials+"["+section+"]\n"+key.Name+" = "+value+"\n"))
-			want := fmt.Sprintf("cloud.conf:6: [%s] %s: %q must be the id of a", key.Section, key.Name, value)
-			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), part) {
-				t.Errorf("%v, want %s ... %s", err, want, part)
-			}
+			t.Run(fmt.Sprintf("[%s] %s = %s", section, key.Name, value), func(t *testing.T) {
+				_, err := Parse("cloud.conf", []byte(credentials+"["+section+"]\n"+key.Name+" = "+value+"\n"))
+				want := fmt.Sprintf("cloud.conf:6: [%s] %s: %q must be the id of a", key.Section, key.Name, value)
+				if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), part) {
+					t.Errorf("%v, want %s ... %s", err, want, part)
+				}
+			})
 		}
 	}
 }
@@ -325,7 +331,7 @@ func TestAFileThatCannotBeReadIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAreNamedAtOnce(t *testing.T) {
+func TestAllProblemsAreReportedTogether(t *testing.T) {
 	_, err := Parse("cloud.conf", []byte("[Global]\nusernam = u\n[Foo]\nx = y\n[LoadBalancer]\nenabled = perhaps\nlb-provder = ovn\n"))
 	want := strings.Join([]string{
 		`cloud.conf:2: [Global] unknown key "usernam"; did you mean "username"?`,

@@ -91,7 +91,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkFile(t, text) })
 }
 
-func TestFilesMadeOfKnownAndUnknownPartsAreJudgedAsGcfgDoes(t *testing.T) {
+func TestRandomFilesAreAcceptedOrRefusedAsByGcfg(t *testing.T) {
 	var names []string
 	for _, k := range table {
 		names = append(names, k.Name, strings.ToUpper(k.Name))

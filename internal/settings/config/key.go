@@ -131,21 +131,25 @@ func (k Key) read(text string) (parsed, error) {
 	var err error
 	switch k.Kind {
 	case Bool:
-		if v.flag, err = types.ParseBool(text); err != nil {
+		v.flag, err = types.ParseBool(text)
+		if err != nil {
 			return v, fmt.Errorf("%q is not a boolean: write true or false", text)
 		}
 	case ID:
-		if v.text, err = k.object.ParseID(text); err != nil {
+		v.text, err = k.object.ParseID(text)
+		if err != nil {
 			return v, k.unwanted(text, k.object.MustBeNot(text))
 		}
 	case TrueFalse:
 		v.flag = text == "true"
 	case Int:
-		if err = types.ParseInt(&v.number, text, types.Dec|types.Hex); err != nil {
+		err = types.ParseInt(&v.number, text, types.Dec|types.Hex)
+		if err != nil {
 			return v, fmt.Errorf("%q is not an integer", text)
 		}
 	case Duration:
-		if v.duration, err = time.ParseDuration(text); err != nil {
+		v.duration, err = time.ParseDuration(text)
+		if err != nil {
 			return v, fmt.Errorf("%q is not a duration: write a number with its unit, such as 5s or 1m30s", text)
 		}
 	}

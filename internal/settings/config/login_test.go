@@ -21,7 +21,7 @@ clouds:
   two: {auth: {auth_url: "https://two/v3", application_credential_id: a, application_credential_secret: s}, region_name: R}
 `
 
-func TestAPersonsLoginIsFoundAsOpenStacksClientsFindIt(t *testing.T) {
+func TestLoginOfAUserIsFoundAsByTheClientsOfOpenStack(t *testing.T) {
 	dir := t.TempDir()
 	clouds := filepath.Join(dir, "clouds.yaml")
 	if err := os.WriteFile(clouds, []byte(loginClouds), 0o600); err != nil {
@@ -69,21 +69,29 @@ func TestAPersonsLoginIsFoundAsOpenStacksClientsFindIt(t *testing.T) {
 	}
 }
 
-func TestALoginTellsThatItTakesTheFirstOfSeveralRegions(t *testing.T) {
+func TestLoginWithSeveralRegionsReportsThatItUsesTheFirst(t *testing.T) {
 	clouds := filepath.Join(t.TempDir(), "clouds.yaml")
 	if err := os.WriteFile(clouds, []byte(loginClouds), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("OS_CLIENT_CONFIG_FILE", clouds)
-	for region, want := range map[string]int{"": 1, "east": 0} {
-		got, err := LoadLogin("many", region, func(string) string { return "" })
-		if err != nil || len(got.Notices) != want {
-			t.Errorf("region %q: %v, %v, want %d notices", region, got.Notices, err, want)
-		}
+	for name, test := range map[string]struct {
+		region string
+		want   int
+	}{
+		"no region is chosen": {"", 1},
+		"a region is chosen":  {"east", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := LoadLogin("many", test.region, func(string) string { return "" })
+			if err != nil || len(got.Notices) != test.want {
+				t.Errorf("region %q: %v, %v, want %d notices", test.region, got.Notices, err, test.want)
+			}
+		})
 	}
 }
 
-func TestOnlyTheSectionGlobalIsWrittenAnew(t *testing.T) {
+func TestOnlyTheSectionGlobalIsRewritten(t *testing.T) {
 	before := "# mine\n[Global]\nauth-url=https://old/v3\nusername=u\n\n[LoadBalancer]\n# the public one\nfloating-network-id = x\n\n[Networking]\npublic-network-name = a\npublic-network-name = b\n"
 	got, err := WithGlobal([]byte(before), Global{AuthURL: "https://new/v3", ApplicationCredentialID: "a", ApplicationCredentialSecret: `s"\e cret`, EndpointType: "public"})
 	if err != nil {
@@ -107,7 +115,7 @@ public-network-name = b
 	}
 }
 
-func TestWhateverIsWrittenIntoGlobalIsReadAgain(t *testing.T) {
+func TestValuesWrittenToGlobalAreReadUnchanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[ -~\n\t]{1,40}`).Draw(t, "secret")
 		want := Global{AuthURL: "https://x/v3", ApplicationCredentialID: "a", ApplicationCredentialSecret: Secret(text), EndpointType: "public", TLSInsecure: rapid.Bool().Draw(t, "insecure")}

@@ -58,7 +58,7 @@ func TestCredentialsAndCertificatesAreReloadedAndWhereTheCloudIsStays(t *testing
 	}
 }
 
-func TestEveryKeyThatIsActedOnIsReloadedOrNeedsARestart(t *testing.T) {
+func TestEveryUsedKeyIsReloadedOrNeedsARestart(t *testing.T) {
 	newer := otherValues(t)
 	said := Config{}.NeedRestart(newer)
 	for _, key := range table {

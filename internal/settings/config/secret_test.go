@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestASecretShowsNowhere(t *testing.T) {
+func TestSecretIsNeverPrinted(t *testing.T) {
 	g := Global{AuthURL: "https://keystone", Password: "hunter2", Token: "hunter2"}
 	ways := map[string]string{}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T %v", "%10.3s"} {
@@ -48,19 +48,21 @@ func TestASecretShowsNowhere(t *testing.T) {
 	ways["zap"] = zapped.String()
 
 	for way, shown := range ways {
-		if shown == "" {
-			t.Errorf("%s shows nothing at all", way)
-		}
-		if strings.Contains(shown, "hunter2") || strings.Contains(shown, "68756e74657232") {
-			t.Errorf("%s shows the secret: %s", way, shown)
-		}
+		t.Run(way, func(t *testing.T) {
+			if shown == "" {
+				t.Error("it shows nothing")
+			}
+			if strings.Contains(shown, "hunter2") || strings.Contains(shown, "68756e74657232") {
+				t.Errorf("it shows the secret: %s", shown)
+			}
+		})
 	}
 	if got := g.Password.Reveal(); got != "hunter2" {
 		t.Errorf("Reveal gives %q", got)
 	}
 }
 
-func TestAnEmptySecretShowsAsEmpty(t *testing.T) {
+func TestEmptySecretIsPrintedAsEmpty(t *testing.T) {
 	if got := fmt.Sprintf("%s", Secret("")); got != "" {
 		t.Errorf("got %q", got)
 	}

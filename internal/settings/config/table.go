@@ -334,7 +334,8 @@ func cidrList(v parsed) string {
 func parseCIDRs(text string) ([]netip.Prefix, error) {
 	var all []netip.Prefix
 	for word := range strings.SplitSeq(text, ",") {
-		if word = strings.TrimSpace(word); word == "" {
+		word = strings.TrimSpace(word)
+		if word == "" {
 			continue
 		}
 		cidr, err := netip.ParsePrefix(word)

@@ -41,7 +41,8 @@ func methodNames(v parsed) string {
 func parseMethods(text string) ([]lb.Algorithm, error) {
 	var all []lb.Algorithm
 	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name == "" {
+		name = strings.TrimSpace(name)
+		if name == "" {
 			continue
 		}
 		if !slices.Contains(Methods, name) {

@@ -15,7 +15,7 @@ import (
 // reachable is a minimal valid [Global].
 const reachable = "[Global]\nauth-url=http://127.0.0.1:5000\nusername=u\npassword=p\ndomain-id=d\n"
 
-func TestWhatAProviderLacksIsReadByItsName(t *testing.T) {
+func TestFeaturesThatAProviderLacksAreReadByName(t *testing.T) {
 	c, err := Parse("cloud.conf", []byte(reachable+"[LoadBalancerProvider \"f5\"]\nlike=amphora\nlacks=timeouts, sctp\nmethods=SOURCE_IP_PORT, SOURCE_IP\n[LoadBalancerProvider \"fast\"]\nLike=ovn\n[LoadBalancerProvider \"plain\"]\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestWhatAProviderLacksIsReadByItsName(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFeatureOrNoWayOfAProviderIsRefusedWithThoseThereAre(t *testing.T) {
+func TestUnknownFeatureOrAlgorithmOfAProviderIsRefusedWithTheKnownOnes(t *testing.T) {
 	_, err := Parse("cloud.conf", []byte(reachable+"[LoadBalancerProvider \"f5\"]\nlacks=timeouts,turbo\nlike=haproxy\nmethods=ROUND_ROBIN,RANDOM\n[LoadBalancerProvider]\nlacks=sctp\n"))
 	for _, part := range []string{"cloud.conf:7", `"turbo" is not a feature; the features are additional-vips, allowed-cidrs`, `cloud.conf:8`, `"haproxy" is not one of amphora, ovn`, `cloud.conf:9`, `"RANDOM" is not one of ROUND_ROBIN, LEAST_CONNECTIONS`, `cloud.conf:10`, "needs a name"} {
 		if err == nil || !strings.Contains(err.Error(), part) {

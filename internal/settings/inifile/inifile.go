@@ -70,7 +70,8 @@ func (r *reader) statements() ([]Statement, []Problem) {
 		case token.LBRACK:
 			_, _, lit = r.scanner.Scan()
 			at = Statement{Line: line, Section: lit}
-			if _, tok, lit = r.scanner.Scan(); tok == token.STRING {
+			_, tok, lit = r.scanner.Scan()
+			if tok == token.STRING {
 				name, err := unquoteName(lit)
 				if err != nil {
 					return nil, []Problem{{line, err.Error()}}
@@ -81,7 +82,8 @@ func (r *reader) statements() ([]Statement, []Problem) {
 			pos, tok, lit = r.scanner.Scan()
 		case token.IDENT:
 			assignment := Statement{Line: line, Section: at.Section, Name: at.Name, Key: lit, Blank: true}
-			if pos, tok, lit = r.scanner.Scan(); tok == token.ASSIGN {
+			pos, tok, lit = r.scanner.Scan()
+			if tok == token.ASSIGN {
 				if err := r.value(&assignment); err != nil {
 					return nil, []Problem{{line, err.Error()}}
 				}

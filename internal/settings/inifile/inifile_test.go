@@ -72,25 +72,29 @@ func TestDoubtfulValuesAreMarked(t *testing.T) {
 		"cafilecontents = \"a\\nb\\tc\"":  "",
 		"auth-url = https://x/v3 ; #prod": "",
 	} {
-		doubt := doubtOfLine(t, line)
-		if doubt.OnlySecret || part == "" && doubt != (Doubt{}) || !strings.Contains(doubt.Read, part) || (doubt.Read == "") != (doubt.Write == "") ||
-			strings.Contains(doubt.Read+doubt.Write, "abc") {
-			t.Errorf("%s: %+v, want %q", line, doubt, part)
-		}
+		t.Run(fmt.Sprintf("%q", line), func(t *testing.T) {
+			doubt := doubtOfLine(t, line)
+			if doubt.OnlySecret || part == "" && doubt != (Doubt{}) || !strings.Contains(doubt.Read, part) || (doubt.Read == "") != (doubt.Write == "") ||
+				strings.Contains(doubt.Read+doubt.Write, "abc") {
+				t.Errorf("%+v, want %q", doubt, part)
+			}
+		})
 	}
 }
 
-func TestACommentIsADoubtOnlyOfASecretIfItLooksLikeOne(t *testing.T) {
+func TestPossibleCommentIsADoubtOfSecretsOnly(t *testing.T) {
 	for line, part := range map[string]string{
 		`password = abc #def`: "ends where a comment begins",
 		`password = abc ;def`: "ends where a comment begins",
 		`password = #abc`:     "is empty: a comment begins",
 		`password =#abc`:      "is empty: a comment begins",
 	} {
-		doubt := doubtOfLine(t, line)
-		if !doubt.OnlySecret || !strings.Contains(doubt.Read, part) || strings.Contains(doubt.Read+doubt.Write, "abc") {
-			t.Errorf("%s: %+v, want %q", line, doubt, part)
-		}
+		t.Run(fmt.Sprintf("%q", line), func(t *testing.T) {
+			doubt := doubtOfLine(t, line)
+			if !doubt.OnlySecret || !strings.Contains(doubt.Read, part) || strings.Contains(doubt.Read+doubt.Write, "abc") {
+				t.Errorf("%+v, want %q", doubt, part)
+			}
+		})
 	}
 }
 
@@ -160,20 +164,22 @@ func TestCommonMistakesAreExplained(t *testing.T) {
 		"\xff\xfe[\x00G\x00]\x00":             "0: the file is not encoded in UTF-8, but perhaps in UTF-16: save it as UTF-8",
 		"[\x00G\x00]\x00":                     "0: the file is not encoded in UTF-8, but perhaps in UTF-16: save it as UTF-8",
 	} {
-		statements, problems := Parse([]byte(text), public)
-		if statements != nil {
-			t.Errorf("%q has statements beside problems: %v", text, statements)
-		}
-		var got []string
-		for _, p := range problems {
-			got = append(got, fmt.Sprintf("%d: %s", p.Line, p.Text))
-		}
-		if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-		if strings.Contains(strings.Join(got, ""), "hunter2") {
-			t.Errorf("%q: a problem shows a secret", text)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			statements, problems := Parse([]byte(text), public)
+			if statements != nil {
+				t.Errorf("it has statements beside problems: %v", statements)
+			}
+			var got []string
+			for _, p := range problems {
+				got = append(got, fmt.Sprintf("%d: %s", p.Line, p.Text))
+			}
+			if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if strings.Contains(strings.Join(got, ""), "hunter2") {
+				t.Error("a problem shows a secret")
+			}
+		})
 	}
 }
 

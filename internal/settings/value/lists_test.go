@@ -4,6 +4,7 @@
 package value
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -17,15 +18,19 @@ func TestListsOfIDsAreRead(t *testing.T) {
 		"": nil, " ": nil, idA: {idA}, idA + " , " + idB + "," + idA: {idB, idA},
 		"3F2B1A900C5D4E8E9D437B1C2A6F5E04": {idA},
 	} {
-		got, err := ParseIDs(Network, text)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%q: error %v, ids (-want +got):\n%s", text, err, diff)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			got, err := ParseIDs(Network, text)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("error %v, ids (-want +got):\n%s", err, diff)
+			}
+		})
 	}
 	for _, text := range []string{"pods", idA + ",", "," + idA, idA + " " + idB, idA[1:]} {
-		if got, err := ParseIDs(Network, text); err == nil || got != nil {
-			t.Errorf("%q: %v", text, got)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if got, err := ParseIDs(Network, text); err == nil || got != nil {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 }
 

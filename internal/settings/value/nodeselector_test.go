@@ -4,6 +4,7 @@
 package value
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,17 +22,21 @@ func TestANodeSelectorNamesLabelsAndPerhapsTheirValues(t *testing.T) {
 		"zone=a,zone=a":            {"zone": "a"},
 		"topology.example.com/r=1": {"topology.example.com/r": "1"},
 	} {
-		got, err := ParseNodeSelector(text)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			got, err := ParseNodeSelector(text)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
 	}
 	for text, part := range map[string]string{
 		"zone=a,zone=b": "zone is listed twice", "=a": `""`, "zone=a=b": `"a=b"`, "zone!=a": `"zone!"`, "zone in (a)": `"zone in (a)"`, "a/b/c=d": `"a/b/c"`,
 	} {
-		if got, err := ParseNodeSelector(text); err == nil || got != nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%q: %v, %v; want an error with %s", text, got, err, part)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if got, err := ParseNodeSelector(text); err == nil || got != nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%v, %v; want an error with %s", got, err, part)
+			}
+		})
 	}
 }
 
@@ -41,10 +46,12 @@ func TestASelectedNodeHasAllTheLabels(t *testing.T) {
 		"": true, "zone=a": true, "zone": true, "gpu": true, "zone=a,disk=ssd": true,
 		"zone=b": false, "zone=a,disk=hdd": false, "rack": false, "gpu=yes": false,
 	} {
-		selector, err := ParseNodeSelector(text)
-		if got := selector.Matches(labels); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			selector, err := ParseNodeSelector(text)
+			if got := selector.Matches(labels); err != nil || got != want {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 }
 

@@ -64,7 +64,8 @@ func matchTags(text string) (func([]string) bool, error) {
 	list, all := strings.CutPrefix(list, "&")
 	var wanted []string
 	for tag := range strings.SplitSeq(list, ",") {
-		if tag = strings.TrimSpace(tag); tag != "" {
+		tag = strings.TrimSpace(tag)
+		if tag != "" {
 			wanted = append(wanted, tag)
 		}
 	}

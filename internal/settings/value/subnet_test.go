@@ -4,12 +4,13 @@
 package value
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 )
 
-func TestASubnetPatternMeansTheSubnetsThatItsTextSays(t *testing.T) {
+func TestSubnetPatternMatchesByNameAndTags(t *testing.T) {
 	subnets := map[string][]string{
 		"public-a": {"internet", "a"}, "public-b": {"internet"}, "vpn": {"internal", "a"}, "a.b": nil, "aXb": nil,
 	}
@@ -37,29 +38,33 @@ func TestASubnetPatternMeansTheSubnetsThatItsTextSays(t *testing.T) {
 		{"public-*", "a", "public-a"},
 		{"!public-*", "!&internal,a", "a.b aXb"},
 	} {
-		means, err := SubnetPattern{Name: c.name, Tags: c.tags}.Matcher()
-		if err != nil {
-			t.Errorf("%+v: %v", c, err)
-			continue
-		}
-		var got []string
-		for name, tags := range subnets {
-			if means(name, tags) {
-				got = append(got, name)
+		t.Run(fmt.Sprintf("name %q, tags %q", c.name, c.tags), func(t *testing.T) {
+			means, err := SubnetPattern{Name: c.name, Tags: c.tags}.Matcher()
+			if err != nil {
+				t.Errorf("%+v: %v", c, err)
+				return
 			}
-		}
-		slices.Sort(got)
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("name %q, tags %q mean %q, want %q", c.name, c.tags, text, c.want)
-		}
+			var got []string
+			for name, tags := range subnets {
+				if means(name, tags) {
+					got = append(got, name)
+				}
+			}
+			slices.Sort(got)
+			if text := strings.Join(got, " "); text != c.want {
+				t.Errorf("name %q, tags %q mean %q, want %q", c.name, c.tags, text, c.want)
+			}
+		})
 	}
 }
 
-func TestASubnetPatternThatMeansNothingIsAnError(t *testing.T) {
+func TestInvalidSubnetPatternIsAnError(t *testing.T) {
 	for _, p := range []SubnetPattern{{Name: "!"}, {Name: "~"}, {Name: "!~"}, {Name: "~("}, {Name: "~[z-a]"}, {Tags: "!"}, {Tags: "&"}, {Tags: "!&"}, {Tags: " , "}} {
-		if _, err := p.Matcher(); err == nil {
-			t.Errorf("%+v is taken", p)
-		}
+		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
+			if _, err := p.Matcher(); err == nil {
+				t.Errorf("%+v is taken", p)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@
 package value
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,10 +20,12 @@ func TestTagsAreReadAsAListOfCommasOrBlanks(t *testing.T) {
 		"a b\u00a0c\nd,a":        {"a", "b", "c", "d"},
 		strings.Repeat("ü", 255): {strings.Repeat("ü", 255)},
 	} {
-		got, err := ParseTags(text)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
-		}
+		t.Run(fmt.Sprintf("%.20q", text), func(t *testing.T) {
+			got, err := ParseTags(text)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
+			}
+		})
 	}
 	for text, told := range map[string]string{
 		",":                      "is empty",
@@ -33,9 +36,11 @@ func TestTagsAreReadAsAListOfCommasOrBlanks(t *testing.T) {
 		"a,kube-octavia.share=*": `"kube-octavia.share=*" is reserved`,
 		"kube_service_c_n_s":     `"kube_service_c_n_s" is reserved`,
 	} {
-		if _, err := ParseTags(text); err == nil || !strings.Contains(err.Error(), told) {
-			t.Errorf("%q: error %v, want one that tells %q", text, err, told)
-		}
+		t.Run(fmt.Sprintf("%.20q", text), func(t *testing.T) {
+			if _, err := ParseTags(text); err == nil || !strings.Contains(err.Error(), told) {
+				t.Errorf("%q: error %v, want one that tells %q", text, err, told)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ package cloud
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -28,13 +29,15 @@ func TestCallsAreCountedByWhatTheyDo(t *testing.T) {
 func TestNodesHaveDifferentAddressesOfTheSubnet(t *testing.T) {
 	c := &Cloud{subnet: netip.MustParsePrefix("10.0.0.0/16")}
 	for number, want := range map[int]string{0: "10.0.0.11", 244: "10.0.0.255", 245: "10.0.1.0"} {
-		if got := c.NodeAddress(number).String(); got != want {
-			t.Errorf("node %d has %s, want %s", number, got, want)
-		}
+		t.Run(fmt.Sprintf("node %d", number), func(t *testing.T) {
+			if got := c.NodeAddress(number).String(); got != want {
+				t.Errorf("node %d has %s, want %s", number, got, want)
+			}
+		})
 	}
 }
 
-func TestFinishedChangesOfARealCloudAreSeen(t *testing.T) {
+func TestFinishedChangesOfARealCloudAreDetected(t *testing.T) {
 	c := &Cloud{seen: map[string]LoadBalancer{}, finished: map[string]time.Time{}, changes: map[string]int{}}
 	c.note([]LoadBalancer{{ID: "created", Status: "PENDING_CREATE"}, {ID: "changed", Status: "ACTIVE", Updated: "1"}, {ID: "same", Status: "ACTIVE"}, {ID: "gone", Status: "ACTIVE"}})
 	c.finished, c.changes = map[string]time.Time{}, map[string]int{}

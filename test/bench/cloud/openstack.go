@@ -40,7 +40,8 @@ func Connect(ctx context.Context, cloudConf string) (*Cloud, error) {
 	}
 	// Changes of the controller are noticed as late as those of the bare calls.
 	c := &Cloud{PollInterval: bareUpdate, SettleTime: settleTime(realOperation, 0), user: user, finished: map[string]time.Time{}, changes: map[string]int{}, seen: map[string]LoadBalancer{}}
-	if c.subnet, err = subnetOf(ctx, user, subnet); err != nil {
+	c.subnet, err = subnetOf(ctx, user, subnet)
+	if err != nil {
 		return nil, err
 	}
 	proxy, err := openstack.StartProxy(login.AuthURL, user.Endpoints())

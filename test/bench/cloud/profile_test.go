@@ -4,6 +4,7 @@
 package cloud
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -31,18 +32,20 @@ func TestLimitsWithoutATailAreTheProfile(t *testing.T) {
 // All wait for the slowest: the more load balancers, the longer.
 func TestLimitsWithATailGrowWithTheNumberOfLoadBalancers(t *testing.T) {
 	for _, tail := range []string{"lognormal:0.5", "pareto:2"} {
-		parsed, err := ParseTail(tail)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := ProfileNamed("amphora", 1, parsed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		one, many := p.Limits(1, 3), p.Limits(100, 3)
-		if many.Create <= one.Create || many.UpdatePorts <= one.UpdatePorts || one != p.Limits(1, 3) {
-			t.Errorf("%s: limits of 1: %+v, of 100: %+v", tail, one, many)
-		}
+		t.Run(tail, func(t *testing.T) {
+			parsed, err := ParseTail(tail)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := ProfileNamed("amphora", 1, parsed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, many := p.Limits(1, 3), p.Limits(100, 3)
+			if many.Create <= one.Create || many.UpdatePorts <= one.UpdatePorts || one != p.Limits(1, 3) {
+				t.Errorf("limits of 1: %+v, of 100: %+v", one, many)
+			}
+		})
 	}
 }
 
@@ -67,17 +70,21 @@ func TestFactorsHaveTheirDistribution(t *testing.T) {
 	}
 }
 
-func TestTails(t *testing.T) {
+func TestTailsAreParsed(t *testing.T) {
 	for text, want := range map[string]Tail{"none": {}, "lognormal:0.5": {"lognormal", 0.5}, "pareto:2": {"pareto", 2}} {
-		got, err := ParseTail(text)
-		if err != nil || got != want || got.String() != text {
-			t.Errorf("%s: %+v, %v", text, got, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := ParseTail(text)
+			if err != nil || got != want || got.String() != text {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
 	}
 	for _, text := range []string{"", "lognormal", "pareto:0", "weibull:1", "pareto:x"} {
-		if _, err := ParseTail(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if _, err := ParseTail(text); err == nil {
+				t.Error("it is taken")
+			}
+		})
 	}
 }
 

@@ -25,15 +25,17 @@ func TestPlaceholdersAreReplaced(t *testing.T) {
 }
 
 func TestCommandsThatCannotWorkAreRefused(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                  "is empty",
-		"occm {kubeconfig}":                 "does not contain {cloudconfig}",
-		"occm {cloudconfig}":                "does not contain {kubeconfig}",
-		"{kubeconfig} {cloudconfig} {name}": "unknown placeholder",
+	for name, test := range map[string]struct{ text, want string }{
+		"empty":                  {"", "is empty"},
+		"no cloud configuration": {"occm {kubeconfig}", "does not contain {cloudconfig}"},
+		"no kubeconfig":          {"occm {cloudconfig}", "does not contain {kubeconfig}"},
+		"unknown placeholder":    {"{kubeconfig} {cloudconfig} {name}", "unknown placeholder"},
 	} {
-		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want an error with %q", text, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Parse(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want an error with %q", err, test.want)
+			}
+		})
 	}
 }
 
@@ -56,27 +58,35 @@ func TestEndedControllerIsReportedWithItsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.ended
-	for _, err := range []error{p.CheckAlive(), p.Stop(), p.Kill()} {
-		if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "the reason") {
-			t.Errorf("got %v", err)
-		}
+	for name, err := range map[string]error{
+		"check": p.CheckAlive(),
+		"stop":  p.Stop(),
+		"kill":  p.Kill(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "the reason") {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 
 func TestControllerIsStoppedAndKilled(t *testing.T) {
 	for name, end := range map[string]func(*Process) error{"stop": (*Process).Stop, "kill": (*Process).Kill} {
-		p, err := Start(Command{"sleep", "600"}, Values{}, filepath.Join(t.TempDir(), "log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.CheckAlive(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat("/proc/self/stat"); err == nil && p.Memory() <= 0 {
-			t.Error("no memory")
-		}
-		if err := end(p); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p, err := Start(Command{"sleep", "600"}, Values{}, filepath.Join(t.TempDir(), "log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.CheckAlive(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat("/proc/self/stat"); err == nil && p.Memory() <= 0 {
+				t.Error("no memory")
+			}
+			if err := end(p); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

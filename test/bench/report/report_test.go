@@ -29,20 +29,30 @@ func TestPercentiles(t *testing.T) {
 		"ten":     {upTo(10), &Percentiles{5, 9, 10, 10}},
 		"hundred": {upTo(100), &Percentiles{50, 90, 99, 100}},
 	} {
-		if diff := cmp.Diff(test.want, PercentilesOf(test.times)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, PercentilesOf(test.times)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestRatioToNothingIsNone(t *testing.T) {
+func TestRatioToZeroIsUndefined(t *testing.T) {
 	for _, test := range []struct {
+		name string
+
 		value, of, want float64
 		printed         string
-	}{{3, 2, 1.5, "1.50"}, {3, 0, 0, "-"}, {0, 2, 0, "-"}} {
-		if got := Ratio(test.value, test.of); got != test.want || ratio(got) != test.printed {
-			t.Errorf("%v / %v is %v, printed as %s", test.value, test.of, got, ratio(got))
-		}
+	}{
+		{"both are known", 3, 2, 1.5, "1.50"},
+		{"nothing to compare with", 3, 0, 0, "-"},
+		{"nothing was measured", 0, 2, 0, "-"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Ratio(test.value, test.of); got != test.want || ratio(got) != test.printed {
+				t.Errorf("%v / %v is %v, printed as %s", test.value, test.of, got, ratio(got))
+			}
+		})
 	}
 }
 

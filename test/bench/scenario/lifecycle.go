@@ -76,7 +76,8 @@ func addPort(ctx context.Context, r *Run) error {
 	}
 	row := r.add("port", m, longest(m.Times()), writesOfPort*r.Limits.Update, writesOfPort*r.Services)
 	row.Times = report.PercentilesOf(m.Times())
-	if members, err = r.MembersGrow(ctx, -r.Services*r.Nodes()); err != nil {
+	members, err = r.MembersGrow(ctx, -r.Services*r.Nodes())
+	if err != nil {
 		return err
 	}
 	if err := r.RemovePort(ctx, r.Names(), r.Ports); err != nil {

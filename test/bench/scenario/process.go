@@ -46,7 +46,8 @@ func restart(ctx context.Context, r *Run) error {
 		return err
 	}
 	row := r.add("restart, 1 changed", m, longest(m.Times()), listsOfRestart*r.Limits.Call+writesOfPort*alone.Update, writesOfPort)
-	if members, err = r.MembersGrow(ctx, -r.Nodes()); err != nil {
+	members, err = r.MembersGrow(ctx, -r.Nodes())
+	if err != nil {
 		return err
 	}
 	row.Times = report.PercentilesOf(m.Times())

@@ -37,21 +37,29 @@ func TestScenariosHaveDifferentNames(t *testing.T) {
 	}
 }
 
-func TestMostPerSecondLooksAtEverySecond(t *testing.T) {
+func TestMostCallsPerSecondCountAcrossFullSeconds(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	for _, test := range []struct {
+		name string
+
 		milliseconds []int
 		want         int
 	}{
-		{nil, 0}, {[]int{0}, 1}, {[]int{0, 999}, 2}, {[]int{0, 1000}, 1}, {[]int{0, 900, 1100, 1800, 1899, 3000}, 4},
+		{"no calls", nil, 0},
+		{"one call", []int{0}, 1},
+		{"two calls in a second", []int{0, 999}, 2},
+		{"two calls a second apart", []int{0, 1000}, 1},
+		{"most calls across a full second", []int{0, 900, 1100, 1800, 1899, 3000}, 4},
 	} {
-		var times []time.Time
-		for _, ms := range test.milliseconds {
-			times = append(times, start.Add(time.Duration(ms)*time.Millisecond))
-		}
-		if got := mostPerSecond(times); got != test.want {
-			t.Errorf("%v: %d, want %d", test.milliseconds, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			var times []time.Time
+			for _, ms := range test.milliseconds {
+				times = append(times, start.Add(time.Duration(ms)*time.Millisecond))
+			}
+			if got := mostPerSecond(times); got != test.want {
+				t.Errorf("%v: %d, want %d", test.milliseconds, got, test.want)
+			}
+		})
 	}
 }
 

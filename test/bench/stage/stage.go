@@ -79,22 +79,27 @@ func Open(ctx context.Context, o Options) (*Stage, error) {
 
 func (s *Stage) open(ctx context.Context) (err error) {
 	s.options.Say("starting a Kubernetes API and the controller")
-	if s.dir, err = os.MkdirTemp("", "kube-octavia-bench-"); err != nil {
+	s.dir, err = os.MkdirTemp("", "kube-octavia-bench-")
+	if err != nil {
 		return err
 	}
-	if s.Cloud, err = s.options.Cloud(ctx); err != nil {
+	s.Cloud, err = s.options.Cloud(ctx)
+	if err != nil {
 		return err
 	}
-	if s.cluster, err = kube.Start(ctx, kube.Options{NodePortRange: nodePorts}); err != nil {
+	s.cluster, err = kube.Start(ctx, kube.Options{NodePortRange: nodePorts})
+	if err != nil {
 		return err
 	}
-	if s.client, err = kubernetes.NewForConfig(s.cluster.Config()); err != nil {
+	s.client, err = kubernetes.NewForConfig(s.cluster.Config())
+	if err != nil {
 		return err
 	}
 	if err := s.AddNodes(ctx, s.options.Nodes); err != nil {
 		return err
 	}
-	if s.services, err = watchServices(ctx, s.client); err != nil {
+	s.services, err = watchServices(ctx, s.client)
+	if err != nil {
 		return err
 	}
 	s.values = controller.Values{Kubeconfig: filepath.Join(s.dir, "kubeconfig"), CloudConfig: filepath.Join(s.dir, "cloud.conf"), Cluster: s.options.Cluster}

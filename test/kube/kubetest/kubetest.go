@@ -31,6 +31,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // shared is the cluster of the package under test. It is started by the first
@@ -129,7 +130,7 @@ func NeedsVersion(t testing.TB, minor int, reason string) {
 // Services. Older ones remove it from what is written.
 func KeepsIPMode(t testing.TB) bool {
 	t.Helper()
-	return MinorVersion(t) >= kube.HasIPMode
+	return MinorVersion(t) >= kubeversion.HasIPMode
 }
 
 // Namespace creates a namespace for the test and returns its name. When the test ends, the

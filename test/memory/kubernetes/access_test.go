@@ -34,7 +34,7 @@ func guarded(t *testing.T, token string) *clientgo.Clientset {
 	return client
 }
 
-func TestOnlyTheUserIsLetIn(t *testing.T) {
+func TestOnlyTheConfiguredUserIsAdmitted(t *testing.T) {
 	if _, err := guarded(t, "wrong").CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); !apierrors.IsUnauthorized(err) {
 		t.Errorf("with a wrong token: %v", err)
 	}
@@ -48,7 +48,7 @@ func TestOnlyTheUserIsLetIn(t *testing.T) {
 	}
 }
 
-func TestWhatTheUserMayNotDoIsRefusedAndReviewed(t *testing.T) {
+func TestForbiddenRequestsAreRefusedAndReportedByAccessReviews(t *testing.T) {
 	client := guarded(t, "right")
 	_, err := client.CoreV1().Services("").List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `User "somebody" cannot list resource "services" in API group "" at the cluster scope`) {
@@ -58,11 +58,13 @@ func TestWhatTheUserMayNotDoIsRefusedAndReviewed(t *testing.T) {
 		t.Error(err)
 	}
 	for verb, allowed := range map[string]bool{"list": false, "get": true} {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "services"}}}
-		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
-		if err != nil || answer.Status.Allowed != allowed {
-			t.Errorf("%s: %v, %v", verb, answer, err)
-		}
+		t.Run(verb, func(t *testing.T) {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "services"}}}
+			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+			if err != nil || answer.Status.Allowed != allowed {
+				t.Errorf("%v, %v", answer, err)
+			}
+		})
 	}
 }

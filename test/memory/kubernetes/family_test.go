@@ -120,13 +120,15 @@ func TestFamiliesAreThoseOfARealAPI(t *testing.T) {
 					return makeAndChange(t, kubetest.Client(t), namespace, test.create, test.change)
 				},
 			} {
-				made, changed, err := try()
-				if err != nil {
-					t.Fatalf("%s: %v", where, err)
-				}
-				if made != test.made || changed != test.changed {
-					t.Errorf("%s it is %q and then %q, want %q and then %q", where, made, changed, test.made, test.changed)
-				}
+				t.Run(where, func(t *testing.T) {
+					made, changed, err := try()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if made != test.made || changed != test.changed {
+						t.Errorf("it is %q and then %q, want %q and then %q", made, changed, test.made, test.changed)
+					}
+				})
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // newest is the default minor version of an API.
@@ -26,7 +26,7 @@ func (a *API) has(r resource) bool { return a.minor() >= r.since }
 // drop silently removes fields that the version does not know from an object that a client writes, as kube-apiserver
 // does.
 func (a *API) drop(t target, o object) {
-	if t.resource.kind != "Service" || a.minor() >= kube.HasIPMode {
+	if t.resource.kind != "Service" || a.minor() >= kubeversion.HasIPMode {
 		return
 	}
 	ingress, _, err := unstructured.NestedSlice(o, "status", "loadBalancer", "ingress")

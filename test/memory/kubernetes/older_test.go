@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
-	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 	"github.com/kube-octavia/kube-octavia/test/memory/kubernetes"
 )
 
@@ -32,16 +32,16 @@ func ofVersion(t *testing.T, minor int) *clientgo.Clientset {
 	return client
 }
 
-func TestOlderVersionsLackWhatCameLater(t *testing.T) {
+func TestOlderVersionsDropNewerFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		minor                     int
 		version                   string
 		ipMode, cidrs, streamsAll bool
 	}{
 		"the newest":                   {0, "1.36", true, true, true},
-		"before the ipMode of address": {kube.HasIPMode - 1, "1.29", false, false, false},
-		"with it":                      {kube.HasIPMode, "1.30", true, false, false},
-		"the oldest":                   {kube.Oldest, "1.28", false, false, false},
+		"before the ipMode of address": {kubeversion.HasIPMode - 1, "1.29", false, false, false},
+		"with it":                      {kubeversion.HasIPMode, "1.30", true, false, false},
+		"the oldest":                   {kubeversion.Oldest, "1.28", false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := ofVersion(t, c.minor)

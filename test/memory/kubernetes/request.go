@@ -74,12 +74,14 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, t target) (any, int
 		o, err = a.delete(t)
 	case http.MethodPut:
 		var next object
-		if next, err = decode(r); err == nil {
+		next, err = decode(r)
+		if err == nil {
 			o, err = a.update(t, func(object) (object, error) { return next, nil })
 		}
 	case http.MethodPatch:
 		var text []byte
-		if text, err = io.ReadAll(r.Body); err == nil {
+		text, err = io.ReadAll(r.Body)
+		if err == nil {
 			kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 			o, err = a.update(t, func(before object) (object, error) { return patch(t, before, types.PatchType(kind), text) })
 		}
@@ -109,7 +111,8 @@ func decode(r *http.Request) (object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text, err = json.Marshal(typed); err != nil {
+		text, err = json.Marshal(typed)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -129,12 +132,14 @@ func patch(t target, before object, kind types.PatchType, text []byte) (o object
 		changed, err = jsonpatch.MergePatch(old, text)
 	case types.JSONPatchType:
 		var p jsonpatch.Patch
-		if p, err = jsonpatch.DecodePatch(text); err == nil {
+		p, err = jsonpatch.DecodePatch(text)
+		if err == nil {
 			changed, err = p.Apply(old)
 		}
 	case types.StrategicMergePatchType:
 		var typed runtime.Object
-		if typed, err = scheme.Scheme.New(t.resource.groupVersion().WithKind(t.resource.kind)); err == nil {
+		typed, err = scheme.Scheme.New(t.resource.groupVersion().WithKind(t.resource.kind))
+		if err == nil {
 			changed, err = strategicpatch.StrategicMergePatch(old, text, typed)
 		}
 	default:

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubeversion"
 )
 
 // resource is a kind of objects that the API has.
@@ -36,7 +36,7 @@ var resources = []resource{
 	{"apps", "v1", "daemonsets", "DaemonSet", true, true, 0},
 	{"apps", "v1", "deployments", "Deployment", true, true, 0},
 	{"events.k8s.io", "v1", "events", "Event", true, false, 0},
-	{"networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false, true, kube.HasServiceCIDR},
+	{"networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false, true, kubeversion.HasServiceCIDR},
 	{"authentication.k8s.io", "v1", "selfsubjectreviews", reviewOfSelf, false, false, 0},
 	{"authorization.k8s.io", "v1", "selfsubjectaccessreviews", reviewOfAccess, false, false, 0},
 }

@@ -238,7 +238,8 @@ func (c *Checks) ChangeListener(l *model.Listener, v schema.Values) error {
 		return err
 	}
 	if v.Has("default_pool_id") {
-		if l.Pool, err = c.DefaultPool(l.LB, v, l.Protocol); err != nil {
+		l.Pool, err = c.DefaultPool(l.LB, v, l.Protocol)
+		if err != nil {
 			return err
 		}
 	}

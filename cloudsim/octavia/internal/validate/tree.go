@@ -127,7 +127,8 @@ func (c *Checks) buildPool(lb *model.LoadBalancer, spec schema.Values) (*model.P
 		return nil, err
 	}
 	if hm := spec.Object("healthmonitor"); hm != nil {
-		if p.Monitor, err = c.NewMonitor(p, hm); err != nil {
+		p.Monitor, err = c.NewMonitor(p, hm)
+		if err != nil {
 			return nil, err
 		}
 		if err := CheckMonitorFitsPool(p.Monitor.Kind, p.Monitor.Delay, p); err != nil {
