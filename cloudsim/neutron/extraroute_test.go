@@ -70,7 +70,7 @@ func TestPortOfATrunkIsInNoOtherTrunkAndCannotBeDeleted(t *testing.T) {
 	for name, spec := range map[string]TrunkSpec{
 		"the parent of another trunk":          {PortID: parent},
 		"a subport of another trunk as parent": {PortID: sub},
-		"a parent that does not exist":         {PortID: nobody},
+		"a parent that does not exist":         {PortID: unknownID},
 		"a subport of another trunk":           {PortID: free, SubPorts: map[int]string{7: sub}},
 		"the parent as its own subport":        {PortID: free, SubPorts: map[int]string{7: free}},
 	} {

@@ -192,7 +192,7 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 		return nil
 	}
 	source := report.NewSource(w.planner)
-	source.Finder.Reader = w.planner.Options.Secrets                                      // has no cache, and reads namespaces
+	source.Finder.Reader = w.planner.Options.Secrets                              // has no cache, and reads namespaces
 	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
 	if err != nil {
 		return err
