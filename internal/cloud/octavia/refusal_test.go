@@ -157,7 +157,7 @@ func TestARefusalOfNeutronIsOneOfTheAddressOnlyIfOneIsRequested(t *testing.T) {
 		advice string
 	}{
 		"no address is requested": {"", openstack.Transient, "which does not say why"},
-		"an address is requested": {"10.99.0.99", openstack.Invalid, "spec.loadBalancerIP has to be in the subnet"},
+		"an address is requested": {"10.99.0.99", openstack.Invalid, "spec.loadBalancerIP must be in the subnet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := wanted(s.IDs().PrivateSubnet)

@@ -172,7 +172,7 @@ func TestDeletionsRequireSettingsThatAFlagNames(t *testing.T) {
 		want    string
 	}{
 		"--cloud-config":               {Options{CloudConfig: "x"}, ""},
-		"settings that were found":     {Options{found: &found{settings: published()}}, "ConfigMap system/lease-settings says what is to be deleted, and was found without being named"},
+		"settings that were found":     {Options{found: &found{settings: published()}}, "ConfigMap system/lease-settings determines what is deleted, and was found without being named"},
 		"the same, but a flag says so": {Options{found: &found{settings: published()}, settings: "system/lease-settings"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
