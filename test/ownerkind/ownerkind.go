@@ -52,7 +52,7 @@ func Kinds(policy claim.Policy, settings config.LoadBalancer) []claim.Kind {
 // Refresh implements claim.Kind.
 func (k ConfigMaps) Refresh(of claim.Owner, object client.Object) claim.Owner {
 	now := k.Owner(object)
-	now.Spec, now.Generation = of.Spec, of.Generation
+	now.Spec = of.Spec
 	return now
 }
 
@@ -84,7 +84,7 @@ func (k ConfigMaps) Owner(object client.Object) claim.Owner {
 		Recorded: claim.Recorded{
 			LoadBalancerID: annotations[annotation.LoadBalancerID], Address: annotations[annotation.LoadBalancerAddress],
 			VIPAddress: annotations[annotation.VIPAddress], Note: annotations[annotation.Programmed], Mark: annotations[annotation.Managed],
-			Finalizer: finalizer, Conditions: published.Conditions, Ingress: published.Addresses,
+			Annotations: claim.RecordedIn(annotations), Finalizer: finalizer, Conditions: published.Conditions, Ingress: published.Addresses,
 			Refused: accepted.Status == metav1.ConditionFalse && desired.Refuses(accepted.Reason),
 		},
 	}

@@ -77,6 +77,8 @@ type Recorded struct {
 	Note string
 	// Mark is the mark of a controller, or "".
 	Mark string
+	// Annotations are the annotations in RecordedAnnotations that the owner has.
+	Annotations map[string]string
 	// Finalizer means that the owner has the finalizer. Conditions are those of its status, also of other controllers.
 	Finalizer  bool
 	Conditions []metav1.Condition
@@ -115,6 +117,20 @@ func (o Owner) Settings(c config.LoadBalancer) config.LoadBalancer {
 
 // RecordedAnnotations are the annotations in which controllers record something on an owner.
 var RecordedAnnotations = []string{annotation.Managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed}
+
+// RecordedIn returns those of the annotations in which controllers record something.
+func RecordedIn(annotations map[string]string) map[string]string {
+	var recorded map[string]string
+	for _, key := range RecordedAnnotations {
+		if value, is := annotations[key]; is {
+			if recorded == nil {
+				recorded = map[string]string{}
+			}
+			recorded[key] = value
+		}
+	}
+	return recorded
+}
 
 // Records reports whether only controllers write the annotation.
 func Records(key string) bool { return slices.Contains(RecordedAnnotations, key) }

@@ -23,8 +23,8 @@ type Kind interface {
 	New() client.Object
 	// Owner returns the owner that the object is. The result may refer to parts of the object.
 	Owner(client.Object) Owner
-	// Refresh returns the owner as the object shows it now, except for its request: Spec and Generation stay. So they are
-	// read once for all that a pass does, also if a user changes the object in between.
+	// Refresh returns the owner as the object is after writes of this controller, which do not change the Spec: it is not read
+	// again.
 	Refresh(Owner, client.Object) Owner
 	// List returns the owners of the kind to which the options apply. They must not be changed, because a cache may share
 	// them. If the options limit what one call lists, there are several calls.

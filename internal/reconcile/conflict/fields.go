@@ -38,7 +38,7 @@ func allOwnFields() []field {
 	}
 	for _, key := range claim.RecordedAnnotations {
 		fields = append(fields, field{"annotation " + key, "f:" + key, func(o claim.Owner) any {
-			value, set := o.Spec.Annotations[key]
+			value, set := o.Recorded.Annotations[key]
 			return []any{value, set}
 		}})
 	}

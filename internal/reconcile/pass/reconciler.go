@@ -121,7 +121,7 @@ func newSubject(kind claim.Kind, object client.Object) subject {
 }
 
 // owner returns the owner as the object is now, after the writes of the pass. It requests what it requested when the pass
-// began.
+// began: a write fails if another client has changed the object since.
 func (s subject) owner() claim.Owner { return s.kind.Refresh(s.began, s.object) }
 
 // pass makes one pass over an owner. It carries out at most one Octavia operation and never

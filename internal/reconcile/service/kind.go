@@ -41,7 +41,7 @@ func (k Kind) Refresh(of claim.Owner, object client.Object) claim.Owner {
 		return of
 	}
 	now := k.state(s)
-	now.Spec, now.Generation = of.Spec, of.Generation
+	now.Spec = of.Spec
 	return now
 }
 

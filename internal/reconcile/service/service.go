@@ -112,6 +112,7 @@ func (k Kind) recorded(s *corev1.Service) claim.Recorded {
 		VIPAddress:     s.Annotations[annotation.VIPAddress],
 		Note:           s.Annotations[annotation.Programmed],
 		Mark:           s.Annotations[annotation.Managed],
+		Annotations:    claim.RecordedIn(s.Annotations),
 		Finalizer:      controllerutil.ContainsFinalizer(s, claim.Finalizer),
 		Conditions:     s.Status.Conditions,
 		Refused:        accepted != nil && accepted.Status == metav1.ConditionFalse && desired.Refuses(accepted.Reason),

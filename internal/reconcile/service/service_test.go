@@ -241,7 +241,7 @@ func TestAServiceSaysWhatControllersHaveRecordedOnIt(t *testing.T) {
 	o := ours.Of(s)
 	want := claim.Recorded{
 		LoadBalancerID: "lb-1", Address: "203.0.113.5", Ingress: s.Status.LoadBalancer.Ingress, VIPAddress: "10.0.0.9 subnet", Note: "digest",
-		Mark: "uid-1 " + class, Finalizer: true, Conditions: s.Status.Conditions, Served: true,
+		Mark: "uid-1 " + class, Annotations: s.Annotations, Finalizer: true, Conditions: s.Status.Conditions, Served: true,
 	}
 	if d := cmp.Diff(want, o.Recorded); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -412,4 +412,39 @@ func TestClusterIPModeIsAnotherSetOfSettings(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	})
+}
+
+// A pass reads annotations of users once, and what controllers record again after each of its writes.
+func TestAnOwnerThatIsRefreshedAfterOwnWritesIsTheOwnerThatTheServiceIs(t *testing.T) {
+	for name, write := range map[string]func(*corev1.Service){
+		"nothing":             func(*corev1.Service) {},
+		"the mark":            func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 " + class },
+		"the mark of another": func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-2 " + class },
+		"the finalizer":       func(s *corev1.Service) { s.Finalizers = append(s.Finalizers, claim.Finalizer) },
+		"no finalizer":        func(s *corev1.Service) { s.Finalizers = nil },
+		"the load balancer":   func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = "lb-2" },
+		"no note":             func(s *corev1.Service) { delete(s.Annotations, annotation.Programmed) },
+		"an address":          func(s *corev1.Service) { s.Status = *statusWith("203.0.113.6") },
+		"a refusal": func(s *corev1.Service) {
+			s.Status.Conditions = []metav1.Condition{{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: "InvalidAnnotation"}}
+		},
+		"that Octavia accepts": func(s *corev1.Service) {
+			s.Status.Conditions = []metav1.Condition{{Type: status.Programmed, Status: metav1.ConditionTrue}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web(annotated(annotation.LoadBalancerID, "lb-1"), annotated(annotation.Programmed, "digest"), annotated(annotation.KeepFloatingIP, "true"))
+			before := ours.Of(s)
+			write(s)
+			now := ours.Refresh(before, s)
+			if now.Spec != before.Spec {
+				t.Error("the Spec was read again")
+			}
+			want := ours.Of(s)
+			want.Spec = before.Spec
+			if d := cmp.Diff(want, now, cmpopts.EquateComparable(netip.Addr{})); d != "" {
+				t.Errorf("(-read anew +refreshed):\n%s", d)
+			}
+		})
+	}
 }
