@@ -116,7 +116,7 @@ func TestTheModelImportsNeitherClientsNorTheSimulator(t *testing.T) {
 
 // perKind are the packages of a pass that may know Services: the adapter, what decides whose a Service is, what publishes
 // its status, and what exists for Services only.
-var perKind = []string{"service", "claim", "status", "readiness", "servicesubnet"}
+var perKind = []string{"service", "claim", "status", "readiness"}
 
 // Any kind of object may own a load balancer, so what a pass decides must not depend on Services.
 func TestPassesAndTheModelDoNotNameServicesOfKubernetes(t *testing.T) {

@@ -85,7 +85,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 }
 
 // packages are the packages with types of documents.
-var packages = []string{"operate/cleanup", "command/cli", "operate/diagnosis", "model/diff", "model/lb", "reconcile/orphan", "operate/report"}
+var packages = []string{"operate/cleanup", "command/cli", "operate/doctor", "model/diff", "model/lb", "reconcile/orphan", "operate/report"}
 
 // commentsOf returns the comments of the types and their fields, by name.
 func commentsOf(root string) (map[string]string, error) {

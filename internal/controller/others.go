@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
-	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
@@ -113,13 +112,13 @@ func (o *Others) look(ctx context.Context) {
 	defer cancel()
 	f := &o.facts
 	lease := "Lease " + othercontroller.OCCMLease.String()
-	set(ctx, o, lease, &f.OCCM, othercontrollerfacts.OCCM)
+	set(ctx, o, lease, &f.OCCM, othercontroller.ReadOCCM)
 	f.OCCMUnknown = f.OCCM == nil && o.failed[lease]
-	set(ctx, o, "DaemonSets and Deployments of openstack-cloud-controller-manager", &f.Workloads, othercontrollerfacts.Workloads)
-	set(ctx, o, "Leases of other kube-octavia", &f.Instances, othercontrollerfacts.Instances)
+	set(ctx, o, "DaemonSets and Deployments of openstack-cloud-controller-manager", &f.Workloads, othercontroller.ReadWorkloads)
+	set(ctx, o, "Leases of other kube-octavia", &f.Instances, othercontroller.ReadInstances)
 	if !o.looked { // later, the conflict detection notices writes of others
 		set(ctx, o, "managed fields of Services", &f.Writes, func(ctx context.Context, reader client.Reader) ([]othercontroller.Write, error) {
-			return othercontrollerfacts.Writes(ctx, reader, o.Policy.Serves)
+			return othercontroller.ReadWrites(ctx, reader, o.Policy.Serves)
 		})
 	}
 	f.Now = time.Now()

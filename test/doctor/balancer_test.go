@@ -13,7 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
@@ -54,76 +54,76 @@ var ofLoadBalancers = []situation{
 		s.spoilBalancer()
 		s.cloud.failBalancer(s, s.balancer)
 	},
-		check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is in ERROR", do: "openstack loadbalancer failover"},
+		check: doctor.LoadBalancers, status: doctor.Error, what: "is in ERROR", do: "openstack loadbalancer failover"},
 	{name: "A load balancer has operating status ERROR", arise: failMembers,
-		check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has operating status ERROR", do: "kubectl get endpointslices"},
+		check: doctor.LoadBalancers, status: doctor.Warning, what: "has operating status ERROR", do: "kubectl get endpointslices"},
 	{name: "A listener is in ERROR", arise: func(s *setup) {
 		var found struct{ Listeners []struct{ ID string } }
 		s.do(cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/listeners?loadbalancer_id="+s.balancer, nil, &found)
 		s.spoilBalancer()
 		s.cloud.failListener(s, found.Listeners[0].ID)
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "its listener listener is ERROR", do: "the controller repairs it"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: "its listener listener is ERROR", do: "the controller repairs it"},
 	{name: "Services name load balancers that the project does not have", arise: func(s *setup) {
 		s.conf = s.cloud.conf()
 		s.global("username", s.cloud.other.User)
 		s.global("password", s.cloud.other.Password)
 		s.global("tenant-id", s.cloud.other.ProjectID)
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is that of no load balancer of project", do: "correct the project or region in [Global] of cloud.conf before a controller starts",
-		also: []diagnosis.Check{diagnosis.Credentials, diagnosis.Networks, diagnosis.SecurityGroups}},
+	}, check: doctor.LoadBalancers, status: doctor.Error, what: "is that of no load balancer of project", do: "correct the project or region in [Global] of cloud.conf before a controller starts",
+		also: []doctor.Check{doctor.Credentials, doctor.Networks, doctor.SecurityGroups}},
 	{name: "One of two load balancers was deleted", arise: func(s *setup) {
 		s.create("api", func(api *corev1.Service) { api.Annotations = map[string]string{annotation.LoadBalancerID: unusedID} })
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "it has 1 of the 2 load balancers that Services name", do: "If it was deleted, the controller creates another one"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: "it has 1 of the 2 load balancers that Services name", do: "If it was deleted, the controller creates another one"},
 	{name: "--cluster-name is another one", arise: func(s *setup) {
 		s.args = []string{"--cluster-name=prod"}
 		s.change(s.web, func(web *corev1.Service) { web.Annotations = nil })
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "--cluster-name is prod, but the load balancers that exist for Service default/web have the cluster name kubernetes", do: "They have the uid of this cluster: set --cluster-name=kubernetes",
-		also: []diagnosis.Check{diagnosis.Orphans}},
+	}, check: doctor.LoadBalancers, status: doctor.Error, what: "--cluster-name is prod, but the load balancers that exist for Service default/web have the cluster name kubernetes", do: "They have the uid of this cluster: set --cluster-name=kubernetes",
+		also: []doctor.Check{doctor.Orphans}},
 	{name: "--cluster-name is another one than that of openstack-cloud-controller-manager", arise: func(s *setup) {
 		s.args = []string{"--cluster-name=prod"}
 		api := s.create("api", nil)
 		owner := s.ownerOf(api)
 		s.anotherBalancer(owner.LoadBalancerName(), owner.Description(), []string{owner.LoadBalancerName()})
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "the load balancers that exist for Service default/api have the cluster name kubernetes", do: "set --cluster-name=kubernetes"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: "the load balancers that exist for Service default/api have the cluster name kubernetes", do: "set --cluster-name=kubernetes"},
 	{name: "A load balancer of another cluster has the name of a Service", arise: func(s *setup) {
 		owner := s.ownerOf(s.create("api", nil))
 		owner.ClusterUID = unusedID
 		s.anotherBalancer(owner.LoadBalancerName(), owner.Description(), []string{lb.ClusterTag(owner.ClusterUID), owner.ServiceTag()})
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "has the name of Service default/api, but belongs to cluster", do: "kube-octavia cleanup --cloud-config=FILE --cluster-uid=", lie: "another --cluster-name"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: "has the name of Service default/api, but belongs to cluster", do: "kube-octavia cleanup --cloud-config=FILE --cluster-uid=", lie: "another --cluster-name"},
 	{name: "--load-balancer-class is another one", arise: func(s *setup) {
 		s.args = []string{"--handle-default-class=false"}
 		deleteWeb(s)
 		s.deleteBalancer(s.balancer)
 		s.create("api", func(api *corev1.Service) { api.Spec.LoadBalancerClass = ptr.To("example.com/other") })
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: `because spec.loadBalancerClass is "example.com/other"`, do: "set --load-balancer-class to the class of the Services"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: `because spec.loadBalancerClass is "example.com/other"`, do: "set --load-balancer-class to the class of the Services"},
 	{name: "--handle-default-class is false", arise: func(s *setup) {
 		s.args = []string{"--handle-default-class=false"}
 		deleteWeb(s)
 		s.deleteBalancer(s.balancer)
 		s.create("api", nil)
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "it has no spec.loadBalancerClass, and --handle-default-class is false", do: "--handle-default-class=true"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: "it has no spec.loadBalancerClass, and --handle-default-class is false", do: "--handle-default-class=true"},
 	{name: "A Service is refused", arise: func(s *setup) {
 		s.setConditions(s.web, condition(status.Accepted, "InvalidSourceRanges", "source range 300.0.0.0/8 is not a CIDR"), condition(status.Programmed, status.ReasonNotAccepted, "see condition Accepted"))
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "reason InvalidSourceRanges: source range 300.0.0.0/8 is not a CIDR", do: "docs/reference/conditions.md"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: "reason InvalidSourceRanges: source range 300.0.0.0/8 is not a CIDR", do: "docs/reference/conditions.md"},
 	{name: "Two Services wait for two reasons", arise: func(s *setup) {
 		s.setConditions(s.web, condition(status.Programmed, "QuotaExceeded", "no more load balancers"))
 		s.setConditions(s.create("api", nil), condition(status.Programmed, "QuotaExceeded", "no more floating IPs"))
-	}, check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "Service default/web is not programmed, reason QuotaExceeded: no more load balancers", do: "kubectl describe service"},
+	}, check: doctor.LoadBalancers, status: doctor.Warning, what: "Service default/web is not programmed, reason QuotaExceeded: no more load balancers", do: "kubectl describe service"},
 	{name: "Nothing answers the clients of a Service", arise: func(s *setup) {
 		s.setConditions(s.web, condition(status.Serving, "NoEndpoints", "the Service has no ready endpoint"))
 	},
-		check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "nothing answers clients, reason NoEndpoints", do: "condition Serving"},
+		check: doctor.LoadBalancers, status: doctor.Warning, what: "nothing answers clients, reason NoEndpoints", do: "condition Serving"},
 	{name: "An annotation has a value that it does not take", arise: annotated("kube-octavia.io/max-members", "many"),
-		check: diagnosis.Features, status: diagnosis.Error, what: "InvalidAnnotation", do: "Correct the annotations that the message names", lie: "provider that has the feature"},
+		check: doctor.Features, status: doctor.Error, what: "InvalidAnnotation", do: "Correct the annotations that the message names", lie: "provider that has the feature"},
 	{name: "A source range is none", arise: func(s *setup) {
 		s.change(s.web, func(web *corev1.Service) { web.Spec.LoadBalancerSourceRanges = []string{"300.0.0.0/8"} })
-	}, check: diagnosis.Features, status: diagnosis.Error, what: "InvalidSourceRanges", do: "Correct the source ranges", lie: "provider that has the feature"},
+	}, check: doctor.Features, status: doctor.Error, what: "InvalidSourceRanges", do: "Correct the source ranges", lie: "provider that has the feature"},
 	{name: "A Service requests what provider ovn does not have", arise: func(s *setup) {
 		s.balancing("lb-provider = ovn")
 		annotated("loadbalancer.openstack.org/x-forwarded-for", "true")(s)
-	}, check: diagnosis.Features, status: diagnosis.Error, what: "Unsupported", do: "use a cloud or provider that has the feature", also: []diagnosis.Check{diagnosis.Providers}},
+	}, check: doctor.Features, status: doctor.Error, what: "Unsupported", do: "use a cloud or provider that has the feature", also: []doctor.Check{doctor.Providers}},
 	{name: "A load balancer has lost its Service", arise: deleteWeb,
-		check: diagnosis.Orphans, status: diagnosis.Warning, what: "which does not exist or no longer uses it", do: "--orphan-grace-period"},
+		check: doctor.Orphans, status: doctor.Warning, what: "which does not exist or no longer uses it", do: "--orphan-grace-period"},
 	{name: "Octavia left the port of a VIP", arise: func(s *setup) {
 		s.addPort(map[string]any{"name": "octavia-lb-" + unusedID, "device_id": "lb-" + unusedID, "device_owner": "Octavia"})
-	}, check: diagnosis.Orphans, status: diagnosis.Warning, what: "is the VIP of load balancer", do: "openstack port delete"},
+	}, check: doctor.Orphans, status: doctor.Warning, what: "is the VIP of load balancer", do: "openstack port delete"},
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/command/installation"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	openstacktest "github.com/kube-octavia/kube-octavia/test/openstack"
 )
@@ -62,35 +62,35 @@ func userOfAnotherProject(c *cloud) openstacktest.Login { return c.other }
 
 var ofTheController = []situation{
 	{name: "The user may not read the Secret", arise: func(s *setup) { ofController(nil)(s); mayNot("get", "secrets")(s) },
-		check: diagnosis.Configuration, status: diagnosis.Error, what: `cannot get resource "secrets"`, do: "give this command another login: set $OS_CLOUD", lie: "cloud-conf.md"},
+		check: doctor.Configuration, status: doctor.Error, what: `cannot get resource "secrets"`, do: "give this command another login: set $OS_CLOUD", lie: "cloud-conf.md"},
 	{name: "The controller does not name its Secret", arise: ofController(func(_ *setup, settings *installation.Settings) { settings.Secret, settings.SecretKey = "", "" }),
-		check: diagnosis.Configuration, status: diagnosis.Error, what: "--cloud-config-secret of the controller is not set", do: "set $OS_CLOUD", lie: "cloud-conf.md"},
+		check: doctor.Configuration, status: doctor.Error, what: "--cloud-config-secret of the controller is not set", do: "set $OS_CLOUD", lie: "cloud-conf.md"},
 	{name: "The Secret lacks the CA", arise: ofController(func(s *setup, _ *installation.Settings) { s.global("ca-file", "/etc/kube-octavia/ca.crt") }),
-		check: diagnosis.Configuration, status: diagnosis.Error, what: "the Secret has no key ca.crt", do: "set $OS_CLOUD", lie: "cloud-conf.md"},
+		check: doctor.Configuration, status: doctor.Error, what: "the Secret has no key ca.crt", do: "set $OS_CLOUD", lie: "cloud-conf.md"},
 	{name: "The Secret has a wrong password", arise: func(s *setup) {
 		byPassword(func(s *setup) { s.global("password", "wrong") })(s)
 		ofController(nil)(s)
-	}, check: diagnosis.Credentials, status: diagnosis.Error, what: "requires authentication", do: "Check in [Global] of Secret kube-octavia/cloud-conf the user with its domain, and the password", lie: createCredential},
+	}, check: doctor.Credentials, status: doctor.Error, what: "requires authentication", do: "Check in [Global] of Secret kube-octavia/cloud-conf the user with its domain, and the password", lie: createCredential},
 	{name: "The login is that of the environment", arise: openrc(userOfTheProject, nil),
-		check: diagnosis.Credentials, status: diagnosis.Unknown, what: "the controller's own login was not checked", do: "Unset the variables OS_*", lie: createCredential},
+		check: doctor.Credentials, status: doctor.Unknown, what: "the controller's own login was not checked", do: "Unset the variables OS_*", lie: createCredential},
 	{name: "The environment has a wrong password", arise: openrc(userOfTheProject, func(v map[string]string) { v["OS_PASSWORD"] = "wrong" }),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "requires authentication", do: "Check in the environment ($OS_AUTH_URL and others) the user", lie: "[Global]"},
+		check: doctor.Credentials, status: doctor.Error, what: "requires authentication", do: "Check in the environment ($OS_AUTH_URL and others) the user", lie: "[Global]"},
 	{name: "The environment has a wrong region", arise: openrc(userOfTheProject, func(v map[string]string) { v["OS_REGION_NAME"] = "nowhere" }),
-		check: diagnosis.Configuration, status: diagnosis.Error, what: "the login of the environment is for region nowhere, and the controller works in region RegionOne", do: "unset the variables OS_*", lie: "[Global]"},
+		check: doctor.Configuration, status: doctor.Error, what: "the login of the environment is for region nowhere, and the controller works in region RegionOne", do: "unset the variables OS_*", lie: "[Global]"},
 	{name: "The environment lacks the password", arise: openrc(userOfTheProject, func(v map[string]string) { delete(v, "OS_PASSWORD") }),
-		check: diagnosis.Configuration, status: diagnosis.Error, what: "read the login of the environment", do: "unset the variables OS_*", lie: "cloud-conf.md"},
+		check: doctor.Configuration, status: doctor.Error, what: "read the login of the environment", do: "unset the variables OS_*", lie: "cloud-conf.md"},
 	{name: "The environment is for another project", arise: openrc(userOfAnotherProject, nil),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "and the controller works in project", do: "nset the variables OS_*", lie: "[Global]"},
+		check: doctor.Credentials, status: doctor.Error, what: "and the controller works in project", do: "nset the variables OS_*", lie: "[Global]"},
 }
 
 func TestTheSettingsOfTheControllerNeedNoFlag(t *testing.T) {
 	s := newSetup(t, simulated(t))
 	ofController(nil)(s)
 	for _, r := range s.examine().Checks {
-		if r.Status != diagnosis.OK && r.Check != diagnosis.Nodes && r.Check != diagnosis.Routes {
+		if r.Status != doctor.OK && r.Check != doctor.Nodes && r.Check != doctor.Routes {
 			t.Errorf("check %s is %s: %s %+v", r.Check, r.Status, r.SkippedBecause, r.Findings)
 		}
-		if seen := fmt.Sprint(r.Seen); r.Check == diagnosis.Configuration && !strings.Contains(seen, "it is in Secret kube-octavia/cloud-conf") {
+		if seen := fmt.Sprint(r.Seen); r.Check == doctor.Configuration && !strings.Contains(seen, "it is in Secret kube-octavia/cloud-conf") {
 			t.Errorf("check %s saw %s", r.Check, seen)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 )
 
 // behindTLS puts Keystone behind a server with the certificate. cloud.conf trusts its CA if it is to.
@@ -44,7 +44,7 @@ func tokenFails(f wire.Fault) func(*setup) {
 
 // wayToKeystone returns a situation in which the login fails for another reason than the credentials.
 func wayToKeystone(name string, arise func(*setup), what, do string) situation {
-	return situation{name: name, arise: arise, check: diagnosis.Credentials, status: diagnosis.Error, what: what, do: do, lie: createCredential}
+	return situation{name: name, arise: arise, check: doctor.Credentials, status: doctor.Error, what: what, do: do, lie: createCredential}
 }
 
 var onTheWayToKeystone = []situation{

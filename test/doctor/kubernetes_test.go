@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 )
 
 // server makes the kubeconfig lead to another address.
@@ -47,7 +47,7 @@ func answers(status int, kind, body string) func(*setup) {
 
 // wayToKubernetes returns a situation in which the API cannot be used.
 func wayToKubernetes(name string, arise func(*setup), what, do, lie string) situation {
-	return situation{name: name, arise: arise, check: diagnosis.Kubernetes, status: diagnosis.Error, what: what, do: do, lie: lie}
+	return situation{name: name, arise: arise, check: doctor.Kubernetes, status: doctor.Error, what: what, do: do, lie: lie}
 }
 
 // otherProgram is advice that is right only if something answers that is not the API.
@@ -101,23 +101,23 @@ func lease(namespace, name string, ago time.Duration) func(*setup) {
 }
 
 // withoutServicesOfKubernetes are checks that need the Services.
-var withoutServicesOfKubernetes = []diagnosis.Check{diagnosis.Annotations, diagnosis.OtherControllers, diagnosis.LoadBalancers, diagnosis.Orphans}
+var withoutServicesOfKubernetes = []doctor.Check{doctor.Annotations, doctor.OtherControllers, doctor.LoadBalancers, doctor.Orphans}
 
 var inKubernetes = []situation{
 	{name: "The user may not list Services", arise: mayNot("list", "services"),
-		check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not list services", do: "Apply deploy/clusterrole.yaml", lie: "in cloud.conf", also: withoutServicesOfKubernetes},
+		check: doctor.Kubernetes, status: doctor.Error, what: "may not list services", do: "Apply deploy/clusterrole.yaml", lie: "in cloud.conf", also: withoutServicesOfKubernetes},
 	{name: "The user may not list nodes", arise: mayNot("list", "nodes"),
-		check: diagnosis.SecurityGroups, status: diagnosis.Unknown, what: `cannot list resource "nodes"`, do: "Grant the right with RBAC", lie: "in cloud.conf", also: []diagnosis.Check{diagnosis.Kubernetes}},
+		check: doctor.SecurityGroups, status: doctor.Unknown, what: `cannot list resource "nodes"`, do: "Grant the right with RBAC", lie: "in cloud.conf", also: []doctor.Check{doctor.Kubernetes}},
 	{name: "The user may not change the status of Services", arise: mayNot("patch", "services/status"),
-		check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not patch services/status", do: "kubectl auth can-i patch services --subresource=status"},
+		check: doctor.Kubernetes, status: doctor.Error, what: "may not patch services/status", do: "kubectl auth can-i patch services --subresource=status"},
 	{name: "The user may not write the Lease", arise: mayNot("update", "leases"),
-		check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not update leases", do: "Apply deploy/role.yaml"},
+		check: doctor.Kubernetes, status: doctor.Error, what: "may not update leases", do: "Apply deploy/role.yaml"},
 	{name: "The user may not look for other controllers", arise: mayNot("list", "daemonsets", "deployments"),
-		check: diagnosis.OtherControllers, status: diagnosis.Unknown, what: `cannot list resource "daemonsets"`, do: "Grant the right with RBAC", lie: "in cloud.conf", also: []diagnosis.Check{diagnosis.Kubernetes}},
+		check: doctor.OtherControllers, status: doctor.Unknown, what: `cannot list resource "daemonsets"`, do: "Grant the right with RBAC", lie: "in cloud.conf", also: []doctor.Check{doctor.Kubernetes}},
 	{name: "The user may not read the uid of the cluster", arise: mayNot("get", "namespaces"),
-		check: diagnosis.LoadBalancers, status: diagnosis.Unknown, what: `cannot get resource "namespaces"`, do: "Grant the right with RBAC", lie: "in cloud.conf", also: []diagnosis.Check{diagnosis.Kubernetes, diagnosis.Orphans}},
+		check: doctor.LoadBalancers, status: doctor.Unknown, what: `cannot get resource "namespaces"`, do: "Grant the right with RBAC", lie: "in cloud.conf", also: []doctor.Check{doctor.Kubernetes, doctor.Orphans}},
 	{name: "openstack-cloud-controller-manager leads", arise: lease(metav1.NamespaceSystem, "cloud-controller-manager", 0),
-		check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager", do: "--controllers=*,-service"},
+		check: doctor.OtherControllers, status: doctor.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager", do: "--controllers=*,-service"},
 	{name: "openstack-cloud-controller-manager runs with its service controller", arise: func(s *setup) {
 		set, err := s.kube.AppsV1().DaemonSets(metav1.NamespaceSystem).Create(s.ctx(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "openstack-cloud-controller-manager"},
 			Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "occm", Args: []string{"--cloud-provider=openstack"}}}}}}}, metav1.CreateOptions{})
@@ -125,7 +125,7 @@ var inKubernetes = []situation{
 		set.Status.NumberReady = 1
 		_, err = s.kube.AppsV1().DaemonSets(metav1.NamespaceSystem).UpdateStatus(s.ctx(), set, metav1.UpdateOptions{})
 		s.must(err)
-	}, check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "runs with its service controller", do: "--controllers=*,-service"},
+	}, check: doctor.OtherControllers, status: doctor.Warning, what: "runs with its service controller", do: "--controllers=*,-service"},
 	{name: "The controller has stopped", arise: lease("kube-octavia", "kube-octavia", time.Hour),
-		check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 has Lease kube-octavia/kube-octavia, but last renewed it", do: "kubectl -n kube-octavia get pods"},
+		check: doctor.OtherControllers, status: doctor.Warning, what: "master-1 has Lease kube-octavia/kube-octavia, but last renewed it", do: "kubectl -n kube-octavia get pods"},
 }

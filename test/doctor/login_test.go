@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	openstacktest "github.com/kube-octavia/kube-octavia/test/openstack"
@@ -84,7 +84,7 @@ func endToken(s *setup) {
 
 var (
 	// ofReaders are checks that cannot be made without the right to read load balancers.
-	ofReaders = []diagnosis.Check{diagnosis.Providers, diagnosis.Quotas, diagnosis.LoadBalancers, diagnosis.Orphans}
+	ofReaders = []doctor.Check{doctor.Providers, doctor.Quotas, doctor.LoadBalancers, doctor.Orphans}
 	// read are the calls to read that access rules of a test allow.
 	read = []string{
 		"network GET /v2.0/networks", "network GET /v2.0/subnets", "network GET /v2.0/ports", "network GET /v2.0/routers", "network GET /v2.0/floatingips",
@@ -105,53 +105,53 @@ func ofAnOlderVersion() (all []string) {
 
 var ofTheLogin = []situation{
 	{name: "The password is wrong", arise: byPassword(func(s *setup) { s.global("password", "wrong") }),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "requires authentication", do: "Check in [Global] the user with its domain, and the password", lie: createCredential},
+		check: doctor.Credentials, status: doctor.Error, what: "requires authentication", do: "Check in [Global] the user with its domain, and the password", lie: createCredential},
 	{name: "The user does not exist", arise: byPassword(func(s *setup) { s.global("username", "nobody") }),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "requires authentication", do: "without the project, too", lie: createCredential},
+		check: doctor.Credentials, status: doctor.Error, what: "requires authentication", do: "without the project, too", lie: createCredential},
 	{name: "The domain of the user does not exist", arise: byPassword(func(s *setup) { s.global("domain-name", "nowhere") }),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "requires authentication", do: "the user with its domain", lie: createCredential},
+		check: doctor.Credentials, status: doctor.Error, what: "requires authentication", do: "the user with its domain", lie: createCredential},
 	{name: "The project does not exist", arise: byPassword(func(s *setup) { s.global("tenant-id", "00000000000000000000000000000000") }),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "Keystone accepts user and password, but not project", do: "Set tenant-id in [Global] to a project in which the user has a role", lie: "the password"},
+		check: doctor.Credentials, status: doctor.Error, what: "Keystone accepts user and password, but not project", do: "Set tenant-id in [Global] to a project in which the user has a role", lie: "the password"},
 	{name: "The user has no role in the project", arise: byPassword(func(s *setup) { s.global("tenant-id", s.cloud.other.ProjectID) }),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "or the user has no role in it", do: "openstack role add", lie: "the password"},
+		check: doctor.Credentials, status: doctor.Error, what: "or the user has no role in it", do: "openstack role add", lie: "the password"},
 	{name: "The user has no role in any project", arise: asNew(),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "Keystone accepts user and password", do: "no role in any project", lie: "the password"},
+		check: doctor.Credentials, status: doctor.Error, what: "Keystone accepts user and password", do: "no role in any project", lie: "the password"},
 	{name: "The application credential does not exist", arise: func(s *setup) { s.global("application-credential-id", "00000000000000000000000000000000") },
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "Could not find Application Credential", do: createCredential},
+		check: doctor.Credentials, status: doctor.Error, what: "Could not find Application Credential", do: createCredential},
 	{name: "The secret of the application credential is wrong", arise: func(s *setup) { s.global("application-credential-secret", "wrong") },
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "requires authentication", do: "Check application-credential-id and application-credential-secret"},
+		check: doctor.Credentials, status: doctor.Error, what: "requires authentication", do: "Check application-credential-id and application-credential-secret"},
 	{name: "The token has expired", arise: endToken,
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "Failed to validate token", do: "no token can be renewed"},
+		check: doctor.Credentials, status: doctor.Error, what: "Failed to validate token", do: "no token can be renewed"},
 	{name: "The trust does not exist", arise: func(s *setup) {
 		s.conf = fmt.Sprintf("[Global]\nauth-url=%q\ntrust-id=00000000000000000000000000000000\ntrustee-id=%q\ntrustee-password=%q\nregion=%q\n", s.cloud.authURL, s.cloud.userID, s.cloud.login.Password, cloudsim.Region)
-	}, check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "Check trust-id", lie: createCredential},
+	}, check: doctor.Credentials, status: doctor.Error, what: "401", do: "Check trust-id", lie: createCredential},
 	{name: "cloud.conf has a password", arise: byPassword(func(*setup) {}),
-		check: diagnosis.Credentials, status: diagnosis.Warning, what: "password of a user", do: createCredential},
+		check: doctor.Credentials, status: doctor.Warning, what: "password of a user", do: createCredential},
 	{name: "The application credential expires soon", arise: byCredentialOf(func(*setup) openstack.ApplicationCredential {
 		return openstack.ApplicationCredential{Name: "soon", Expires: time.Now().Add(time.Hour)}
-	}), check: diagnosis.Credentials, status: diagnosis.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate", also: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks}},
+	}), check: doctor.Credentials, status: doctor.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate", also: []doctor.Check{doctor.Quotas, doctor.Networks}},
 	{name: "Access rules allow only what the controller does", arise: byCredentialOf(func(*setup) openstack.ApplicationCredential {
 		return openstack.ApplicationCredential{Name: "restricted"}
-	}), check: diagnosis.Quotas, status: diagnosis.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []diagnosis.Check{diagnosis.Networks}},
+	}), check: doctor.Quotas, status: doctor.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []doctor.Check{doctor.Networks}},
 	{name: "Access rules of an older version, and a certificate", arise: func(s *setup) {
 		rules(ofAnOlderVersion()...)(s)
 		s.change(s.web, func(web *corev1.Service) { web.Annotations[annotation.TLSSecret] = "certificate" })
-	}, check: diagnosis.Credentials, status: diagnosis.Warning, what: "do not allow GET /v1/secrets/*/acl of key-manager", do: "kube-octavia credential rotate", lie: "rejects them",
-		also: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks}},
+	}, check: doctor.Credentials, status: doctor.Warning, what: "do not allow GET /v1/secrets/*/acl of key-manager", do: "kube-octavia credential rotate", lie: "rejects them",
+		also: []doctor.Check{doctor.Quotas, doctor.Networks}},
 	{name: "Access rules of an older version", arise: rules(ofAnOlderVersion()...),
-		check: diagnosis.Quotas, status: diagnosis.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []diagnosis.Check{diagnosis.Networks}},
+		check: doctor.Quotas, status: doctor.Unknown, what: "read the quota of Neutron: 401", do: "openstack quota show", lie: createCredential, also: []doctor.Check{doctor.Networks}},
 	{name: "Access rules allow only to read", arise: rules(read...),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow", do: "kube-octavia credential rotate"},
+		check: doctor.Credentials, status: doctor.Error, what: "do not allow", do: "kube-octavia credential rotate"},
 	{name: "Access rules do not allow to list load balancers", arise: rules(read[:len(read)-1]...),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "list loadbalancers: 401", do: "Create another application credential with `kube-octavia credential create`", also: ofReaders},
+		check: doctor.Credentials, status: doctor.Error, what: "list loadbalancers: 401", do: "Create another application credential with `kube-octavia credential create`", also: ofReaders},
 	{name: "The only role is reader", arise: asNew("reader"),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "the only roles are reader", do: "openstack role add", also: ofReaders},
+		check: doctor.Credentials, status: doctor.Error, what: "the only roles are reader", do: "openstack role add", also: ofReaders},
 	{name: "No role for Octavia", arise: asNew("creator"),
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "list loadbalancers: 403: Policy does not allow", do: "load-balancer_member", lie: "does not need",
-		also: append([]diagnosis.Check{diagnosis.Networks, diagnosis.SecurityGroups}, ofReaders...)}, // Neutron of 2025.1 does not let it read either
+		check: doctor.Credentials, status: doctor.Error, what: "list loadbalancers: 403: Policy does not allow", do: "load-balancer_member", lie: "does not need",
+		also: append([]doctor.Check{doctor.Networks, doctor.SecurityGroups}, ofReaders...)}, // Neutron of 2025.1 does not let it read either
 	{name: "The clock of this machine is behind", arise: func(s *setup) {
 		s.throughProxy(func(answer *http.Response, _ map[string]any) {
 			answer.Header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
 		})
-	}, check: diagnosis.Clock, status: diagnosis.Error, what: "behind that of Keystone", do: "chronyc tracking"},
+	}, check: doctor.Clock, status: doctor.Error, what: "behind that of Keystone", do: "chronyc tracking"},
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -86,20 +86,20 @@ func moveTo(address string, endpoints []any) (host *url.URL) {
 
 var ofMistakes = []situation{
 	{name: "An annotation is unknown", arise: annotated("loadbalancer.openstack.org/mx-members", "5"),
-		check: diagnosis.Annotations, status: diagnosis.Warning, what: "did you mean kube-octavia.io/max-members?", do: "Correct the keys, or remove the annotations"},
+		check: doctor.Annotations, status: doctor.Warning, what: "did you mean kube-octavia.io/max-members?", do: "Correct the keys, or remove the annotations"},
 	{name: "An annotation that protects something is misspelt", arise: annotated("loadbalancer.openstack.org/keep-floating-ip", "true"),
-		check: diagnosis.Annotations, status: diagnosis.Error, what: "did you mean loadbalancer.openstack.org/keep-floatingip?", do: "Correct the keys, or remove the annotations"},
+		check: doctor.Annotations, status: doctor.Error, what: "did you mean loadbalancer.openstack.org/keep-floatingip?", do: "Correct the keys, or remove the annotations"},
 	{name: "The application credential has expired", arise: credentialThatExpired,
-		check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "the application credential has expired or was deleted"},
+		check: doctor.Credentials, status: doctor.Error, what: "401", do: "the application credential has expired or was deleted"},
 	{name: "A load balancer is PENDING for long", simulator: true, arise: stuck,
-		check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "has been PENDING_UPDATE for 2h", do: "the operator of the cloud must repair it", lie: "status reset"},
+		check: doctor.LoadBalancers, status: doctor.Error, what: "has been PENDING_UPDATE for 2h", do: "the operator of the cloud must repair it", lie: "status reset"},
 	{name: "A value of cloud.conf is in single quotes", arise: func(s *setup) { s.written("region", "region = '"+s.cloud.login.Region+"'") },
-		check: diagnosis.Configuration, status: diagnosis.Warning, what: "The value begins and ends with a single quote", do: "Write double quotes instead", lie: "Remove the key", also: []diagnosis.Check{diagnosis.Catalogue}},
+		check: doctor.Configuration, status: doctor.Warning, what: "The value begins and ends with a single quote", do: "Write double quotes instead", lie: "Remove the key", also: []doctor.Check{doctor.Catalogue}},
 	{name: "The kubeconfig does not have the context of --context", arise: func(s *setup) { s.args = []string{"--context=prod"} },
-		check: diagnosis.Kubernetes, status: diagnosis.Error, what: `has no context "prod"`, do: "Set --context to one that it has: c", lie: "Set --kubeconfig"},
+		check: doctor.Kubernetes, status: doctor.Error, what: `has no context "prod"`, do: "Set --context to one that it has: c", lie: "Set --kubeconfig"},
 	{name: "A password ends at #", simulator: true, arise: byPassword(func(s *setup) {
 		whole := s.cloud.login.Password + "#1"
 		s.cloud.simulator.Keystone().SetPassword(s.cloud.userID, whole)
 		s.written("password", "password = "+whole)
-	}), check: diagnosis.Configuration, status: diagnosis.Warning, what: "A comment begins at the #", do: "write the value in double quotes", lie: "Remove the key", also: []diagnosis.Check{diagnosis.Credentials}},
+	}), check: doctor.Configuration, status: doctor.Warning, what: "A comment begins at the #", do: "write the value in double quotes", lie: "Remove the key", also: []doctor.Check{doctor.Credentials}},
 }

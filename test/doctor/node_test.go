@@ -11,7 +11,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 )
 
 // withNodes runs the controllers of Nodes, too.
@@ -34,29 +34,29 @@ func (s *setup) node(name string, edit func(*corev1.Node)) {
 }
 
 // unmatched is a check that a Node without a port concerns, too.
-var unmatched = []diagnosis.Check{diagnosis.SecurityGroups}
+var unmatched = []doctor.Check{doctor.SecurityGroups}
 
 var ofNodes = []situation{
 	{name: "The server of a Node is gone", arise: withNodes(func(s *setup) {
 		s.node("gone", func(n *corev1.Node) { n.Spec.ProviderID = "openstack:///" + unusedID })
-	}), check: diagnosis.Nodes, status: diagnosis.Warning, what: "no server with the provider id of Node gone", do: "openstack server show ID", also: unmatched},
+	}), check: doctor.Nodes, status: doctor.Warning, what: "no server with the provider id of Node gone", do: "openstack server show ID", also: unmatched},
 	{name: "A Node has the name of no server", arise: withNodes(func(s *setup) {
 		s.node("nobody", func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: corev1.TaintEffectNoSchedule}}
 		})
-	}), check: diagnosis.Nodes, status: diagnosis.Error, what: "no server of the project has the name of Node nobody", do: "openstack server list", also: unmatched},
+	}), check: doctor.Nodes, status: doctor.Error, what: "no server of the project has the name of Node nobody", do: "openstack server list", also: unmatched},
 	{name: "The provider id of a Node has a wrong form", arise: withNodes(func(s *setup) {
 		s.node("odd", func(n *corev1.Node) { n.Spec.ProviderID = "openstack:///node/1" })
-	}), check: diagnosis.Nodes, status: diagnosis.Error, what: "Node odd", do: "Correct --provider-id of kubelet", also: unmatched},
+	}), check: doctor.Nodes, status: doctor.Error, what: "Node odd", do: "Correct --provider-id of kubelet", also: unmatched},
 	{name: "The policy of Nova does not let the project list servers", arise: withNodes(func(s *setup) {
 		s.fails(cloudsim.Compute, "/v2.1/servers/detail", http.StatusForbidden, `{"forbidden": {"code": 403, "message": "Policy doesn't allow os_compute_api:servers:detail to be performed."}}`)
-	}), check: diagnosis.Nodes, status: diagnosis.Error, what: "403", do: "assign a role that may", lie: "--with=nodes"},
+	}), check: doctor.Nodes, status: doctor.Error, what: "403", do: "assign a role that may", lie: "--with=nodes"},
 	{name: "Access rules do not let the controllers of Nodes list servers", arise: withNodes(rules(read...)),
-		check: diagnosis.Nodes, status: diagnosis.Error, what: "list servers: 401", do: "credential create --with=nodes`", also: []diagnosis.Check{diagnosis.Credentials}},
+		check: doctor.Nodes, status: doctor.Error, what: "list servers: 401", do: "credential create --with=nodes`", also: []doctor.Check{doctor.Credentials}},
 	{name: "The controller of routes has no router", arise: func(s *setup) { s.args = []string{"--controllers=service,route", "--cluster-cidr=10.244.0.0/16"} },
-		check: diagnosis.Routes, status: diagnosis.Error, what: "router-id is not set", do: "openstack router list"},
+		check: doctor.Routes, status: doctor.Error, what: "router-id is not set", do: "openstack router list"},
 	{name: "The router of the routes does not exist", arise: func(s *setup) {
 		s.args = []string{"--controllers=service,route", "--cluster-cidr=10.244.0.0/16"}
 		s.balancing("[Route]", "router-id = "+unusedID)
-	}, check: diagnosis.Routes, status: diagnosis.Error, what: "the project sees no such router", do: "openstack router list"},
+	}, check: doctor.Routes, status: doctor.Error, what: "the project sees no such router", do: "openstack router list"},
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	openstacktest "github.com/kube-octavia/kube-octavia/test/openstack"
 
@@ -270,7 +270,7 @@ func (s *setup) global(key, value string) {
 func (s *setup) balancing(lines ...string) { s.conf += strings.Join(lines, "\n") + "\n" }
 
 // examine runs `kube-octavia doctor -o json`.
-func (s *setup) examine() diagnosis.Report {
+func (s *setup) examine() doctor.Report {
 	s.t.Helper()
 	if s.conf != "" {
 		s.must(os.WriteFile(s.confPath, []byte(s.conf), s.mode))
@@ -288,12 +288,12 @@ func (s *setup) examine() diagnosis.Report {
 	}
 	var out, errs bytes.Buffer
 	status := cli.Run(s.t.Context(), append(args, s.args...), cli.IO{Out: &out, Err: &errs}, cli.Options{Version: "test"})
-	var report diagnosis.Report
+	var report doctor.Report
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil || errs.Len() > 0 && !s.finds {
 		s.t.Fatalf("status %d: %v in:\n%s%s", status, err, out.String(), errs.String())
 	}
 	if failed := status == 1; failed != report.Failed() {
-		s.t.Errorf("exit status %d with %d checks with errors", status, report.Counts[diagnosis.Error])
+		s.t.Errorf("exit status %d with %d checks with errors", status, report.Counts[doctor.Error])
 	}
 	return report
 }

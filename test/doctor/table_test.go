@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 )
 
 var (
@@ -30,14 +30,14 @@ type situation struct {
 	simulator bool
 	// arise makes the mistake.
 	arise func(*setup)
-	check diagnosis.Check
+	check doctor.Check
 	// status is that of the check, and of the finding.
-	status diagnosis.Status
+	status doctor.Status
 	// what is a part of what was found, and do a part of what to do. lie is advice that would be wrong, and must not be
 	// in any finding.
 	what, do, lie string
 	// also are other checks that it concerns.
-	also []diagnosis.Check
+	also []doctor.Check
 }
 
 // chapters are the situations by subject, in the order of the table.
@@ -71,10 +71,10 @@ func TestCorrectSetupHasNoFindings(t *testing.T) {
 }
 
 // requireRight requires that nothing was found.
-func requireRight(t *testing.T, report diagnosis.Report) {
+func requireRight(t *testing.T, report doctor.Report) {
 	t.Helper()
 	for _, r := range report.Checks {
-		if r.Status != diagnosis.OK && r.Status != diagnosis.Skipped || r.Status == diagnosis.Skipped && r.Check != diagnosis.Nodes && r.Check != diagnosis.Routes {
+		if r.Status != doctor.OK && r.Status != doctor.Skipped || r.Status == doctor.Skipped && r.Check != doctor.Nodes && r.Check != doctor.Routes {
 			t.Errorf("check %s is %s: %s %+v", r.Check, r.Status, r.SkippedBecause, r.Findings)
 		}
 	}
@@ -144,7 +144,7 @@ func allRan() bool {
 }
 
 // requireIn requires that the report says what it should, and nothing else.
-func (one situation) requireIn(t *testing.T, report diagnosis.Report) {
+func (one situation) requireIn(t *testing.T, report doctor.Report) {
 	t.Helper()
 	for _, r := range report.Checks {
 		for _, f := range r.Findings {
@@ -156,12 +156,12 @@ func (one situation) requireIn(t *testing.T, report diagnosis.Report) {
 			}
 		}
 		if r.Check != one.check {
-			if r.Status != diagnosis.OK && r.Status != diagnosis.Skipped && !slices.Contains(one.also, r.Check) {
+			if r.Status != doctor.OK && r.Status != doctor.Skipped && !slices.Contains(one.also, r.Check) {
 				t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
 			}
 			continue
 		}
-		said := slices.ContainsFunc(r.Findings, func(f diagnosis.Finding) bool {
+		said := slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool {
 			return f.Status == one.status && strings.Contains(f.What, one.what) && strings.Contains(f.Do, one.do)
 		})
 		if r.Status != one.status || !said {
@@ -171,7 +171,7 @@ func (one situation) requireIn(t *testing.T, report diagnosis.Report) {
 }
 
 // told returns the findings as text, without parts that differ from run to run.
-func (s *setup) told(report diagnosis.Report) string {
+func (s *setup) told(report doctor.Report) string {
 	var b strings.Builder
 	for _, r := range report.Checks {
 		for _, f := range r.Findings {

@@ -137,7 +137,7 @@ func TestCommandsSayWhyThereIsNoServiceToHandle(t *testing.T) {
 		{"a namespace without Services", []string{"plan", "-n", "kube-public"}, 0, "", "there is no Service to handle in namespace kube-public: none is of type LoadBalancer"},
 		{"a namespace without Services to handle", []string{"plan", "-n", s.namespace}, 0, "", "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer: " + class},
 		{"a Service that does not exist", []string{"plan", "-n", s.namespace, "web"}, 1, "", "Service " + s.namespace + "/web does not exist"},
-		{"a Service that is not in the default namespace", []string{"plan", "no-such-service"}, 1, "", "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
+		{"a Service that is not in the default namespace", []string{"plan", "no-such-service"}, 1, "", "Service default/no-such-service does not exist; without --namespace, the command looks in namespace default"},
 		{"a Service of another class", []string{"plan", "-n", s.namespace, other.name}, 0, named + ": not handled: " + class, ""},
 		{"a Service of another type", []string{"plan", "-n", "default", "kubernetes"}, 0, "default/kubernetes: not handled: its type is ClusterIP and not LoadBalancer", ""},
 		{"a Service of another class, as JSON", []string{"plan", "-n", s.namespace, other.name, "-o", "json"}, 0, `"notHandled": "spec.loadBalancerClass is`, ""},

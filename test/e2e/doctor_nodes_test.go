@@ -16,7 +16,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
@@ -119,11 +118,11 @@ func TestDoctorFindsNoProblemInACorrectSetupOfAllControllersAndWritesNothing(t *
 }
 
 // requireRight requires that all checks are ok, but those that are unknown.
-func (p *patient) requireRight(conf string, unknown ...diagnosis.Check) {
+func (p *patient) requireRight(conf string, unknown ...doctor.Check) {
 	p.t.Helper()
 	report, status := p.report(conf)
 	for _, r := range report.Checks {
-		if want := slices.Contains(unknown, r.Check); r.Status != diagnosis.OK && !want {
+		if want := slices.Contains(unknown, r.Check); r.Status != doctor.OK && !want {
 			p.t.Errorf("check %s is %s: %s, %+v", r.Check, r.Status, r.SkippedBecause, r.Findings)
 		}
 	}
@@ -135,7 +134,7 @@ func (p *patient) requireRight(conf string, unknown ...diagnosis.Check) {
 // The access rules of --with=nodes,routes are enough for the checks of Nodes and routes.
 func TestDoctorReadsNodesAndRoutesWithTheAccessRulesOfTheControllers(t *testing.T) {
 	p := newPatientWithRoutes(t)
-	p.requireRight(p.expiring("restricted", time.Time{}), diagnosis.Quotas)
+	p.requireRight(p.expiring("restricted", time.Time{}), doctor.Quotas)
 }
 
 // The ServiceAccount of the controller, with deploy/nodes, has the rights of all controllers.
@@ -153,12 +152,12 @@ func TestDoctorFindsEachMistakeInTheSetupOfNodesAndRoutes(t *testing.T) {
 }
 
 // ofNewNodes are checks in which a Node that is not initialized shows, too.
-var ofNewNodes = []diagnosis.Check{diagnosis.SecurityGroups}
+var ofNewNodes = []doctor.Check{doctor.SecurityGroups}
 
 var mistakesOfNodes = []mistake{
-	{name: "a Node without a server", check: diagnosis.Nodes, status: diagnosis.Error, what: "no server of the project has the name of Node", do: "openstack server list",
+	{name: "a Node without a server", check: doctor.Nodes, status: doctor.Error, what: "no server of the project has the name of Node", do: "openstack server list",
 		unknown: ofNewNodes, make: func(p *patient) string { p.registerFor(p.node("nobody"), nil); return p.conf }},
-	{name: "two servers with the name of a Node", check: diagnosis.Nodes, status: diagnosis.Error, what: "its name is that of 2 servers (", do: "openstack server set --name",
+	{name: "two servers with the name of a Node", check: doctor.Nodes, status: doctor.Error, what: "its name is that of 2 servers (", do: "openstack server set --name",
 		unknown: ofNewNodes, make: func(p *patient) string {
 			name := p.node("twin")
 			for range 2 {
@@ -167,57 +166,57 @@ var mistakesOfNodes = []mistake{
 			p.registerFor(name, nil)
 			return p.conf
 		}},
-	{name: "a Node whose server does not exist", check: diagnosis.Nodes, status: diagnosis.Warning, what: "no server with the provider id of Node", do: "openstack server show ID",
+	{name: "a Node whose server does not exist", check: doctor.Nodes, status: doctor.Warning, what: "no server with the provider id of Node", do: "openstack server show ID",
 		unknown: ofNewNodes, make: func(p *patient) string {
 			p.registerFor(p.node("gone"), func(n *corev1.Node) { n.Spec.ProviderID = "openstack:///" + unusedID })
 			return p.conf
 		}},
-	{name: "no Nova", check: diagnosis.Catalogue, status: diagnosis.Error, what: "no compute service (Nova)", do: "openstack catalog list",
+	{name: "no Nova", check: doctor.Catalogue, status: doctor.Error, what: "no compute service (Nova)", do: "openstack catalog list",
 		make: func(p *patient) string {
 			return p.through(func(_ *http.Response, token map[string]any) {
 				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.Compute })
 			})
 		}},
-	{name: "access rules without Nodes", check: diagnosis.Credentials, status: diagnosis.Error, what: "exclude nodes", do: "kube-octavia credential rotate --with=nodes",
-		unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks, diagnosis.Nodes},
+	{name: "access rules without Nodes", check: doctor.Credentials, status: doctor.Error, what: "exclude nodes", do: "kube-octavia credential rotate --with=nodes",
+		unknown: []doctor.Check{doctor.Quotas, doctor.Networks, doctor.Nodes},
 		make:    func(p *patient) string { return p.expiring("without", time.Time{}, calls.FeatureNodes) }},
-	{name: "access rules that do not allow to list servers", check: diagnosis.Nodes, status: diagnosis.Error, what: "list servers: 401", do: "kube-octavia credential create --with=nodes",
-		unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks, diagnosis.Credentials},
+	{name: "access rules that do not allow to list servers", check: doctor.Nodes, status: doctor.Error, what: "list servers: 401", do: "kube-octavia credential create --with=nodes",
+		unknown: []doctor.Check{doctor.Quotas, doctor.Networks, doctor.Credentials},
 		make:    func(p *patient) string { return p.expiring("servers", time.Time{}, calls.FeatureNodes) }},
-	{name: "openstack-cloud-controller-manager that initializes Nodes", check: diagnosis.Nodes, status: diagnosis.Warning, what: "initializes Nodes, too", do: "docs/nodes.md",
+	{name: "openstack-cloud-controller-manager that initializes Nodes", check: doctor.Nodes, status: doctor.Warning, what: "initializes Nodes, too", do: "docs/nodes.md",
 		make: func(p *patient) string {
 			p.t.Cleanup(p.runOCCM("--controllers=*,-service"))
 			return p.conf
 		}},
-	{name: "no rights for Nodes", check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not delete nodes", do: "deploy/nodes/clusterrole.yaml",
+	{name: "no rights for Nodes", check: doctor.Kubernetes, status: doctor.Error, what: "may not delete nodes", do: "deploy/nodes/clusterrole.yaml",
 		make:    func(p *patient) string { p.kubeconfig = p.powerless(); return p.conf },
-		unknown: []diagnosis.Check{diagnosis.SecurityGroups, diagnosis.OtherControllers, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans, diagnosis.Nodes, diagnosis.Routes}},
+		unknown: []doctor.Check{doctor.SecurityGroups, doctor.OtherControllers, doctor.Annotations, doctor.LoadBalancers, doctor.Orphans, doctor.Nodes, doctor.Routes}},
 }
 
 var mistakesOfRoutes = []mistake{
-	{name: "no router-id", check: diagnosis.Routes, status: diagnosis.Error, what: "[Route] router-id is not set", do: "openstack router list",
+	{name: "no router-id", check: doctor.Routes, status: doctor.Error, what: "[Route] router-id is not set", do: "openstack router list",
 		make: func(p *patient) string { return strings.ReplaceAll(p.conf, "router-id", "# router-id") }},
-	{name: "a router that does not exist", check: diagnosis.Routes, status: diagnosis.Error, what: "router-id is " + unusedID, do: "openstack router list",
+	{name: "a router that does not exist", check: doctor.Routes, status: doctor.Error, what: "router-id is " + unusedID, do: "openstack router list",
 		make: func(p *patient) string { return p.withRouter(unusedID) }},
-	{name: "a router without the subnet of the Nodes", check: diagnosis.Routes, status: diagnosis.Error, what: "no route to the Pods of 2 Nodes", do: "openstack router add subnet",
+	{name: "a router without the subnet of the Nodes", check: doctor.Routes, status: doctor.Error, what: "no route to the Pods of 2 Nodes", do: "openstack router add subnet",
 		make: func(p *patient) string {
 			var made struct{ Router struct{ ID string } }
 			p.cloud.neutron(http.MethodPost, "routers", map[string]any{"router": map[string]any{"name": "apart"}}, &made)
 			p.t.Cleanup(func() { p.cloud.neutron(http.MethodDelete, "routers/"+made.Router.ID, nil, nil) })
 			return p.withRouter(made.Router.ID)
 		}},
-	{name: "another Pod network", check: diagnosis.Routes, status: diagnosis.Warning, what: "outside of --cluster-cidr [10.244.0.0/23]", do: "kube-controller-manager",
+	{name: "another Pod network", check: doctor.Routes, status: doctor.Warning, what: "outside of --cluster-cidr [10.244.0.0/23]", do: "kube-controller-manager",
 		make: func(p *patient) string {
 			p.args = []string{"--controllers=*", "--cluster-cidr=10.244.0.0/23"}
 			return p.conf
 		}},
-	{name: "a Node without a Pod CIDR", check: diagnosis.Routes, status: diagnosis.Warning, what: "no Pod CIDR: Node", do: "--allocate-node-cidrs",
+	{name: "a Node without a Pod CIDR", check: doctor.Routes, status: doctor.Warning, what: "no Pod CIDR: Node", do: "--allocate-node-cidrs",
 		make: func(p *patient) string {
 			p.addNode("plain")
 			p.t.Cleanup(func() { deleteNode(p.stage, "plain") })
 			return p.conf
 		}},
-	{name: "a route that leads to no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is not a Node: route 10.244.9.0/24 via", do: "openstack router remove route",
+	{name: "a route that leads to no Node", check: doctor.Routes, status: doctor.Warning, what: "the next hop is not a Node: route 10.244.9.0/24 via", do: "openstack router remove route",
 		make: func(p *patient) string {
 			gone := p.addServer("gone")
 			hop := p.serverAddress(gone)
@@ -225,7 +224,7 @@ var mistakesOfRoutes = []mistake{
 			p.misroute("10.244.9.0/24", hop)
 			return p.conf
 		}},
-	{name: "a route to a server that was a Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is not a Node: route 10.244.8.0/24 via", do: "A running controller removes it",
+	{name: "a route to a server that was a Node", check: doctor.Routes, status: doctor.Warning, what: "the next hop is not a Node: route 10.244.8.0/24 via", do: "A running controller removes it",
 		make: func(p *patient) string {
 			left := p.addServer("left")
 			uid, err := p.client.CoreV1().Namespaces().Get(p.t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
@@ -236,11 +235,11 @@ var mistakesOfRoutes = []mistake{
 			p.misroute("10.244.8.0/24", p.serverAddress(left))
 			return p.conf
 		}},
-	{name: "a route to a server that is no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "not a Node, but a port of the project: route 10.244.7.0/24 via", do: "another Pod network",
+	{name: "a route to a server that is no Node", check: doctor.Routes, status: doctor.Warning, what: "not a Node, but a port of the project: route 10.244.7.0/24 via", do: "another Pod network",
 		make: func(p *patient) string {
 			p.misroute("10.244.7.0/24", p.serverAddress(p.addServer("other")))
 			return p.conf
 		}},
-	{name: "a group that does not admit Pods for sure", check: diagnosis.Routes, status: diagnosis.Unknown, what: "only by rules for groups", do: "--remote-ip 10.244.0.0/16",
-		unknown: []diagnosis.Check{diagnosis.SecurityGroups}, make: func(p *patient) string { p.openNodePorts(); return p.conf }},
+	{name: "a group that does not admit Pods for sure", check: doctor.Routes, status: doctor.Unknown, what: "only by rules for groups", do: "--remote-ip 10.244.0.0/16",
+		unknown: []doctor.Check{doctor.SecurityGroups}, make: func(p *patient) string { p.openNodePorts(); return p.conf }},
 }

@@ -39,7 +39,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/command/cli"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
@@ -222,14 +221,14 @@ func (p *patient) examine(conf string, args ...string) (status int, out, errs st
 
 // report runs `kube-octavia doctor -o json`. It leaves out findings about objects that a real cloud had before the test:
 // what other tests, or Octavia, left there is not this test's. All other findings count.
-func (p *patient) report(conf string) (report diagnosis.Report, status int) {
+func (p *patient) report(conf string) (report doctor.Report, status int) {
 	p.t.Helper()
 	status, out, errs := p.examine(conf, "-o", "json")
 	if err := json.Unmarshal([]byte(out), &report); err != nil || errs != "" {
 		p.t.Fatalf("status %d: %v in:\n%s%s", status, err, out, errs)
 	}
 	if failed := status == 1; failed != report.Failed() {
-		p.t.Errorf("status %d with %d errors", status, report.Counts[diagnosis.Error])
+		p.t.Errorf("status %d with %d errors", status, report.Counts[doctor.Error])
 	}
 	status = 0
 	for i := range report.Checks {
@@ -237,7 +236,7 @@ func (p *patient) report(conf string) (report diagnosis.Report, status int) {
 		found := len(r.Findings)
 		r.Findings = slices.DeleteFunc(r.Findings, p.isAboutEarlier)
 		p.excused += found - len(r.Findings)
-		if r.Conclude(); r.Status == diagnosis.Error {
+		if r.Conclude(); r.Status == doctor.Error {
 			status = 1
 		}
 	}
@@ -245,7 +244,7 @@ func (p *patient) report(conf string) (report diagnosis.Report, status int) {
 }
 
 // isAboutEarlier reports whether the finding names an object that the cloud had before the test.
-func (p *patient) isAboutEarlier(f diagnosis.Finding) bool {
+func (p *patient) isAboutEarlier(f doctor.Finding) bool {
 	for id := range p.cloud.earlier {
 		if strings.Contains(f.What, id) {
 			p.t.Logf("left by others: %s", f.What)
@@ -256,7 +255,7 @@ func (p *patient) isAboutEarlier(f diagnosis.Finding) bool {
 }
 
 // checksOfNodes are skipped without the controllers of Nodes and routes.
-var checksOfNodes = []diagnosis.Check{diagnosis.Nodes, diagnosis.Routes}
+var checksOfNodes = []doctor.Check{doctor.Nodes, doctor.Routes}
 
 // in adds lines to section [LoadBalancer], which is the last one. A later line counts.
 func (p *patient) in(lines ...string) string { return p.conf + strings.Join(lines, "\n") + "\n" }
@@ -269,9 +268,9 @@ func TestDoctorFindsNoProblemInACorrectSetupAndWritesNothing(t *testing.T) {
 	p.resetCalls()
 	report, status := p.report(p.conf)
 	for _, r := range report.Checks {
-		want := diagnosis.OK
+		want := doctor.OK
 		if slices.Contains(checksOfNodes, r.Check) {
-			want = diagnosis.Skipped
+			want = doctor.Skipped
 		}
 		if r.Status != want {
 			t.Errorf("check %s is %s: %s, %+v", r.Check, r.Status, r.SkippedBecause, r.Findings)
@@ -328,14 +327,14 @@ func TestDoctorRunsInTheClusterAsTheControllerDoes(t *testing.T) {
 func TestDoctorReportsWhatAccessRulesKeepItFromReading(t *testing.T) {
 	p := newPatient(t)
 	report, status := p.report(p.expiring("restricted", time.Time{}))
-	want := map[diagnosis.Check]string{diagnosis.Quotas: "openstack quota show"}
+	want := map[doctor.Check]string{doctor.Quotas: "openstack quota show"}
 	for _, r := range report.Checks {
 		do, unknown := want[r.Check]
 		switch {
-		case slices.Contains(checksOfNodes, r.Check) && r.Status == diagnosis.Skipped:
-		case !unknown && r.Status != diagnosis.OK:
+		case slices.Contains(checksOfNodes, r.Check) && r.Status == doctor.Skipped:
+		case !unknown && r.Status != doctor.OK:
 			t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
-		case unknown && (r.Status != diagnosis.Unknown || !slices.ContainsFunc(r.Findings, func(f diagnosis.Finding) bool {
+		case unknown && (r.Status != doctor.Unknown || !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool {
 			return strings.Contains(f.What, "access rules") && strings.Contains(f.Do, do)
 		})):
 			t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
@@ -376,12 +375,12 @@ func TestDoctorWorksWithoutACloudOrACluster(t *testing.T) {
 type mistake struct {
 	name   string
 	make   func(*patient) string
-	check  diagnosis.Check
-	status diagnosis.Status
+	check  doctor.Check
+	status doctor.Status
 	// what is a part of what was found, and do a part of what to do.
 	what, do string
 	// unknown are checks that cannot be made then.
-	unknown []diagnosis.Check
+	unknown []doctor.Check
 	// simulated says why it is made on the simulator only.
 	simulated string
 	// alone is whether other checks find more on a real cloud: provider ovn lacks features, or it is of another project.
@@ -409,16 +408,16 @@ func requireFound(t *testing.T, p *patient, mistakes []mistake) {
 					t.Logf("%s: %s: %s; do: %s", f.Status, r.Check, f.What, f.Do)
 				}
 				alone := *stateDir != "" && m.alone
-				if r.Check != m.check && !alone && r.Status != diagnosis.OK && r.Status != diagnosis.Skipped && !slices.Contains(m.unknown, r.Check) {
+				if r.Check != m.check && !alone && r.Status != doctor.OK && r.Status != doctor.Skipped && !slices.Contains(m.unknown, r.Check) {
 					t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
 				}
-				if r.Check == m.check && (r.Status != m.status || !slices.ContainsFunc(r.Findings, func(f diagnosis.Finding) bool {
+				if r.Check == m.check && (r.Status != m.status || !slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool {
 					return f.Status == m.status && strings.Contains(f.What, m.what) && strings.Contains(f.Do, m.do)
 				})) {
 					t.Errorf("check %s is %s, and does not say %q and to do %q: %+v", r.Check, r.Status, m.what, m.do, r.Findings)
 				}
 			}
-			if failed := status == 1; failed != (m.status == diagnosis.Error) {
+			if failed := status == 1; failed != (m.status == doctor.Error) {
 				t.Errorf("exit status %d", status)
 			}
 		})
@@ -433,25 +432,25 @@ func lines(of func(cloudsim.IDs) string) func(*patient) string {
 const unusedID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 
 var mistakesInCloudConf = []mistake{
-	{name: "a subnet that does not exist", check: diagnosis.Networks, status: diagnosis.Error, what: "subnet-id is " + unusedID, do: "openstack subnet list",
-		unknown: []diagnosis.Check{diagnosis.SecurityGroups}, make: lines(func(cloudsim.IDs) string { return "subnet-id=" + unusedID })},
-	{name: "a subnet of another network", check: diagnosis.Networks, status: diagnosis.Error, what: "and not in network-id", do: "Remove one of the keys",
+	{name: "a subnet that does not exist", check: doctor.Networks, status: doctor.Error, what: "subnet-id is " + unusedID, do: "openstack subnet list",
+		unknown: []doctor.Check{doctor.SecurityGroups}, make: lines(func(cloudsim.IDs) string { return "subnet-id=" + unusedID })},
+	{name: "a subnet of another network", check: doctor.Networks, status: doctor.Error, what: "and not in network-id", do: "Remove one of the keys",
 		make: lines(func(ids cloudsim.IDs) string { return "network-id=" + ids.PublicNetwork })},
-	{name: "floating IPs in a network that is not external", check: diagnosis.Networks, status: diagnosis.Error, what: "is not external", do: "openstack network list --external",
+	{name: "floating IPs in a network that is not external", check: doctor.Networks, status: doctor.Error, what: "is not external", do: "openstack network list --external",
 		make: lines(func(ids cloudsim.IDs) string { return "floating-network-id=" + ids.PrivateNetwork })},
-	{name: "floating IPs in a subnet of another network", check: diagnosis.Networks, status: diagnosis.Error, what: "not a subnet of the external network", do: "openstack network show",
+	{name: "floating IPs in a subnet of another network", check: doctor.Networks, status: doctor.Error, what: "not a subnet of the external network", do: "openstack network show",
 		make: lines(func(ids cloudsim.IDs) string { return "floating-subnet-id=" + ids.PrivateSubnet })},
-	{name: "a second subnet of the same family", check: diagnosis.Networks, status: diagnosis.Error, what: "additional-subnet-id has IPv4", do: "openstack subnet list --network",
+	{name: "a second subnet of the same family", check: doctor.Networks, status: doctor.Error, what: "additional-subnet-id has IPv4", do: "openstack subnet list --network",
 		make: lines(func(ids cloudsim.IDs) string { return "additional-subnet-id=" + ids.PrivateSubnet })},
-	{name: "members in a subnet of the other family", check: diagnosis.Networks, status: diagnosis.Error, what: "no node has such an address", do: "kubectl get nodes",
+	{name: "members in a subnet of the other family", check: doctor.Networks, status: doctor.Error, what: "no node has such an address", do: "kubectl get nodes",
 		make: lines(func(ids cloudsim.IDs) string { return "member-subnet-id=" + ids.PrivateSubnetV6 })},
-	{name: "a class with an unknown network", check: diagnosis.Networks, status: diagnosis.Error, what: `[LoadBalancerClass "gold"] floating-network-id`, do: "openstack network list",
+	{name: "a class with an unknown network", check: doctor.Networks, status: doctor.Error, what: `[LoadBalancerClass "gold"] floating-network-id`, do: "openstack network list",
 		make: lines(func(cloudsim.IDs) string { return "[LoadBalancerClass \"gold\"]\nfloating-network-id=" + unusedID })},
-	{name: "an unknown provider", check: diagnosis.Providers, status: diagnosis.Error, what: "lb-provider is vmware", do: "openstack loadbalancer provider list",
+	{name: "an unknown provider", check: doctor.Providers, status: doctor.Error, what: "lb-provider is vmware", do: "openstack loadbalancer provider list",
 		make: lines(func(cloudsim.IDs) string { return "lb-provider=vmware" })},
-	{name: "an unknown flavor", check: diagnosis.Providers, status: diagnosis.Error, what: "there is no such flavor", do: "openstack loadbalancer flavor list",
+	{name: "an unknown flavor", check: doctor.Providers, status: doctor.Error, what: "there is no such flavor", do: "openstack loadbalancer flavor list",
 		make: lines(func(cloudsim.IDs) string { return "flavor-id=" + unusedID }), alone: true},
-	{name: "a disabled flavor", simulated: "provider ovn has no flavors", check: diagnosis.Providers, status: diagnosis.Error, what: "this flavor is disabled", do: "openstack loadbalancer flavor set --enable",
+	{name: "a disabled flavor", simulated: "provider ovn has no flavors", check: doctor.Providers, status: doctor.Error, what: "this flavor is disabled", do: "openstack loadbalancer flavor set --enable",
 		make: func(p *patient) string {
 			id := p.makeFlavor(p.namespace)
 			if err := p.cloud.call(asAdmin, cloudsim.LoadBalancer, http.MethodPut, "/v2.0/lbaas/flavors/"+id, map[string]any{"flavor": map[string]any{"enabled": false}}, nil); err != nil {
@@ -459,38 +458,38 @@ var mistakesInCloudConf = []mistake{
 			}
 			return p.in("flavor-id=" + id)
 		}},
-	{name: "an unknown availability zone", check: diagnosis.Providers, status: diagnosis.Error, what: "availability-zone is nowhere", do: "openstack loadbalancer availabilityzone list",
+	{name: "an unknown availability zone", check: doctor.Providers, status: doctor.Error, what: "availability-zone is nowhere", do: "openstack loadbalancer availabilityzone list",
 		make: lines(func(cloudsim.IDs) string { return "availability-zone=nowhere" }), alone: true},
-	{name: "a key without effect", check: diagnosis.Configuration, status: diagnosis.Warning, what: "bs-version", do: "Remove the key",
+	{name: "a key without effect", check: doctor.Configuration, status: doctor.Warning, what: "bs-version", do: "Remove the key",
 		make: lines(func(cloudsim.IDs) string { return "[BlockStorage]\nbs-version=v3" })},
 }
 
 var mistakesInTheCloud = []mistake{
-	{name: "no free address", check: diagnosis.Addresses, status: diagnosis.Error, what: "0 free addresses", do: "openstack subnet set --allocation-pool", make: fullSubnet},
-	{name: "a subnet without a router", check: diagnosis.Networks, status: diagnosis.Warning, what: "sees no router between subnet", do: "openstack router add subnet",
+	{name: "no free address", check: doctor.Addresses, status: doctor.Error, what: "0 free addresses", do: "openstack subnet set --allocation-pool", make: fullSubnet},
+	{name: "a subnet without a router", check: doctor.Networks, status: doctor.Warning, what: "sees no router between subnet", do: "openstack router add subnet",
 		make: func(p *patient) string {
 			return p.in("subnet-id=" + p.makeSubnet(asUser, p.cloud.IDs().PrivateNetwork, "apart", netip.MustParsePrefix("198.18.79.0/24"), 100))
 		}},
-	{name: "no quota of load balancers", check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 load balancers", do: "openstack loadbalancer quota set --loadbalancer",
+	{name: "no quota of load balancers", check: doctor.Quotas, status: doctor.Error, what: "of 0 load balancers", do: "openstack loadbalancer quota set --loadbalancer",
 		make: func(p *patient) string { return p.limit(cloudsim.LoadBalancer, "load_balancer", 0) }, alone: true},
-	{name: "no quota of floating IPs", check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 floating IPs", do: "openstack quota set --floating-ips",
+	{name: "no quota of floating IPs", check: doctor.Quotas, status: doctor.Error, what: "of 0 floating IPs", do: "openstack quota set --floating-ips",
 		make: func(p *patient) string { return p.limit(cloudsim.Network, "floatingip", 0) }, alone: true},
-	{name: "NodePorts that are closed", check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "do not admit NodePort", do: "openstack security group rule create --ingress --protocol tcp",
+	{name: "NodePorts that are closed", check: doctor.SecurityGroups, status: doctor.Error, what: "do not admit NodePort", do: "openstack security group rule create --ingress --protocol tcp",
 		make: closedNode},
-	{name: "a load balancer in ERROR", check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is in ERROR", do: "openstack loadbalancer failover",
+	{name: "a load balancer in ERROR", check: doctor.LoadBalancers, status: doctor.Error, what: "is in ERROR", do: "openstack loadbalancer failover",
 		make: func(p *patient) string {
 			id := p.web.tree().ID
 			p.cloud.fail(id)
 			p.t.Cleanup(func() { p.cloud.repair(id); p.eventually(func() error { return p.is("ACTIVE", p.web) }) })
 			return p.conf
 		}},
-	{name: "a port that Octavia left", check: diagnosis.Orphans, status: diagnosis.Warning, what: "(octavia-lb-" + unusedID + ") is the VIP", do: "openstack port delete",
+	{name: "a port that Octavia left", check: doctor.Orphans, status: doctor.Warning, what: "(octavia-lb-" + unusedID + ") is the VIP", do: "openstack port delete",
 		make: func(p *patient) string {
 			id := p.makeNamedPort("octavia-lb-" + unusedID)
 			p.t.Cleanup(func() { p.cloud.neutron(http.MethodDelete, "ports/"+id, nil, nil) })
 			return p.conf
 		}},
-	{name: "a floating IP of a Service that does not exist", check: diagnosis.Orphans, status: diagnosis.Warning, what: "floatingip", do: "--orphan-grace-period",
+	{name: "a floating IP of a Service that does not exist", check: doctor.Orphans, status: doctor.Warning, what: "floatingip", do: "--orphan-grace-period",
 		make: func(p *patient) string {
 			f := p.cloud.makeFloatingIP("")
 			has := p.cloud.floatingIP(p.web.address())
@@ -499,13 +498,13 @@ var mistakesInTheCloud = []mistake{
 			p.t.Cleanup(func() { p.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil) })
 			return p.conf
 		}},
-	{name: "a clock that is ten minutes behind", check: diagnosis.Clock, status: diagnosis.Error, what: "behind that of Keystone", do: "NTP",
+	{name: "a clock that is ten minutes behind", check: doctor.Clock, status: doctor.Error, what: "behind that of Keystone", do: "NTP",
 		make: func(p *patient) string {
 			return p.through(func(token *http.Response, _ map[string]any) {
 				token.Header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
 			})
 		}},
-	{name: "no Barbican for a certificate", check: diagnosis.Catalogue, status: diagnosis.Error, what: "no key-manager service", do: "openstack catalog list",
+	{name: "no Barbican for a certificate", check: doctor.Catalogue, status: doctor.Error, what: "no key-manager service", do: "openstack catalog list",
 		make: func(p *patient) string {
 			p.web.change(annotated(prefix+"tls-secret", "certificate"))
 			p.t.Cleanup(func() { p.web.change(notAnnotated(prefix + "tls-secret")) })
@@ -513,7 +512,7 @@ var mistakesInTheCloud = []mistake{
 				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.KeyManager })
 			})
 		}, alone: true},
-	{name: "no Octavia", check: diagnosis.Catalogue, status: diagnosis.Error, what: "no load-balancer service", do: "openstack catalog list",
+	{name: "no Octavia", check: doctor.Catalogue, status: doctor.Error, what: "no load-balancer service", do: "openstack catalog list",
 		make: func(p *patient) string {
 			return p.through(func(_ *http.Response, token map[string]any) {
 				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.LoadBalancer })
@@ -522,21 +521,21 @@ var mistakesInTheCloud = []mistake{
 }
 
 var mistakesOfCredentials = []mistake{
-	{name: "a password", check: diagnosis.Credentials, status: diagnosis.Warning, what: "password of a user", do: "kube-octavia credential create",
+	{name: "a password", check: doctor.Credentials, status: doctor.Warning, what: "password of a user", do: "kube-octavia credential create",
 		make: func(p *patient) string { return p.cloud.PasswordConf() }},
-	{name: "a wrong password", check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "[Global]",
+	{name: "a wrong password", check: doctor.Credentials, status: doctor.Error, what: "401", do: "[Global]",
 		make: func(p *patient) string {
 			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().Password, "wrong")
 		}},
-	{name: "a wrong project", check: diagnosis.Credentials, status: diagnosis.Error, what: "Keystone accepts user and password, but not project " + unusedID, do: "Set tenant-id in [Global] to a project in which the user has a role",
+	{name: "a wrong project", check: doctor.Credentials, status: doctor.Error, what: "Keystone accepts user and password, but not project " + unusedID, do: "Set tenant-id in [Global] to a project in which the user has a role",
 		make: func(p *patient) string {
 			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().ProjectID, unusedID)
 		}},
-	{name: "a credential that expires soon", check: diagnosis.Credentials, status: diagnosis.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate",
+	{name: "a credential that expires soon", check: doctor.Credentials, status: doctor.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate",
 		make: func(p *patient) string {
 			return p.expiring("soon", time.Now().Add(time.Hour))
-		}, unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks}},
-	{name: "a credential that has expired", check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "kube-octavia credential create",
+		}, unknown: []doctor.Check{doctor.Quotas, doctor.Networks}},
+	{name: "a credential that has expired", check: doctor.Credentials, status: doctor.Error, what: "401", do: "kube-octavia credential create",
 		make: func(p *patient) string {
 			conf := p.expiring("expired", time.Now().Add(3*time.Second))
 			p.eventually(func() error {
@@ -547,7 +546,7 @@ var mistakesOfCredentials = []mistake{
 			})
 			return conf
 		}},
-	{name: "access rules that lack calls", check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow", do: "kube-octavia credential rotate",
+	{name: "access rules that lack calls", check: doctor.Credentials, status: doctor.Error, what: "do not allow", do: "kube-octavia credential rotate",
 		make: func(p *patient) string {
 			var rules []applicationcredentials.AccessRule
 			for _, path := range []string{"/v2.0/networks", "/v2.0/subnets", "/v2.0/ports", "/v2.0/routers", "/v2.0/floatingips", "/v2.0/security-groups", "/v2.0/quotas/**", "/v2.0/network-ip-availabilities"} {
@@ -558,35 +557,35 @@ var mistakesOfCredentials = []mistake{
 			}
 			return p.applicationCredential("lacking", rules)
 		}},
-	{name: "only the role reader", check: diagnosis.Credentials, status: diagnosis.Error, what: "the only roles are reader", do: "openstack role add",
+	{name: "only the role reader", check: doctor.Credentials, status: doctor.Error, what: "the only roles are reader", do: "openstack role add",
 		make: func(p *patient) string {
 			reader := p.cloud.Reader()
 			return strings.NewReplacer(strconv.Quote(p.cloud.Credentials().Username), strconv.Quote(reader.Username), p.cloud.Credentials().Password, reader.Password).Replace(p.cloud.PasswordConf())
-		}, unknown: []diagnosis.Check{diagnosis.Providers, diagnosis.Quotas, diagnosis.LoadBalancers, diagnosis.Orphans}},
+		}, unknown: []doctor.Check{doctor.Providers, doctor.Quotas, doctor.LoadBalancers, doctor.Orphans}},
 }
 
 var mistakesInTheCluster = []mistake{
-	{name: "no rights", check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not patch services/status", do: "Apply deploy/clusterrole.yaml",
+	{name: "no rights", check: doctor.Kubernetes, status: doctor.Error, what: "may not patch services/status", do: "Apply deploy/clusterrole.yaml",
 		make:    func(p *patient) string { p.kubeconfig = p.powerless(); return p.conf },
-		unknown: []diagnosis.Check{diagnosis.SecurityGroups, diagnosis.OtherControllers, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans}},
-	{name: "openstack-cloud-controller-manager at work", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager", do: "--controllers=*,-service",
+		unknown: []doctor.Check{doctor.SecurityGroups, doctor.OtherControllers, doctor.Annotations, doctor.LoadBalancers, doctor.Orphans}},
+	{name: "openstack-cloud-controller-manager at work", check: doctor.OtherControllers, status: doctor.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager", do: "--controllers=*,-service",
 		make: func(p *patient) string {
 			return p.lease(metav1.NamespaceSystem, "cloud-controller-manager", time.Now())
 		}},
-	{name: "openstack-cloud-controller-manager with its service controller", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "/openstack-cloud-controller-manager) runs with its service controller", do: "--controllers=*,-service",
+	{name: "openstack-cloud-controller-manager with its service controller", check: doctor.OtherControllers, status: doctor.Warning, what: "/openstack-cloud-controller-manager) runs with its service controller", do: "--controllers=*,-service",
 		make: func(p *patient) string {
 			p.t.Cleanup(p.runOCCM("--cloud-provider=openstack"))
 			return p.conf
 		}},
-	{name: "a kube-octavia that has stopped", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 has Lease", do: "get pods",
+	{name: "a kube-octavia that has stopped", check: doctor.OtherControllers, status: doctor.Warning, what: "master-1 has Lease", do: "get pods",
 		make: func(p *patient) string { return p.lease(p.namespace, "kube-octavia", time.Now().Add(-time.Hour)) }},
-	{name: "a Service that is not programmed", check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "not programmed, reason QuotaExceeded: none left", do: "kubectl describe service",
+	{name: "a Service that is not programmed", check: doctor.LoadBalancers, status: doctor.Warning, what: "not programmed, reason QuotaExceeded: none left", do: "kubectl describe service",
 		make: func(p *patient) string {
 			p.setProgrammed(metav1.ConditionFalse, "QuotaExceeded")
 			p.t.Cleanup(func() { p.setProgrammed(metav1.ConditionTrue, "Programmed") })
 			return p.conf
 		}},
-	{name: "a Service that requests what Octavia cannot do", check: diagnosis.Features, status: diagnosis.Error, what: "InvalidAnnotation", do: "kubectl edit service",
+	{name: "a Service that requests what Octavia cannot do", check: doctor.Features, status: doctor.Error, what: "InvalidAnnotation", do: "kubectl edit service",
 		make: func(p *patient) string {
 			p.web.change(annotated("kube-octavia.io/max-members", "many"))
 			p.t.Cleanup(func() { p.web.change(notAnnotated("kube-octavia.io/max-members")) })

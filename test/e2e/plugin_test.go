@@ -77,7 +77,7 @@ func TestTheProgramIsAPluginOfKubectl(t *testing.T) {
 		{"status of all Services", []string{"octavia", "status", conf}, 0, have.ID, ""},
 		{"status as a tree", []string{"octavia", "status", conf, "-n", s.namespace, "-o", "tree"}, 0, named + " Programmed=True", ""},
 		{"status of a Service in the namespace of the context", []string{"octavia", "status", conf, web.name}, 0, have.ID, ""},
-		{"status of a Service that does not exist", []string{"octavia", "status", conf, "nope"}, 1, "", "kubectl octavia: Service " + s.namespace + "/nope does not exist; without --namespace it is looked for in namespace " + s.namespace},
+		{"status of a Service that does not exist", []string{"octavia", "status", conf, "nope"}, 1, "", "kubectl octavia: Service " + s.namespace + "/nope does not exist; without --namespace, the command looks in namespace " + s.namespace},
 		{"plan of a Service by name", []string{"octavia", "plan", conf, web.name}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
 		{"plan of a Service by namespace and name", []string{"octavia", "plan", conf, named}, 0, named + ": load balancer " + have.ID + ", ACTIVE", ""},
 		{"help of status", []string{"octavia", "status", "--help"}, 0, "kubectl octavia status [SERVICE...] [flags]", ""},

@@ -212,7 +212,7 @@ func TestStatusSaysWhichServiceItDoesNotFind(t *testing.T) {
 		{"a Service of a namespace that does not exist", []string{"nope/web"}, 1, `namespace "nope" does not exist`},
 		{"a Service that does not exist, with --namespace", []string{"-n", s.namespace, "web"}, 1, "Service " + s.namespace + "/web does not exist"},
 		{"a Service that does not exist", []string{s.namespace + "/web"}, 1, "Service " + s.namespace + "/web does not exist"},
-		{"a Service that is not in the default namespace", []string{"no-such-service"}, 1, "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
+		{"a Service that is not in the default namespace", []string{"no-such-service"}, 1, "Service default/no-such-service does not exist; without --namespace, the command looks in namespace default"},
 		{"two namespaces", []string{"-n", "default", s.namespace + "/other"}, 1, "it names another namespace than --namespace default"},
 		{"more than a namespace and a name", []string{"a/b/c"}, 1, "must be NAME, svc/NAME or NAMESPACE/NAME of a Service"},
 		{"a namespace without Services to handle", []string{"-n", s.namespace}, 0, "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer"},

@@ -341,7 +341,7 @@ func TestKindThatIsNoNamespaceIsReported(t *testing.T) {
 		"ing/web":    "Service ing/web does not exist",
 		"deploy/web": `argument "deploy/web": kind deploy is not Service; name a Service as NAME, svc/NAME or NAMESPACE/NAME`,
 		"shop/web":   `namespace "shop" does not exist`,
-		"nope":       "Service default/nope does not exist; without --namespace, the command reads namespace default",
+		"nope":       "Service default/nope does not exist; without --namespace, the command looks in namespace default",
 	} {
 		t.Run(arg, func(t *testing.T) {
 			_, err := readService(t.Context(), reader, arg, "", "")

@@ -19,7 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/node/cloudprovider"
 	"github.com/kube-octavia/kube-octavia/internal/node/instances"
 	"github.com/kube-octavia/kube-octavia/internal/node/routes"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/timing"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -143,9 +143,9 @@ func (o *chosenControllers) runs(names ...string) bool {
 }
 
 // diagnosed returns the controllers for the diagnosis. The flags have been checked.
-func (o *chosenControllers) diagnosed() diagnosis.Controllers {
+func (o *chosenControllers) diagnosed() doctor.Controllers {
 	cidrs, _ := parseClusterCIDRs(o.clusterCIDR)
-	return diagnosis.Controllers{
+	return doctor.Controllers{
 		Service: o.runs(serviceController), Node: o.runs(nodeController), NodeLifecycle: o.runs(nodeLifecycleController), Route: o.runs(routeController),
 		ClusterCIDRs: cidrs,
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/command"
 	"github.com/kube-octavia/kube-octavia/internal/command/connection"
 	"github.com/kube-octavia/kube-octavia/internal/command/output"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/operate/doctorfacts"
 	"github.com/kube-octavia/kube-octavia/internal/operate/kubeconfig"
@@ -48,7 +47,7 @@ type doctorOptions struct {
 	lease          othercontroller.LeaseName
 	leaseNamed     bool
 	all            bool
-	chosen         []diagnosis.Check
+	chosen         []doctor.Check
 }
 
 func newDoctor(streams IO, version string) *cobra.Command {
@@ -110,7 +109,7 @@ func (o *doctorOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 	return cmp.Or(err, ctx.Err(), verdictOf(report))
 }
 
-func verdictOf(report diagnosis.Report) error {
+func verdictOf(report doctor.Report) error {
 	if report.Failed() {
 		return errUnhealthy
 	}

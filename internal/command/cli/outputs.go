@@ -5,7 +5,7 @@ package cli
 
 import (
 	"github.com/kube-octavia/kube-octavia/internal/command/output"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
@@ -24,7 +24,7 @@ type Output struct {
 func Outputs() []Output {
 	return []Output{
 		{"cleanup", output.CleanupList, Drained{}},
-		{"doctor", output.CheckList, diagnosis.Report{}},
+		{"doctor", output.CheckList, doctor.Report{}},
 		{"migrate", output.MigrationList, report.Migration{}},
 		{"plan", output.PlanList, Plans{}},
 		{"status", output.StatusList, report.Survey{}},

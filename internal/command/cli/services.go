@@ -116,7 +116,7 @@ func readService(ctx context.Context, reader client.Reader, arg, namespace, cont
 	switch {
 	case apierrors.IsNotFound(err) && namespace == "" && !namesNamespace(arg):
 		//lint:ignore ST1005 Service is a name
-		return service, fmt.Errorf("Service %s does not exist; without --namespace, the command reads namespace %s", key, key.Namespace)
+		return service, fmt.Errorf("Service %s does not exist; without --namespace, the command looks in namespace %s", key, key.Namespace)
 	case apierrors.IsNotFound(err):
 		missing := namespaceMissing(ctx, reader, key.Namespace)
 		if missing != nil && namesNamespace(arg) && isOtherKind(key.Namespace) {

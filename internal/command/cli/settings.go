@@ -17,7 +17,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command/command"
 	"github.com/kube-octavia/kube-octavia/internal/command/connection"
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
-	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 )
 
@@ -50,7 +49,7 @@ func findLease(ctx context.Context, reader client.Reader, explain func(error) er
 		return flags, nil
 	}
 	assumed := othercontroller.LeaseName{Namespace: defaultLeaseNamespace, Name: flags.Name}
-	all, err := othercontrollerfacts.Instances(ctx, reader)
+	all, err := othercontroller.ReadInstances(ctx, reader)
 	if apierrors.IsForbidden(err) {
 		return assumed, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
+	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 )
 
 // usual are the ConfigMaps of an installation by the manifests or the chart under the names in the documentation, and
@@ -40,7 +40,7 @@ func List(ctx context.Context, reader client.Reader) (Candidates, error) {
 		}
 		c.Settings = append(c.Settings, s)
 	}
-	leases, err := othercontrollerfacts.Instances(ctx, reader)
+	leases, err := othercontroller.ReadInstances(ctx, reader)
 	c.LeasesUnknown = apierrors.IsForbidden(err)
 	if err != nil && !c.LeasesUnknown {
 		return Candidates{}, err

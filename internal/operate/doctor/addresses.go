@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // addressesPerBalancer is the maximum number of addresses that a load balancer needs in the subnet of its VIP:
@@ -17,7 +15,7 @@ import (
 const addressesPerBalancer = 3
 
 // checkAddresses compares the free addresses with what the Services without a load balancer need.
-func checkAddresses(f facts, r *diagnosis.Result) {
+func checkAddresses(f facts, r *Result) {
 	c, ok := f.configured(r)
 	if !ok || !r.Has(f.Cloud.Network.Subnets.Missing, "openstack subnet list") {
 		return
@@ -46,7 +44,7 @@ func checkAddresses(f facts, r *diagnosis.Result) {
 }
 
 // checkVIPSubnet counts the free addresses of a subnet of VIPs.
-func checkVIPSubnet(f facts, r *diagnosis.Result, subnet diagnosis.Subnet, need int, ovn bool) {
+func checkVIPSubnet(f facts, r *Result, subnet Subnet, need int, ovn bool) {
 	free, known := f.free(subnet)
 	if !known {
 		r.Has(f.Cloud.Network.InVIPNetworks.Missing, "openstack port list --network "+subnet.NetworkID)
@@ -56,24 +54,24 @@ func checkVIPSubnet(f facts, r *diagnosis.Result, subnet diagnosis.Subnet, need 
 	if ovn {
 		each = 1
 	}
-	text := fmt.Sprintf("subnet %s of VIPs has %s", subnet.Name, diagnosis.Plural(free, "free address"))
+	text := fmt.Sprintf("subnet %s of VIPs has %s", subnet.Name, Plural(free, "free address"))
 	const why = "Each load balancer takes addresses in it: the VIP and, with provider amphora, one or two for the amphorae."
 	do := fmt.Sprintf("Extend its allocation pools: `openstack subnet set --allocation-pool start=FIRST,end=LAST %s`; or set subnet-id to a larger subnet; or delete what is not needed.", subnet.ID)
 	switch wanted := fmt.Sprintf("%s, and %s no load balancer yet", text, have(need)); {
 	case free == 0:
-		r.Found(diagnosis.Error, text, why, do)
+		r.Found(Error, text, why, do)
 	case free < need:
-		r.Found(diagnosis.Error, wanted, why, do)
+		r.Found(Error, wanted, why, do)
 	case free < each*max(need, 1):
-		r.Found(diagnosis.Warning, wanted, why, do)
+		r.Found(Warning, wanted, why, do)
 	default:
 		r.Saw(text)
 	}
 }
 
 // checkExternal counts the free addresses of an external network, which usually only administrators can read.
-func checkExternal(f facts, r *diagnosis.Result, n diagnosis.Net, need int) {
-	i := slices.IndexFunc(f.Cloud.Network.Availability.Value, func(a diagnosis.Availability) bool { return a.NetworkID == n.ID })
+func checkExternal(f facts, r *Result, n Net, need int) {
+	i := slices.IndexFunc(f.Cloud.Network.Availability.Value, func(a Availability) bool { return a.NetworkID == n.ID })
 	if !f.Cloud.Network.Availability.OK() || i < 0 {
 		r.Saw(fmt.Sprintf("the free addresses of external network %s are unknown: usually only administrators can read them (`openstack ip availability show %s`)", n.Name, n.ID))
 		return
@@ -84,14 +82,14 @@ func checkExternal(f facts, r *diagnosis.Result, n diagnosis.Net, need int) {
 			free += s.Total - s.Used
 		}
 	}
-	text := fmt.Sprintf("external network %s has %s", n.Name, diagnosis.Plural(int(free), "free address"))
+	text := fmt.Sprintf("external network %s has %s", n.Name, Plural(int(free), "free address"))
 	const why = "Each external Service needs a floating IP."
 	const do = "Release floating IPs that are not needed (`openstack floating ip list --status DOWN`), or ask the operator of the cloud for more addresses."
 	switch {
 	case free < 1:
-		r.Found(diagnosis.Error, text, why, do)
+		r.Found(Error, text, why, do)
 	case int(free) < need:
-		r.Found(diagnosis.Warning, fmt.Sprintf("%s, and %s no load balancer yet", text, have(need)), why, do)
+		r.Found(Warning, fmt.Sprintf("%s, and %s no load balancer yet", text, have(need)), why, do)
 	default:
 		r.Saw(text)
 	}
@@ -100,14 +98,14 @@ func checkExternal(f facts, r *diagnosis.Result, n diagnosis.Net, need int) {
 // have returns "1 Service has" or "2 Services have".
 func have(n int) string {
 	if n == 1 {
-		return diagnosis.Plural(n, "Service") + " has"
+		return Plural(n, "Service") + " has"
 	}
-	return diagnosis.Plural(n, "Service") + " have"
+	return Plural(n, "Service") + " have"
 }
 
 // free returns the number of free addresses of an IPv4 subnet: Neutron's count or, without it, the size of the
 // allocation pools minus the ports that the project sees. Without these it is unknown.
-func (f facts) free(subnet diagnosis.Subnet) (n int, known bool) {
+func (f facts) free(subnet Subnet) (n int, known bool) {
 	for _, a := range f.Cloud.Network.Availability.Value {
 		for _, s := range a.Subnets {
 			if s.SubnetID == subnet.ID {

@@ -10,12 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 )
 
 // checkAnnotations reports unknown annotations of Services that are meant for kube-octavia.
-func checkAnnotations(f facts, r *diagnosis.Result) {
+func checkAnnotations(f facts, r *Result) {
 	if !r.Has(f.Cluster.Services.Missing, "kubectl get services -A") {
 		return
 	}
@@ -25,10 +24,10 @@ func checkAnnotations(f facts, r *diagnosis.Result) {
 		protects := slices.DeleteFunc(slices.Clone(unknown), func(u annotation.Unknown) bool { return u.Protects == "" })
 		harmless := slices.DeleteFunc(unknown, func(u annotation.Unknown) bool { return u.Protects != "" })
 		if len(protects) > 0 {
-			r.Found(diagnosis.Error, unknownText(s, protects), "The intended annotation may restrict access or protect something, so the Service is refused: nothing is created, and existing ports keep serving.", correctKeys(s))
+			r.Found(Error, unknownText(s, protects), "The intended annotation may restrict access or protect something, so the Service is refused: nothing is created, and existing ports keep serving.", correctKeys(s))
 		}
 		if len(harmless) > 0 {
-			r.Found(diagnosis.Warning, unknownText(s, harmless), "The Service is served without the intended annotations.", correctKeys(s))
+			r.Found(Warning, unknownText(s, harmless), "The Service is served without the intended annotations.", correctKeys(s))
 		}
 	}
 	if len(r.Findings) == 0 {

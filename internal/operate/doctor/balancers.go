@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/status"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
@@ -28,7 +27,7 @@ const operatingError = "ERROR"
 const pendingLong = 15 * time.Minute
 
 // checkLoadBalancers checks the load balancers of the cluster and the conditions of its Services.
-func checkLoadBalancers(f facts, r *diagnosis.Result) {
+func checkLoadBalancers(f facts, r *Result) {
 	if f.Cluster.Services.OK() {
 		checkConditions(f, r)
 	} else {
@@ -49,11 +48,11 @@ func checkLoadBalancers(f facts, r *diagnosis.Result) {
 			checkBalancer(f, r, b)
 		}
 	}
-	r.Saw("the cluster has " + diagnosis.Plural(n, "load balancer"))
+	r.Saw("the cluster has " + Plural(n, "load balancer"))
 }
 
 // mine reports whether the load balancer belongs to a Service of the cluster.
-func (f facts) mine(b diagnosis.Balancer) bool {
+func (f facts) mine(b Balancer) bool {
 	if uid := lb.ClusterUIDOf(b.Tags); uid != "" {
 		return uid == f.Policy.ClusterUID
 	}
@@ -65,27 +64,27 @@ func (f facts) mine(b diagnosis.Balancer) bool {
 	return false
 }
 
-func checkBalancer(f facts, r *diagnosis.Result, b diagnosis.Balancer) {
+func checkBalancer(f facts, r *Result, b Balancer) {
 	which := fmt.Sprintf("load balancer %s (%s)", b.Name, b.ID)
 	show := fmt.Sprintf("Look at it: `openstack loadbalancer status show %s`; ", b.ID)
 	switch since, known := time.Parse("2006-01-02T15:04:05", b.UpdatedAt); {
 	case b.ProvisioningStatus == lb.Error:
-		r.Found(diagnosis.Error, which+" is in ERROR", "It may not serve, and Octavia does not change it.",
+		r.Found(Error, which+" is in ERROR", "It may not serve, and Octavia does not change it.",
 			show+"`openstack loadbalancer failover "+b.ID+"` repairs most causes. The controller tries that, too, and replaces it.")
 	case b.ProvisioningStatus.Pending() && known == nil && f.Now.Sub(since) > pendingLong:
-		r.Found(diagnosis.Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, othercontroller.Ago(f.Now, since)), "Octavia does not change it meanwhile, and usually this does not end by itself.",
+		r.Found(Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, othercontroller.Ago(f.Now, since)), "Octavia does not change it meanwhile, and usually this does not end by itself.",
 			show+"the operator of the cloud must repair it, for example by restarting octavia-worker: no command of a user changes a load balancer that is "+string(b.ProvisioningStatus)+".")
 	case b.ProvisioningStatus == lb.Active && unfinished(b) != "":
-		r.Found(diagnosis.Warning, fmt.Sprintf("%s is ACTIVE, but %s", which, unfinished(b)), "This port may not serve.",
+		r.Found(Warning, fmt.Sprintf("%s is ACTIVE, but %s", which, unfinished(b)), "This port may not serve.",
 			show+"the controller repairs it. If it does not, set provider-requires-serial-api-calls = true in [LoadBalancer].")
 	case b.ProvisioningStatus == lb.Active && b.OperatingStatus == operatingError:
-		r.Found(diagnosis.Warning, which+" has operating status ERROR", "Octavia's health checks reach no member of a pool, so clients of its port get no answer.",
+		r.Found(Warning, which+" has operating status ERROR", "Octavia's health checks reach no member of a pool, so clients of its port get no answer.",
 			show+"compare its members with the endpoints of the Service (`kubectl get endpointslices -A`), and see check security-groups: the members must admit health checks from the load balancer.")
 	}
 }
 
 // unfinished returns a child that Octavia has not finished, or "".
-func unfinished(b diagnosis.Balancer) string {
+func unfinished(b Balancer) string {
 	for _, l := range b.Listeners {
 		if l.ProvisioningStatus.Pending() || l.ProvisioningStatus == lb.Error {
 			return fmt.Sprintf("its listener %s is %s", l.Name, l.ProvisioningStatus)
@@ -98,7 +97,7 @@ func unfinished(b diagnosis.Balancer) string {
 }
 
 // checkConditions reports Services that are not programmed, by reason.
-func checkConditions(f facts, r *diagnosis.Result) {
+func checkConditions(f facts, r *Result) {
 	all := byCause{}
 	services := served(f)
 	for _, s := range services {
@@ -111,14 +110,14 @@ func checkConditions(f facts, r *diagnosis.Result) {
 		if len(group.services) == 1 {
 			verb = "is"
 		}
-		what := fmt.Sprintf("%s %s not programmed, reason %s", diagnosis.Some("Service", group.services), verb, group.reason)
+		what := fmt.Sprintf("%s %s not programmed, reason %s", Some("Service", group.services), verb, group.reason)
 		if group.message != "" {
 			what += ": " + group.message
 		}
-		r.Found(diagnosis.Warning, what, "The Service is not served as its spec requests.", "Reason "+group.reason+" is explained in docs/reference/conditions.md. "+lookAt(group.services[0]))
+		r.Found(Warning, what, "The Service is not served as its spec requests.", "Reason "+group.reason+" is explained in docs/reference/conditions.md. "+lookAt(group.services[0]))
 	}
 	checkServing(services, r)
-	r.Saw(diagnosis.Plural(len(services), "Service") + " to serve")
+	r.Saw(Plural(len(services), "Service") + " to serve")
 }
 
 // lookAt returns the commands that show more about a Service, NAMESPACE/NAME. `kubectl describe` does not
@@ -153,14 +152,14 @@ func (all byCause) sorted() (groups []affected) {
 }
 
 // checkOrphans reports cloud objects that no Service uses, and VIP ports that Octavia left behind.
-func checkOrphans(f facts, r *diagnosis.Result) {
+func checkOrphans(f facts, r *Result) {
 	if _, ok := f.configured(r); !ok {
 		return
 	}
 	if r.Has(f.Cloud.Orphans.Missing, "kube-octavia status") {
-		r.Saw(diagnosis.Plural(len(f.Cloud.Orphans.Value), "orphan"))
+		r.Saw(Plural(len(f.Cloud.Orphans.Value), "orphan"))
 		for _, o := range f.Cloud.Orphans.Value {
-			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s (%s) was created for %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.Services()),
+			r.Found(Warning, fmt.Sprintf("%s %s (%s) was created for %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.Services()),
 				"It takes quota and addresses.", "A running controller deletes it after --orphan-grace-period, or never if it has --orphan-grace-period=never. `kube-octavia status` shows all orphans.")
 		}
 	}
@@ -173,7 +172,7 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 	}
 	for _, p := range f.Cloud.Network.Ports.Value {
 		if p.LoadBalancerID != "" && !exists[p.LoadBalancerID] && !exists[p.ID] {
-			r.Found(diagnosis.Warning, fmt.Sprintf("port %s (%s) is the VIP of load balancer %s, which does not exist", p.ID, p.Name, p.LoadBalancerID),
+			r.Found(Warning, fmt.Sprintf("port %s (%s) is the VIP of load balancer %s, which does not exist", p.ID, p.Name, p.LoadBalancerID),
 				"Octavia left it behind. It takes quota and an address.", "If nothing uses it, delete it: `openstack port delete "+p.ID+"`.")
 		}
 	}
@@ -181,7 +180,7 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 
 // checkServing reports Services whose clients get no answer, by the reason of condition Serving. A port that is not open is
 // reported by condition Programmed.
-func checkServing(services []corev1.Service, r *diagnosis.Result) {
+func checkServing(services []corev1.Service, r *Result) {
 	all := byCause{}
 	for _, s := range services {
 		c := meta.FindStatusCondition(s.Status.Conditions, status.Serving)
@@ -190,7 +189,7 @@ func checkServing(services []corev1.Service, r *diagnosis.Result) {
 		}
 	}
 	for _, group := range all.sorted() {
-		r.Found(diagnosis.Warning, fmt.Sprintf("%s: nothing answers clients, reason %s: %s", diagnosis.Some("Service", group.services), group.reason, group.message),
+		r.Found(Warning, fmt.Sprintf("%s: nothing answers clients, reason %s: %s", Some("Service", group.services), group.reason, group.message),
 			"Clients get no answer from the ports that the message names.",
 			"Reason "+group.reason+" of condition Serving is explained in docs/reference/conditions.md. "+lookAt(group.services[0]))
 	}

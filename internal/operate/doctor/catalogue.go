@@ -9,25 +9,24 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
-func checkCatalogue(f facts, r *diagnosis.Result) {
+func checkCatalogue(f facts, r *Result) {
 	c, ok := f.configured(r)
 	if !ok {
 		return
 	}
 	if login := f.Cloud.Login; !login.OK() {
 		if f.Cloud.NoRegion {
-			r.Found(diagnosis.Error, login.Reason, "The controller does not start, because it might use another region after each start.",
+			r.Found(Error, login.Reason, "The controller does not start, because it might use another region after each start.",
 				f.inPlace("Set region in [Global] of cloud.conf to the region of the nodes. `openstack catalog list` shows the regions."))
 			return
 		}
 		if len(f.Cloud.NoService) > 0 {
 			for _, lack := range f.Cloud.NoService {
-				r.Found(diagnosis.Error, lack.What, "The controller needs Neutron and Octavia.", f.inPlace(lack.Do))
+				r.Found(Error, lack.What, "The controller needs Neutron and Octavia.", f.inPlace(lack.Do))
 			}
 			return
 		}
@@ -45,7 +44,7 @@ func checkCatalogue(f facts, r *diagnosis.Result) {
 			r.Saw(e.Service + ": not in the catalogue, and nothing needs it")
 			continue
 		}
-		r.Found(diagnosis.Error, fmt.Sprintf("the service catalogue has no %s service (%s) with a %s endpoint in %s, but %s needs it", e.Service, what, kind, region, who), why,
+		r.Found(Error, fmt.Sprintf("the service catalogue has no %s service (%s) with a %s endpoint in %s, but %s needs it", e.Service, what, kind, region, who), why,
 			"Compare with `openstack catalog list`. "+do)
 	}
 }
@@ -64,7 +63,7 @@ func (f facts) need(service string, c config.Config) (what, who, why, do string)
 }
 
 // noLogin is the reason why checks of the cloud are skipped.
-const noLogin = "no login, see check " + string(diagnosis.Credentials)
+const noLogin = "no login, see check " + string(Credentials)
 
 // usesCertificates returns the first setting that needs Barbican, or "".
 func usesCertificates(f facts, c config.Config) string {
@@ -88,20 +87,20 @@ const (
 	skewError   = 5 * time.Minute
 )
 
-func checkClock(f facts, r *diagnosis.Result) {
+func checkClock(f facts, r *Result) {
 	if _, ok := f.configured(r); !ok {
 		return
 	}
 	login := f.Cloud.Login.Value
 	switch {
 	case !f.Cloud.Login.OK() && (len(f.Cloud.NoService) > 0 || f.Cloud.NoRegion):
-		r.Skip("the service catalogue cannot be used, see check " + string(diagnosis.Catalogue))
+		r.Skip("the service catalogue cannot be used, see check " + string(Catalogue))
 		return
 	case !f.Cloud.Login.OK():
 		r.Skip(noLogin)
 		return
 	case login.CloudTime.IsZero():
-		r.Found(diagnosis.Unknown, "the answers of Keystone have no Date header", "The clocks cannot be compared.", "Compare them manually: `date -u`, and `curl -sI AUTH_URL`.")
+		r.Found(Unknown, "the answers of Keystone have no Date header", "The clocks cannot be compared.", "Compare them manually: `date -u`, and `curl -sI AUTH_URL`.")
 		return
 	}
 	skew := login.LocalTime.Sub(login.CloudTime)
@@ -114,9 +113,9 @@ func checkClock(f facts, r *diagnosis.Result) {
 	const do = "Set the clock by NTP, on this machine and on the hosts of the cloud: `timedatectl` and `chronyc tracking` show the state."
 	switch {
 	case off > skewError:
-		r.Found(diagnosis.Error, text, why, do)
+		r.Found(Error, text, why, do)
 	case off > skewWarning:
-		r.Found(diagnosis.Warning, text, why, do)
+		r.Found(Warning, text, why, do)
 	default:
 		r.Saw(fmt.Sprintf("the clocks of this machine and Keystone differ by less than %v", skewWarning))
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -18,17 +17,17 @@ import (
 // readableByAll is the permission bit with which every user can read a file.
 const readableByAll = 0o004
 
-func checkConfiguration(f facts, r *diagnosis.Result) {
+func checkConfiguration(f facts, r *Result) {
 	if !f.Config.OK() {
 		for _, p := range f.ConfigProblems {
 			why, do := consequence(f.ConfigOrigin, p.Do)
-			r.Found(diagnosis.Error, p.What, why, do)
+			r.Found(Error, p.What, why, do)
 		}
 		return
 	}
 	c := f.Config.Value
 	if f.ConfigMode&readableByAll != 0 {
-		r.Found(diagnosis.Warning, fmt.Sprintf("every user of this machine may read %s (mode %04o)", f.ConfigPath, f.ConfigMode), "The file has the credentials of the cloud.",
+		r.Found(Warning, fmt.Sprintf("every user of this machine may read %s (mode %04o)", f.ConfigPath, f.ConfigMode), "The file has the credentials of the cloud.",
 			fmt.Sprintf("Remove the permission: `chmod o-rwx %s`; in a Pod, set defaultMode: 0440 of the volume, and fsGroup.", f.ConfigPath))
 	}
 	switch f.ConfigOrigin {
@@ -47,13 +46,13 @@ func checkConfiguration(f facts, r *diagnosis.Result) {
 		if n.Kind == config.Doubtful {
 			why = "The controller may use another value than you intended."
 		}
-		r.Found(diagnosis.Warning, n.Place()+": "+n.Text, why, n.Do)
+		r.Found(Warning, n.Place()+": "+n.Text, why, n.Do)
 	}
 	if f.Controllers.Service && !c.LoadBalancer.Enabled {
-		r.Found(diagnosis.Error, "[LoadBalancer] enabled is false", "The controller does not start.", "Set enabled = true in [LoadBalancer].")
+		r.Found(Error, "[LoadBalancer] enabled is false", "The controller does not start.", "Set enabled = true in [LoadBalancer].")
 	}
 	if c.Global.TLSInsecure && f.ConfigOrigin != config.FromEnvironment {
-		r.Found(diagnosis.Warning, "[Global] tls-insecure is true", "Anyone between the controller and the cloud can read the credentials.",
+		r.Found(Warning, "[Global] tls-insecure is true", "Anyone between the controller and the cloud can read the credentials.",
 			"Remove tls-insecure, and set ca-file to the CA that signs the certificates of the cloud.")
 	}
 }
@@ -74,7 +73,7 @@ func consequence(from config.Origin, do string) (why, what string) {
 // controller.
 const expirySoon = 7 * 24 * time.Hour
 
-func checkCredentials(f facts, r *diagnosis.Result) {
+func checkCredentials(f facts, r *Result) {
 	if _, ok := f.configured(r); !ok {
 		return
 	}
@@ -91,7 +90,7 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 	r.Saw("it is for project " + login.ProjectID)
 	r.Saw("roles in the project: " + joined(login.Roles))
 	if f.ConfigOrigin == config.FromEnvironment {
-		r.Found(diagnosis.Unknown, fmt.Sprintf("the login is that of %s; the controller's own login was not checked", f.ConfigPath), "The controller's login may have another expiry, other roles and other access rules.",
+		r.Found(Unknown, fmt.Sprintf("the login is that of %s; the controller's own login was not checked", f.ConfigPath), "The controller's login may have another expiry, other roles and other access rules.",
 			"Unset the variables OS_*: then this command uses the Secret of the controller, if your user in Kubernetes may read it.")
 		return
 	}
@@ -101,7 +100,7 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 	checkRoles(f, login, r)
 	checkWithout(f, login, r)
 	if len(login.MissingRules) > 0 {
-		r.Found(diagnosis.Error, "the access rules of the application credential do not allow "+strings.Join(login.MissingRules, ", "),
+		r.Found(Error, "the access rules of the application credential do not allow "+strings.Join(login.MissingRules, ", "),
 			"The controller makes these calls, and the cloud rejects them.", "Replace the application credential with `kube-octavia credential rotate`.")
 	}
 	checkGrants(f, login, r)
@@ -110,13 +109,13 @@ func checkCredentials(f facts, r *diagnosis.Result) {
 
 // checkGrants checks whether Octavia can read certificates with the access rules of the application credential, if
 // certificates are used.
-func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
+func checkGrants(f facts, login Login, r *Result) {
 	used := usesCertificates(f, f.Config.Value)
 	missing := login.MissingOnRequest[calls.FeatureCertificateGrants]
 	if len(missing) == 0 || used == "" || slices.Contains(login.Without, calls.FeatureCertificates) {
 		return
 	}
-	r.Found(diagnosis.Warning, fmt.Sprintf("the access rules of the application credential do not allow %s, and %s needs a certificate", strings.Join(missing, ", "), used),
+	r.Found(Warning, fmt.Sprintf("the access rules of the application credential do not allow %s, and %s needs a certificate", strings.Join(missing, ", "), used),
 		"Octavia of OpenStack 2025.1 makes these calls with the token of the controller, and cannot read new certificates without them. That of 2022.2 does not make them, "+
 			"and reads no certificates on behalf of an application credential.",
 		"Replace the application credential with `kube-octavia credential rotate`; if Octavia is of OpenStack 2022.2, set a user with a password in [Global] of cloud.conf instead.")
@@ -124,25 +123,25 @@ func checkGrants(f facts, login diagnosis.Login, r *diagnosis.Result) {
 
 // checkVIPGroups checks whether the access rules of the application credential allow security groups of VIPs, if a
 // Service requests them.
-func checkVIPGroups(f facts, login diagnosis.Login, r *diagnosis.Result) {
+func checkVIPGroups(f facts, login Login, r *Result) {
 	missing, requests := login.MissingOnRequest[calls.FeatureVIPGroups], requested(f, nil, annotation.VIPSecurityGroups)
 	if len(missing) == 0 || len(requests) == 0 {
 		return
 	}
-	r.Found(diagnosis.Error, fmt.Sprintf("the access rules of the application credential do not allow %s, which %s needs", strings.Join(missing, ", "), requests[0].where),
+	r.Found(Error, fmt.Sprintf("the access rules of the application credential do not allow %s, which %s needs", strings.Join(missing, ", "), requests[0].where),
 		"The cloud rejects these calls.", "Replace the application credential with `kube-octavia credential rotate`.")
 }
 
 // reportRefused reports that there is no login.
-func (f facts) reportRefused(login diagnosis.Missing, r *diagnosis.Result) {
+func (f facts) reportRefused(login Missing, r *Result) {
 	switch f.ConfigOrigin {
 	case config.FromFile:
-		r.Found(diagnosis.Error, login.Reason, "The controller cannot work with the cloud.", login.AdviceOr("correct [Global] of cloud.conf"))
+		r.Found(Error, login.Reason, "The controller cannot work with the cloud.", login.AdviceOr("correct [Global] of cloud.conf"))
 	case config.FromSecret:
-		r.Found(diagnosis.Error, login.Reason, "This command cannot check the cloud. The controller has the same login: if it fails there, too, the controller cannot work.",
+		r.Found(Error, login.Reason, "This command cannot check the cloud. The controller has the same login: if it fails there, too, the controller cannot work.",
 			login.AdviceOr(f.inPlace("correct [Global] of cloud.conf")))
 	case config.FromEnvironment:
-		r.Found(diagnosis.Error, login.Reason, "This command cannot check the cloud. The controller has its own login, which was not tried.",
+		r.Found(Error, login.Reason, "This command cannot check the cloud. The controller has its own login, which was not tried.",
 			login.AdviceOr(f.inPlace("correct [Global], or unset the variables OS_* to use the login of the controller, from its Secret")))
 	}
 }
@@ -161,7 +160,7 @@ func (f facts) inPlace(text string) string {
 
 // checkWithout checks whether features are used for which the application credential has no access
 // rules.
-func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
+func checkWithout(f facts, login Login, r *Result) {
 	used := map[calls.Feature]string{calls.FeatureCertificates: usesCertificates(f, f.Config.Value)}
 	if f.Config.Value.LoadBalancer.ManageSecurityGroups {
 		used[calls.FeatureSecurityGroups] = "[LoadBalancer] manage-security-groups"
@@ -177,7 +176,7 @@ func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
 			r.Saw(fmt.Sprintf("the access rules exclude %s, which nothing uses", feature))
 			continue
 		}
-		r.Found(diagnosis.Error, fmt.Sprintf("the access rules of the application credential exclude %s, but %s needs them", feature, used[feature]),
+		r.Found(Error, fmt.Sprintf("the access rules of the application credential exclude %s, but %s needs them", feature, used[feature]),
 			"The cloud rejects these calls.", allow(feature))
 	}
 }
@@ -190,18 +189,18 @@ func allow(feature calls.Feature) string {
 	return fmt.Sprintf("Create an application credential without `--without=%s`: `kube-octavia credential create`.", feature.Name())
 }
 
-func checkKind(login diagnosis.Login, r *diagnosis.Result) {
+func checkKind(login Login, r *Result) {
 	switch login.Kind {
 	case config.ByPassword:
-		r.Found(diagnosis.Warning, "cloud.conf has the password of a user", "Anyone who can read the file has all rights of the user, and these cannot be revoked separately.",
+		r.Found(Warning, "cloud.conf has the password of a user", "Anyone who can read the file has all rights of the user, and these cannot be revoked separately.",
 			"Create an application credential that allows only the calls of the controller: `kube-octavia credential create`.")
 	case config.ByToken:
-		r.Found(diagnosis.Warning, "cloud.conf has a token", "It cannot be renewed: when it expires, the controller stops working.",
+		r.Found(Warning, "cloud.conf has a token", "It cannot be renewed: when it expires, the controller stops working.",
 			"Create an application credential: `kube-octavia credential create`.")
 	}
 }
 
-func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
+func checkExpiry(now time.Time, login Login, r *Result) {
 	do := "Replace the application credential: `kube-octavia credential rotate`. A running controller reads cloud.conf again."
 	if login.Kind != config.ByApplicationCredential {
 		do = "Replace the credentials in [Global] of cloud.conf. A running controller reads them again."
@@ -210,14 +209,14 @@ func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
 	when := login.Expires.UTC().Format(time.RFC3339)
 	switch {
 	case login.ExpiryUnknown != "":
-		r.Found(diagnosis.Unknown, "it is unknown when the credentials expire: "+login.ExpiryUnknown, "They may expire without notice.",
+		r.Found(Unknown, "it is unknown when the credentials expire: "+login.ExpiryUnknown, "They may expire without notice.",
 			"Look it up: `openstack application credential show ID`, or `openstack trust show ID`.")
 	case login.Expires.IsZero():
 		r.Saw("the credentials do not expire")
 	case left <= 0:
-		r.Found(diagnosis.Error, "the credentials expired at "+when, "The controller stops working with its next token.", do)
+		r.Found(Error, "the credentials expired at "+when, "The controller stops working with its next token.", do)
 	case left < expirySoon:
-		r.Found(diagnosis.Warning, "the credentials expire at "+when, "Without them the controller stops working.", do)
+		r.Found(Warning, "the credentials expire at "+when, "Without them the controller stops working.", do)
 	default:
 		r.Saw("the credentials expire at " + when)
 	}
@@ -227,18 +226,18 @@ func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
 // Octavia of 2025.1, load-balancer_member alone is not sufficient, but a cloud may keep the previous policy.
 var writers = []string{"admin", "manager", "member", "_member_", "Member", "load-balancer_member", "load-balancer_admin"}
 
-func checkRoles(f facts, login diagnosis.Login, r *diagnosis.Result) {
+func checkRoles(f facts, login Login, r *Result) {
 	const assign = "Assign a role: `openstack role add --user USER --project PROJECT member`, and load-balancer_member if Octavia's policy requires it: " +
 		"that of OpenStack 2022.2 does, that of 2025.1 does not. Application credentials have the roles of their creation: create another one."
 	if len(login.Roles) > 0 && !slices.ContainsFunc(login.Roles, func(role string) bool { return slices.Contains(writers, role) }) {
-		r.Found(diagnosis.Error, "the only roles are "+joined(login.Roles), "By default, these roles may not create load balancers and floating IPs.", assign)
+		r.Found(Error, "the only roles are "+joined(login.Roles), "By default, these roles may not create load balancers and floating IPs.", assign)
 	}
 	for _, read := range []struct {
 		what string
-		diagnosis.Missing
+		Missing
 	}{{"load balancers", f.Cloud.Octavia.Balancers.Missing}, {"networks", f.Cloud.Network.Networks.Missing}, {"subnets", f.Cloud.Network.Subnets.Missing}, {"ports", f.Cloud.Network.Ports.Missing}} {
-		if read.Kind == diagnosis.Denied {
-			r.Found(diagnosis.Error, read.Reason, "The controller must read "+read.what+".", read.AdviceOr(assign))
+		if read.Kind == Denied {
+			r.Found(Error, read.Reason, "The controller must read "+read.what+".", read.AdviceOr(assign))
 		}
 	}
 }

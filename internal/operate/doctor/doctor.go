@@ -11,45 +11,43 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/operate/nodedoctor"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
 // checks has all checks, in the order of the report. They are independent of each other.
 var checks = []struct {
-	name diagnosis.Check
+	name Check
 	// about describes what the check examines.
 	about string
-	run   func(facts, *diagnosis.Result)
+	run   func(facts, *Result)
 }{
-	{diagnosis.Configuration, "cloud.conf", checkConfiguration},
-	{diagnosis.Credentials, "the login: kind, expiry, roles, access rules", checkCredentials},
-	{diagnosis.Catalogue, "the endpoints of the services that are needed", checkCatalogue},
-	{diagnosis.Features, "the API version of Octavia, and what Services request of it", checkFeatures},
-	{diagnosis.Providers, "providers, flavors and availability zones that are configured", checkProviders},
-	{diagnosis.Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
-	{diagnosis.Addresses, "free addresses for VIPs and floating IPs", checkAddresses},
-	{diagnosis.Quotas, "quotas of Octavia and Neutron, compared with what is used and needed", checkQuotas},
-	{diagnosis.SecurityGroups, "what the security groups of the nodes admit", checkSecurityGroups},
-	{diagnosis.Clock, "the clock of this machine, compared with that of Keystone", checkClock},
-	{diagnosis.Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
-	{diagnosis.OtherControllers, "other controllers of the same Services", checkOtherControllers},
-	{diagnosis.Annotations, "annotations of the Services", checkAnnotations},
-	{diagnosis.LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
-	{diagnosis.Orphans, "cloud objects that no Service uses", checkOrphans},
-	{diagnosis.Nodes, "the servers of the Nodes, and whether these are initialized", ofNodes(nodedoctor.CheckNodes)},
-	{diagnosis.Routes, "the router with the routes to Pods, and these routes", ofNodes(nodedoctor.CheckRoutes)},
+	{Configuration, "cloud.conf", checkConfiguration},
+	{Credentials, "the login: kind, expiry, roles, access rules", checkCredentials},
+	{Catalogue, "the endpoints of the services that are needed", checkCatalogue},
+	{Features, "the API version of Octavia, and what Services request of it", checkFeatures},
+	{Providers, "providers, flavors and availability zones that are configured", checkProviders},
+	{Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
+	{Addresses, "free addresses for VIPs and floating IPs", checkAddresses},
+	{Quotas, "quotas of Octavia and Neutron, compared with what is used and needed", checkQuotas},
+	{SecurityGroups, "what the security groups of the nodes admit", checkSecurityGroups},
+	{Clock, "the clock of this machine, compared with that of Keystone", checkClock},
+	{Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
+	{OtherControllers, "other controllers of the same Services", checkOtherControllers},
+	{Annotations, "annotations of the Services", checkAnnotations},
+	{LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
+	{Orphans, "cloud objects that no Service uses", checkOrphans},
+	{Nodes, "the servers of the Nodes, and whether these are initialized", ofNodes(CheckNodes)},
+	{Routes, "the router with the routes to Pods, and these routes", ofNodes(CheckRoutes)},
 }
 
 // aboutServices are the checks that concern only controller service.
-var aboutServices = []diagnosis.Check{
-	diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.Annotations, diagnosis.LoadBalancers, diagnosis.Orphans,
+var aboutServices = []Check{
+	Features, Providers, Networks, Addresses, Quotas, SecurityGroups, Annotations, LoadBalancers, Orphans,
 }
 
 // ofNodes returns a check that needs cloud.conf.
-func ofNodes(check func(diagnosis.Facts, *diagnosis.Result)) func(facts, *diagnosis.Result) {
-	return func(f facts, r *diagnosis.Result) {
+func ofNodes(check func(Facts, *Result)) func(facts, *Result) {
+	return func(f facts, r *Result) {
 		if _, ok := f.configured(r); ok {
 			check(f.Facts, r)
 		}
@@ -57,7 +55,7 @@ func ofNodes(check func(diagnosis.Facts, *diagnosis.Result)) func(facts, *diagno
 }
 
 // facts are the facts, with methods that several checks use.
-type facts struct{ diagnosis.Facts }
+type facts struct{ Facts }
 
 // services adapts Services with the settings of the controller.
 func (f facts) services() service.Kind {
@@ -65,8 +63,8 @@ func (f facts) services() service.Kind {
 }
 
 // Names returns the names of all checks, in the order of the report.
-func Names() []diagnosis.Check {
-	var all []diagnosis.Check
+func Names() []Check {
+	var all []Check
 	for _, c := range checks {
 		all = append(all, c.name)
 	}
@@ -78,13 +76,13 @@ func AllNames() string { return joined(Names()) }
 
 // ParseChecks parses names of checks that are separated by commas; an empty text means all. The error names the unknown
 // one.
-func ParseChecks(text string) ([]diagnosis.Check, error) {
+func ParseChecks(text string) ([]Check, error) {
 	if strings.TrimSpace(text) == "" {
 		return Names(), nil
 	}
-	var chosen []diagnosis.Check
+	var chosen []Check
 	for name := range strings.SplitSeq(text, ",") {
-		c := diagnosis.Check(strings.TrimSpace(name))
+		c := Check(strings.TrimSpace(name))
 		if !slices.Contains(Names(), c) {
 			return nil, fmt.Errorf("must be names of checks, separated by commas: %q is not one of %s", c, AllNames())
 		}
@@ -94,14 +92,14 @@ func ParseChecks(text string) ([]diagnosis.Check, error) {
 }
 
 // Diagnose runs the checks on the facts.
-func Diagnose(all diagnosis.Facts, chosen []diagnosis.Check) diagnosis.Report {
+func Diagnose(all Facts, chosen []Check) Report {
 	f := facts{all}
-	report := diagnosis.Report{Checks: []diagnosis.Result{}, Counts: map[diagnosis.Status]int{diagnosis.OK: 0, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}}
+	report := Report{Checks: []Result{}, Counts: map[Status]int{OK: 0, Warning: 0, Error: 0, Unknown: 0, Skipped: 0}}
 	for _, c := range checks {
 		if !slices.Contains(chosen, c.name) {
 			continue
 		}
-		r := diagnosis.Result{Check: c.name, LookedAt: c.about, Seen: []string{}, Findings: []diagnosis.Finding{}}
+		r := Result{Check: c.name, LookedAt: c.about, Seen: []string{}, Findings: []Finding{}}
 		if !f.Controllers.Service && slices.Contains(aboutServices, c.name) {
 			r.Skip("--controllers has no service")
 		} else {

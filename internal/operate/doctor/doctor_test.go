@@ -9,21 +9,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // wrong is a mistake in a setup, and the expected diagnosis.
 type wrong struct {
-	mistake func(*diagnosis.Facts)
-	check   diagnosis.Check
-	status  diagnosis.Status
+	mistake func(*Facts)
+	check   Check
+	status  Status
 	// what is a part of the finding, and do a part of the advice.
 	what, do string
 	// why is a part of the reason why it matters.
 	why string
 	// also are other checks that it affects.
-	also []diagnosis.Check
+	also []Check
 }
 
 // requireDiagnosis makes the mistake in a healthy setup.
@@ -34,7 +32,7 @@ func (w wrong) requireDiagnosis(t *testing.T) {
 	report := Diagnose(f, Names())
 	for _, r := range report.Checks {
 		if r.Check != w.check {
-			if r.Status != diagnosis.OK && !concerns(w.also, r.Check) {
+			if r.Status != OK && !concerns(w.also, r.Check) {
 				t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
 			}
 			continue
@@ -46,13 +44,13 @@ func (w wrong) requireDiagnosis(t *testing.T) {
 		for _, finding := range r.Findings {
 			found = found || finding.Status == w.status && strings.Contains(finding.What, w.what) && strings.Contains(finding.Do, w.do) && strings.Contains(finding.Why, w.why) && finding.Why != "" && finding.Do != ""
 		}
-		if !found && !(w.status == diagnosis.Skipped && strings.Contains(r.SkippedBecause, w.what)) {
+		if !found && !(w.status == Skipped && strings.Contains(r.SkippedBecause, w.what)) {
 			t.Errorf("nothing says %q and to do %q: %+v", w.what, w.do, r.Findings)
 		}
 	}
 }
 
-func concerns(all []diagnosis.Check, c diagnosis.Check) bool {
+func concerns(all []Check, c Check) bool {
 	for _, one := range all {
 		if one == c {
 			return true
@@ -71,11 +69,11 @@ func requireDiagnoses(t *testing.T, cases map[string]wrong) {
 func TestCorrectSetupIsOK(t *testing.T) {
 	report := Diagnose(healthy(t), Names())
 	for _, r := range report.Checks {
-		if r.Status != diagnosis.OK || len(r.Seen) == 0 {
+		if r.Status != OK || len(r.Seen) == 0 {
 			t.Errorf("check %s: %s, seen %q, findings %+v", r.Check, r.Status, r.Seen, r.Findings)
 		}
 	}
-	if want := map[diagnosis.Status]int{diagnosis.OK: 17, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}; !cmp.Equal(want, report.Counts) || report.Failed() {
+	if want := map[Status]int{OK: 17, Warning: 0, Error: 0, Unknown: 0, Skipped: 0}; !cmp.Equal(want, report.Counts) || report.Failed() {
 		t.Errorf("counts: %v", report.Counts)
 	}
 }
@@ -85,11 +83,11 @@ func TestOnlyChosenChecksAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []diagnosis.Check
+	var got []Check
 	for _, r := range Diagnose(healthy(t), chosen).Checks {
 		got = append(got, r.Check)
 	}
-	if diff := cmp.Diff([]diagnosis.Check{diagnosis.Quotas, diagnosis.Clock}, got); diff != "" {
+	if diff := cmp.Diff([]Check{Quotas, Clock}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := ParseChecks("clocks"); err == nil || !strings.Contains(err.Error(), `"clocks" is not one of configuration, credentials`) {
@@ -99,10 +97,10 @@ func TestOnlyChosenChecksAreShown(t *testing.T) {
 
 // Without anything to ask, no check fails: each says why it was skipped.
 func TestChecksWithoutACloudOrAClusterAreSkippedOrSayWhy(t *testing.T) {
-	none := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no login"}
+	none := Missing{Kind: NotAsked, Reason: "no login"}
 	f := healthy(t)
-	f.Cloud, f.Cluster = diagnosis.Cloud{}, diagnosis.Cluster{}
-	for _, m := range []*diagnosis.Missing{
+	f.Cloud, f.Cluster = Cloud{}, Cluster{}
+	for _, m := range []*Missing{
 		&f.Cloud.APIVersion.Missing, &f.Cloud.Orphans.Missing, &f.Cloud.Octavia.Providers.Missing, &f.Cloud.Octavia.Quota.Missing,
 		&f.Cloud.Octavia.Balancers.Missing, &f.Cloud.Network.Networks.Missing, &f.Cloud.Network.Subnets.Missing, &f.Cloud.Network.Ports.Missing,
 		&f.Cloud.Network.Quota.Missing, &f.Cloud.Network.Groups.Missing, &f.Cluster.Version.Missing, &f.Cluster.Services.Missing, &f.Cluster.Nodes.Missing,
@@ -110,21 +108,21 @@ func TestChecksWithoutACloudOrAClusterAreSkippedOrSayWhy(t *testing.T) {
 	} {
 		*m = none
 	}
-	f.Cloud.Login.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "authenticate at https://keystone: nothing listens there"}
-	got := map[diagnosis.Check]diagnosis.Status{}
+	f.Cloud.Login.Missing = Missing{Kind: Failed, Reason: "authenticate at https://keystone: nothing listens there"}
+	got := map[Check]Status{}
 	for _, r := range Diagnose(f, Names()).Checks {
 		got[r.Check] = r.Status
 	}
-	want := map[diagnosis.Check]diagnosis.Status{diagnosis.Configuration: diagnosis.OK, diagnosis.Credentials: diagnosis.Error, diagnosis.Catalogue: diagnosis.Skipped, diagnosis.Features: diagnosis.Skipped, diagnosis.Providers: diagnosis.Skipped, diagnosis.Networks: diagnosis.Skipped, diagnosis.Addresses: diagnosis.Skipped,
-		diagnosis.Quotas: diagnosis.Skipped, diagnosis.SecurityGroups: diagnosis.Skipped, diagnosis.Clock: diagnosis.Skipped, diagnosis.Kubernetes: diagnosis.Skipped, diagnosis.OtherControllers: diagnosis.Skipped, diagnosis.Annotations: diagnosis.Skipped, diagnosis.LoadBalancers: diagnosis.Skipped, diagnosis.Orphans: diagnosis.Skipped,
-		diagnosis.Nodes: diagnosis.Skipped, diagnosis.Routes: diagnosis.Skipped}
+	want := map[Check]Status{Configuration: OK, Credentials: Error, Catalogue: Skipped, Features: Skipped, Providers: Skipped, Networks: Skipped, Addresses: Skipped,
+		Quotas: Skipped, SecurityGroups: Skipped, Clock: Skipped, Kubernetes: Skipped, OtherControllers: Skipped, Annotations: Skipped, LoadBalancers: Skipped, Orphans: Skipped,
+		Nodes: Skipped, Routes: Skipped}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	f.Config.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "cloud.conf:3: unknown key\ncloud.conf:4: another one"}
-	f.ConfigProblems = []diagnosis.Problem{{What: "cloud.conf:3: unknown key", Do: "Correct it."}, {What: "cloud.conf:4: another one", Do: "Correct it, too."}}
-	r := Diagnose(f, []diagnosis.Check{diagnosis.Configuration}).Checks[0]
-	if len(r.Findings) != 2 || r.Status != diagnosis.Error || r.Findings[1].What != "cloud.conf:4: another one" {
+	f.Config.Missing = Missing{Kind: Failed, Reason: "cloud.conf:3: unknown key\ncloud.conf:4: another one"}
+	f.ConfigProblems = []Problem{{What: "cloud.conf:3: unknown key", Do: "Correct it."}, {What: "cloud.conf:4: another one", Do: "Correct it, too."}}
+	r := Diagnose(f, []Check{Configuration}).Checks[0]
+	if len(r.Findings) != 2 || r.Status != Error || r.Findings[1].What != "cloud.conf:4: another one" {
 		t.Errorf("a broken cloud.conf: %+v", r)
 	}
 }
@@ -133,7 +131,7 @@ func TestTextHasALineForEachCheckAndFits100Columns(t *testing.T) {
 	f := healthy(t)
 	f.Cloud.Octavia.Providers.Value = []string{"ovn"}
 	var out, all strings.Builder
-	report := Diagnose(f, []diagnosis.Check{diagnosis.Providers, diagnosis.Clock})
+	report := Diagnose(f, []Check{Providers, Clock})
 	if err := report.Print(&out, false); err != nil {
 		t.Fatal(err)
 	}
@@ -161,15 +159,15 @@ func TestTextHasALineForEachCheckAndFits100Columns(t *testing.T) {
 }
 
 func TestChecksOfControllersThatAreSwitchedOffAreSkipped(t *testing.T) {
-	ofNodes := []diagnosis.Check{diagnosis.Nodes, diagnosis.Routes}
+	ofNodes := []Check{Nodes, Routes}
 	for name, test := range map[string]struct {
-		controllers diagnosis.Controllers
-		skipped     []diagnosis.Check
+		controllers Controllers
+		skipped     []Check
 	}{
-		"only Services": {diagnosis.Controllers{Service: true}, ofNodes},
-		"only Nodes":    {diagnosis.Controllers{Node: true}, append(slices.Clone(aboutServices), diagnosis.Routes)},
-		"only routes":   {diagnosis.Controllers{Route: true}, append(slices.Clone(aboutServices), diagnosis.Nodes)},
-		"lifecycle":     {diagnosis.Controllers{NodeLifecycle: true, Service: true}, []diagnosis.Check{diagnosis.Routes}},
+		"only Services": {Controllers{Service: true}, ofNodes},
+		"only Nodes":    {Controllers{Node: true}, append(slices.Clone(aboutServices), Routes)},
+		"only routes":   {Controllers{Route: true}, append(slices.Clone(aboutServices), Nodes)},
+		"lifecycle":     {Controllers{NodeLifecycle: true, Service: true}, []Check{Routes}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := healthy(t)
@@ -177,14 +175,14 @@ func TestChecksOfControllersThatAreSwitchedOffAreSkipped(t *testing.T) {
 			f.Controllers = test.controllers
 			f.Config.Value.LoadBalancer.Enabled = test.controllers.Service
 			for _, r := range Diagnose(f, Names()).Checks {
-				want := diagnosis.OK
+				want := OK
 				if slices.Contains(test.skipped, r.Check) {
-					want = diagnosis.Skipped
+					want = Skipped
 				}
 				if r.Status != want {
 					t.Errorf("check %s is %s, not %s: %+v", r.Check, r.Status, want, r.Findings)
 				}
-				if r.Status == diagnosis.Skipped && !strings.Contains(r.SkippedBecause, "--controllers") {
+				if r.Status == Skipped && !strings.Contains(r.SkippedBecause, "--controllers") {
 					t.Errorf("check %s is skipped because %q", r.Check, r.SkippedBecause)
 				}
 			}

@@ -12,22 +12,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/desired"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // checkFeatures compares what cloud.conf and the Services request with the features of the cloud.
-func checkFeatures(f facts, r *diagnosis.Result) {
+func checkFeatures(f facts, r *Result) {
 	c, ok := f.configured(r)
 	if !ok {
 		return
 	}
-	if api := f.Cloud.APIVersion; api.Kind == diagnosis.NotAsked {
+	if api := f.Cloud.APIVersion; api.Kind == NotAsked {
 		r.Skip(api.Reason)
 		return
 	} else if !api.OK() {
-		r.Found(diagnosis.Error, api.Reason, "The controller does not start without the API version of Octavia.", api.AdviceOr("check the endpoint: `openstack catalog show load-balancer`"))
+		r.Found(Error, api.Reason, "The controller does not start without the API version of Octavia.", api.AdviceOr("check the endpoint: `openstack catalog show load-balancer`"))
 		return
 	}
 	r.Saw(fmt.Sprintf("Octavia API version %s", f.Cloud.APIVersion.Value))
@@ -46,7 +45,7 @@ func checkFeatures(f facts, r *diagnosis.Result) {
 }
 
 // checkSection checks what a section of cloud.conf requests for all load balancers.
-func checkSection(f facts, s settings, r *diagnosis.Result) {
+func checkSection(f facts, s settings, r *Result) {
 	can := capabilities(f, s.Provider)
 	for _, w := range []struct {
 		on      bool
@@ -61,14 +60,14 @@ func checkSection(f facts, s settings, r *diagnosis.Result) {
 		{s.Tags != "", "tags", lb.FeatureTags},
 	} {
 		if w.on && !can.Has(w.feature) {
-			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s needs %s, but this is %s", s.section, w.key, w.feature.Needs(), can.Lacking(w.feature)),
+			r.Found(Warning, fmt.Sprintf("%s %s needs %s, but this is %s", s.section, w.key, w.feature.Needs(), can.Lacking(w.feature)),
 				"Services are served without it, or refused.", fmt.Sprintf("Remove %s from %s, or use %s.", w.key, s.section, otherCloud(can, w.feature)))
 		}
 	}
 }
 
 // checkService builds the load balancer that the Service requests, as the controller does.
-func checkService(f facts, s *corev1.Service, r *diagnosis.Result) {
+func checkService(f facts, s *corev1.Service, r *Result) {
 	of := f.services().Of(s)
 	in := desired.Input{Spec: of.Spec, Config: of.Settings(f.Config.Value.LoadBalancer), Owner: of.Identity, Nodes: f.Cluster.Nodes.Value}
 	parsed, err := of.Spec.Options, of.Spec.Invalid()
@@ -80,13 +79,13 @@ func checkService(f facts, s *corev1.Service, r *diagnosis.Result) {
 		wanted, err = desired.Wanted(in)
 		for _, w := range wanted.Withheld {
 			if strings.HasSuffix(w.Reason, "Unsupported") {
-				r.Found(diagnosis.Warning, fmt.Sprintf("Service %s (%s): %s", name(*s), w.Reason, w.Message), "The Service is served without it.", changeService(w.Reason, *s))
+				r.Found(Warning, fmt.Sprintf("Service %s (%s): %s", name(*s), w.Reason, w.Message), "The Service is served without it.", changeService(w.Reason, *s))
 			}
 		}
 	}
 	var refused *desired.Invalid
 	if errors.As(err, &refused) && aboutFeatures(refused.Reason) {
-		r.Found(diagnosis.Error, fmt.Sprintf("Service %s (%s): %s", name(*s), refused.Reason, refused.Message), "The Service is refused.", changeService(refused.Reason, *s))
+		r.Found(Error, fmt.Sprintf("Service %s (%s): %s", name(*s), refused.Reason, refused.Message), "The Service is refused.", changeService(refused.Reason, *s))
 	}
 }
 
@@ -131,7 +130,7 @@ func changeService(reason string, s corev1.Service) string {
 }
 
 // checkProviders checks that configured providers, flavors and availability zones exist.
-func checkProviders(f facts, r *diagnosis.Result) {
+func checkProviders(f facts, r *Result) {
 	c, ok := f.configured(r)
 	if !ok {
 		return
@@ -142,29 +141,29 @@ func checkProviders(f facts, r *diagnosis.Result) {
 		r.Saw("providers of the cloud: " + joined(octavia.Providers.Value))
 		for _, u := range providers {
 			if !slices.Contains(octavia.Providers.Value, u.value) {
-				r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but the providers of the cloud are %s", u.where, u.value, joined(octavia.Providers.Value)),
+				r.Found(Error, fmt.Sprintf("%s is %s, but the providers of the cloud are %s", u.where, u.value, joined(octavia.Providers.Value)),
 					"Octavia rejects new load balancers of this provider.", "Set the key to one of them: `openstack loadbalancer provider list`.")
 			}
 		}
 	}
-	checkOffers(r, "flavor", f.flavors(), octavia.Flavors, func(o diagnosis.Offer) string { return o.ID })
-	checkOffers(r, "availabilityzone", f.zones(), octavia.Zones, func(o diagnosis.Offer) string { return o.Name })
+	checkOffers(r, "flavor", f.flavors(), octavia.Flavors, func(o Offer) string { return o.ID })
+	checkOffers(r, "availabilityzone", f.zones(), octavia.Zones, func(o Offer) string { return o.Name })
 }
 
 // checkOffers checks that the used flavors or zones exist. kind is their name in the openstack client.
-func checkOffers(r *diagnosis.Result, kind string, used []use, known diagnosis.Read[[]diagnosis.Offer], key func(diagnosis.Offer) string) {
+func checkOffers(r *Result, kind string, used []use, known Read[[]Offer], key func(Offer) string) {
 	list := "openstack loadbalancer " + kind + " list"
 	if len(used) == 0 || !r.Has(known.Missing, list) {
 		return
 	}
 	for _, u := range used {
-		i := slices.IndexFunc(known.Value, func(o diagnosis.Offer) bool { return key(o) == u.value })
+		i := slices.IndexFunc(known.Value, func(o Offer) bool { return key(o) == u.value })
 		const why = "Octavia rejects new load balancers with it."
 		switch {
 		case i < 0:
-			r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but there is no such %s", u.where, u.value, kind), why, "Set it to one of `"+list+"`, or remove it.")
+			r.Found(Error, fmt.Sprintf("%s is %s, but there is no such %s", u.where, u.value, kind), why, "Set it to one of `"+list+"`, or remove it.")
 		case !known.Value[i].Enabled:
-			r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but this %s is disabled", u.where, u.value, kind), why,
+			r.Found(Error, fmt.Sprintf("%s is %s, but this %s is disabled", u.where, u.value, kind), why,
 				fmt.Sprintf("Use another one of `%s`, or ask the operator of the cloud for `openstack loadbalancer %s set --enable %s`.", list, kind, u.value))
 		default:
 			r.Saw(kind + " " + u.value + " exists and is enabled")

@@ -7,19 +7,17 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/operate/nodedoctor"
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 )
 
-func checkKubernetes(f facts, r *diagnosis.Result) {
+func checkKubernetes(f facts, r *Result) {
 	k := f.Cluster
 	switch k.Version.Kind {
-	case diagnosis.NotAsked:
+	case NotAsked:
 		r.Skip(k.Version.Reason)
 		return
-	case diagnosis.Denied, diagnosis.Failed:
-		r.Found(diagnosis.Error, k.Version.Reason, "The controller cannot work without the Kubernetes API.", k.Version.AdviceOr("set --kubeconfig or $KUBECONFIG to a kubeconfig with which `kubectl version` answers"))
+	case Denied, Failed:
+		r.Found(Error, k.Version.Reason, "The controller cannot work without the Kubernetes API.", k.Version.AdviceOr("set --kubeconfig or $KUBECONFIG to a kubeconfig with which `kubectl version` answers"))
 		return
 	}
 	r.Saw("Kubernetes " + k.Version.Value)
@@ -38,15 +36,15 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 		if right.InLeaseNamespace {
 			file, in = "deploy/role.yaml", "-n "+k.OwnLease.Namespace
 		}
-		if right.For == nodedoctor.ForNodes {
+		if right.For == ForNodes {
 			file = "deploy/nodes/clusterrole.yaml"
 		}
 		if why := without[right.For]; why != "" {
-			r.Found(diagnosis.Warning, fmt.Sprintf("user %s may not %s", k.User.Value, right), why,
+			r.Found(Warning, fmt.Sprintf("user %s may not %s", k.User.Value, right), why,
 				"Apply "+file+", or run this command with the kubeconfig of the controller.")
 			continue
 		}
-		r.Found(diagnosis.Error, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller needs that for: "+right.For+".",
+		r.Found(Error, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller needs that for: "+right.For+".",
 			fmt.Sprintf("Apply %s, or run this command with the kubeconfig of the controller. `kubectl auth can-i %s %s` shows the right.", file, right.CanI(), in))
 	}
 	if len(r.Findings) == 0 {
@@ -54,9 +52,9 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 	}
 }
 
-func checkOtherControllers(f facts, r *diagnosis.Result) {
+func checkOtherControllers(f facts, r *Result) {
 	k := f.Cluster
-	if k.Services.Kind == diagnosis.NotAsked {
+	if k.Services.Kind == NotAsked {
 		r.Skip(k.Services.Reason)
 		return
 	}
@@ -73,9 +71,9 @@ func checkOtherControllers(f facts, r *diagnosis.Result) {
 	}
 	found, seen := othercontroller.Find(others)
 	for _, one := range found {
-		status, why := diagnosis.Warning, othercontroller.Why
+		status, why := Warning, othercontroller.Why
 		if one.Kind == othercontroller.OCCM && f.Policy.ClusterIPs != nil {
-			status, why = diagnosis.Error, othercontroller.WhyAtClusterIPs
+			status, why = Error, othercontroller.WhyAtClusterIPs
 		}
 		r.Found(status, one.What, why, one.Do)
 	}
@@ -88,7 +86,7 @@ func checkOtherControllers(f facts, r *diagnosis.Result) {
 }
 
 // checkOwnLease reports which instance of kube-octavia is active.
-func checkOwnLease(f facts, r *diagnosis.Result) {
+func checkOwnLease(f facts, r *Result) {
 	l, where := f.Cluster.Own.Value, f.Cluster.OwnLease
 	switch {
 	case l == nil || l.Holder == "":
@@ -96,7 +94,7 @@ func checkOwnLease(f facts, r *diagnosis.Result) {
 	case l.Alive(f.Now):
 		r.Saw(fmt.Sprintf("kube-octavia works: %s renewed Lease %s %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)))
 	default:
-		r.Found(diagnosis.Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
+		r.Found(Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
 			fmt.Sprintf("Check its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/%s`.", where.Namespace, where.Namespace, where.Name))
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
@@ -41,7 +40,7 @@ var neutronKinds = []quotaKind{
 }
 
 // checkQuotas compares quotas with what is used, and with what the Services without a load balancer need.
-func checkQuotas(f facts, r *diagnosis.Result) {
+func checkQuotas(f facts, r *Result) {
 	if _, ok := f.configured(r); !ok {
 		return
 	}
@@ -53,7 +52,7 @@ func checkQuotas(f facts, r *diagnosis.Result) {
 		used := usedInOctavia(octavia.Balancers.Value)
 		for _, k := range octaviaKinds {
 			if limit, known := octavia.Quota.Value[k.name]; known {
-				checkQuota(r, k, diagnosis.Quota{Limit: limit, Used: used[k.name]}, need[k.name], "openstack loadbalancer quota set "+k.option+" NUMBER PROJECT")
+				checkQuota(r, k, Quota{Limit: limit, Used: used[k.name]}, need[k.name], "openstack loadbalancer quota set "+k.option+" NUMBER PROJECT")
 			}
 		}
 	}
@@ -66,7 +65,7 @@ func checkQuotas(f facts, r *diagnosis.Result) {
 	}
 }
 
-func checkQuota(r *diagnosis.Result, k quotaKind, q diagnosis.Quota, need int, command string) {
+func checkQuota(r *Result, k quotaKind, q Quota, need int, command string) {
 	if q.Limit < 0 {
 		r.Saw(k.text + ": no limit")
 		return
@@ -77,18 +76,18 @@ func checkQuota(r *diagnosis.Result, k quotaKind, q diagnosis.Quota, need int, c
 	optional := k.name == quotaGroup || k.name == quotaRule || k.name == quotaMonitor
 	switch free := q.Limit - q.Used; {
 	case need > 0 && free < need:
-		r.Found(diagnosis.Error, fmt.Sprintf("%s, and the Services without a load balancer need %d", text, need), why, do)
+		r.Found(Error, fmt.Sprintf("%s, and the Services without a load balancer need %d", text, need), why, do)
 	case q.Limit == 0 && !optional:
-		r.Found(diagnosis.Error, text, why, do)
+		r.Found(Error, text, why, do)
 	case free <= 0 && !optional:
-		r.Found(diagnosis.Warning, text, why, do)
+		r.Found(Warning, text, why, do)
 	default:
 		r.Saw(text)
 	}
 }
 
 // usedInOctavia counts the objects of the load balancers.
-func usedInOctavia(all []diagnosis.Balancer) map[string]int {
+func usedInOctavia(all []Balancer) map[string]int {
 	used := map[string]int{quotaBalancer: len(all)}
 	for _, b := range all {
 		used[quotaListener] += len(b.Listeners)

@@ -6,9 +6,6 @@ package doctor
 import (
 	"slices"
 	"strings"
-
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/operate/nodedoctor"
 )
 
 // forClusterIP marks the rights that only cluster-ip mode needs.
@@ -37,7 +34,7 @@ const manifestLease = "kube-octavia"
 
 // rights are exactly the rights in deploy/clusterrole.yaml and deploy/role.yaml; a test compares
 // them.
-var rights = []diagnosis.Right{
+var rights = []Right{
 	{Verb: "list", Resource: "services", For: "the Services to serve"},
 	{Verb: "watch", Resource: "services", For: "the Services to serve"},
 	{Verb: "patch", Resource: "services", For: "finalizer and annotations"},
@@ -63,7 +60,7 @@ var rights = []diagnosis.Right{
 }
 
 // Rights returns the rights that a controller with this Lease name needs.
-func Rights(c diagnosis.Controllers, lease string) []diagnosis.Right {
+func Rights(c Controllers, lease string) []Right {
 	all := slices.Clone(rights)
 	for i := range all {
 		if all[i].InLeaseNamespace {
@@ -73,8 +70,8 @@ func Rights(c diagnosis.Controllers, lease string) []diagnosis.Right {
 	if !c.Nodes() && !c.Route {
 		return all
 	}
-	for _, right := range nodedoctor.Rights() {
-		if !slices.ContainsFunc(rights, func(r diagnosis.Right) bool { return r.String() == right.String() && !r.InLeaseNamespace }) {
+	for _, right := range NodeRights() {
+		if !slices.ContainsFunc(rights, func(r Right) bool { return r.String() == right.String() && !r.InLeaseNamespace }) {
 			all = append(all, right)
 		}
 	}

@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // checkRouter finds a router between the subnets of VIPs and the external network, as far as the project sees it.
 func (p placement) checkRouter(s settings) {
 	n := p.Cloud.Network
 	if s.AtClusterIP != nil || !n.Ports.OK() || !n.Routers.OK() {
-		if n.Routers.Kind == diagnosis.Denied || n.Routers.Kind == diagnosis.Failed {
+		if n.Routers.Kind == Denied || n.Routers.Kind == Failed {
 			p.r.Has(n.Routers.Missing, "openstack router list")
 		}
 		return
@@ -24,7 +22,7 @@ func (p placement) checkRouter(s settings) {
 	if all := p.externals(); external == "" && len(all) == 1 {
 		external = all[0].ID
 	}
-	i := slices.IndexFunc(n.Networks.Value, func(n diagnosis.Net) bool { return n.ID == external && n.External })
+	i := slices.IndexFunc(n.Networks.Value, func(n Net) bool { return n.ID == external && n.External })
 	if i < 0 {
 		return // already a finding
 	}
@@ -35,7 +33,7 @@ func (p placement) checkRouter(s settings) {
 	}
 }
 
-func (p placement) checkRouterOf(subnet diagnosis.Subnet, external diagnosis.Net) {
+func (p placement) checkRouterOf(subnet Subnet, external Net) {
 	const why = "Neutron attaches a floating IP only if a router connects the subnet of the VIP with the external network."
 	connect := fmt.Sprintf("Connect them: `openstack router set --external-gateway %s ROUTER` and `openstack router add subnet ROUTER %s`.", external.ID, subnet.ID)
 	routers := p.routersOf(subnet.ID)
@@ -46,10 +44,10 @@ func (p placement) checkRouterOf(subnet diagnosis.Subnet, external diagnosis.Net
 		}
 	}
 	if len(routers) > 0 {
-		p.r.Found(diagnosis.Error, fmt.Sprintf("no router of subnet %s has a gateway in network %s", subnet.Name, external.Name), why, connect)
+		p.r.Found(Error, fmt.Sprintf("no router of subnet %s has a gateway in network %s", subnet.Name, external.Name), why, connect)
 		return
 	}
-	p.r.Found(diagnosis.Warning, fmt.Sprintf("the project sees no router between subnet %s and network %s", subnet.Name, external.Name),
+	p.r.Found(Warning, fmt.Sprintf("the project sees no router between subnet %s and network %s", subnet.Name, external.Name),
 		why+" The router may belong to another project.", connect)
 }
 
@@ -57,8 +55,8 @@ func (p placement) checkRouterOf(subnet diagnosis.Subnet, external diagnosis.Net
 // sees them.
 func (p placement) reached(s settings) (names []string) {
 	for _, external := range p.externals() {
-		leads := func(r diagnosis.Router) bool { return r.Gateway != nil && r.Gateway.NetworkID == external.ID }
-		if slices.ContainsFunc(p.vipSubnets(s), func(subnet diagnosis.Subnet) bool { return slices.ContainsFunc(p.routersOf(subnet.ID), leads) }) {
+		leads := func(r Router) bool { return r.Gateway != nil && r.Gateway.NetworkID == external.ID }
+		if slices.ContainsFunc(p.vipSubnets(s), func(subnet Subnet) bool { return slices.ContainsFunc(p.routersOf(subnet.ID), leads) }) {
 			names = append(names, external.Name)
 		}
 	}
@@ -66,10 +64,10 @@ func (p placement) reached(s settings) (names []string) {
 }
 
 // routersOf returns the routers with an interface in the subnet.
-func (f facts) routersOf(subnetID string) (all []diagnosis.Router) {
+func (f facts) routersOf(subnetID string) (all []Router) {
 	ports := slices.Concat(f.Cloud.Network.Ports.Value, f.Cloud.Network.InVIPNetworks.Value)
 	for _, r := range f.Cloud.Network.Routers.Value {
-		if slices.ContainsFunc(ports, func(p diagnosis.Port) bool {
+		if slices.ContainsFunc(ports, func(p Port) bool {
 			// Distributed and highly available routers have other interfaces: network:router_interface_distributed.
 			return p.DeviceID == r.ID && strings.Contains(p.DeviceOwner, "router_interface") && p.In(subnetID)
 		}) {

@@ -14,13 +14,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
 
 // access is traffic that must reach the nodes.
 type access struct {
-	diagnosis.Access
+	Access
 	what string
 	// perhaps means that it may not be needed yet.
 	perhaps bool
@@ -30,7 +29,7 @@ type access struct {
 const firstNodePort, lastNodePort = 30000, 32767
 
 // checkSecurityGroups compares what load balancers send to the nodes with what the ports of the nodes admit.
-func checkSecurityGroups(f facts, r *diagnosis.Result) {
+func checkSecurityGroups(f facts, r *Result) {
 	c, ok := f.configured(r)
 	if !ok || !r.Has(f.Cluster.Nodes.Missing, "kubectl get nodes") ||
 		!r.Has(f.Cloud.Network.Ports.Missing, "openstack port list") || !r.Has(f.Cloud.Network.Groups.Missing, "openstack security group list") {
@@ -41,7 +40,7 @@ func checkSecurityGroups(f facts, r *diagnosis.Result) {
 		return
 	}
 	ports := f.nodePorts()
-	r.Saw(diagnosis.Plural(len(f.Cluster.Nodes.Value), "node"))
+	r.Saw(Plural(len(f.Cluster.Nodes.Value), "node"))
 	checkPortsFound(f, r, ports)
 	if c.LoadBalancer.ManageSecurityGroups {
 		checkManaged(f, r, c, ports)
@@ -50,7 +49,7 @@ func checkSecurityGroups(f facts, r *diagnosis.Result) {
 }
 
 // checkPortsFound reports nodes that have no port in the project.
-func checkPortsFound(f facts, r *diagnosis.Result, ports map[string][]diagnosis.Port) {
+func checkPortsFound(f facts, r *Result, ports map[string][]Port) {
 	var without []string
 	for _, n := range f.Cluster.Nodes.Value {
 		if len(ports[n.Name]) == 0 {
@@ -58,34 +57,34 @@ func checkPortsFound(f facts, r *diagnosis.Result, ports map[string][]diagnosis.
 		}
 	}
 	if len(without) > 0 {
-		r.Found(diagnosis.Unknown, "the project has no port with the address of "+diagnosis.Some("node", without), "It is unknown what their security groups admit. Are the nodes servers of this project?",
+		r.Found(Unknown, "the project has no port with the address of "+Some("node", without), "It is unknown what their security groups admit. Are the nodes servers of this project?",
 			"Compare `kubectl get nodes -o wide` with `openstack port list`, and the project of cloud.conf with that of the servers.")
 	}
 }
 
 // checkManaged checks the security group that the controller manages, if a Service has a load balancer.
-func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[string][]diagnosis.Port) {
+func checkManaged(f facts, r *Result, c config.Config, ports map[string][]Port) {
 	if c.LoadBalancer.SecurityGroupMode == config.ServiceSecurityGroups || len(served(f)) == len(waiting(f)) {
 		r.Saw("kube-octavia manages the security groups of the nodes")
 		return
 	}
 	own := lb.NodesGroup{ClusterName: f.Policy.ClusterName, ClusterUID: f.Policy.ClusterUID, Class: f.Policy.LoadBalancerClass}
-	i := slices.IndexFunc(f.Cloud.Network.Groups.Value, func(g diagnosis.Group) bool { return own.Owns(g.Name, g.Description) })
+	i := slices.IndexFunc(f.Cloud.Network.Groups.Value, func(g Group) bool { return own.Owns(g.Name, g.Description) })
 	const why = "manage-security-groups is true, and load balancers reach the nodes only through this group."
 	const do = "Check whether the controller runs and what it reports: `kubectl describe node NODE`, `kubectl get events -A --field-selector reason=SecurityGroupNotAttached`."
 	if i < 0 {
-		r.Found(diagnosis.Warning, "there is no security group "+own.Name(), why, do)
+		r.Found(Warning, "there is no security group "+own.Name(), why, do)
 		return
 	}
 	group := f.Cloud.Network.Groups.Value[i]
 	var without []string
 	for node, all := range ports {
-		if slices.ContainsFunc(all, func(p diagnosis.Port) bool { return p.Protected() && !slices.Contains(p.SecurityGroups, group.ID) }) {
+		if slices.ContainsFunc(all, func(p Port) bool { return p.Protected() && !slices.Contains(p.SecurityGroups, group.ID) }) {
 			without = append(without, node)
 		}
 	}
 	if len(without) > 0 {
-		r.Found(diagnosis.Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, diagnosis.Some("node", without)), why, do)
+		r.Found(Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, Some("node", without)), why, do)
 		return
 	}
 	r.Saw("security group " + group.Name + " is on the ports of the nodes")
@@ -93,7 +92,7 @@ func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[strin
 
 // accesses returns the traffic that must reach the nodes: for the Services or, if there are none, for all NodePorts.
 // If all Services have Pods as members, load balancers do not use NodePorts.
-func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
+func (f facts) accesses(r *Result, c config.Config) (all []access) {
 	sources := f.sourcesOnce(r)
 	judged := 0
 	managed := map[string]bool{} // Services whose ports the controller opens with their load balancer
@@ -119,7 +118,7 @@ func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 	base := c.LoadBalancer
 	if judged == 0 && !base.ManageSecurityGroups && base.TargetType != config.PodTargets {
 		for _, source := range sources(origin{base.SubnetID, base.NetworkID, base.MemberSubnetID, base.Provider, base.SourceRanges}) {
-			all = append(all, access{diagnosis.Access{Transport: "tcp", From: firstNodePort, To: lastNodePort, Source: source}, fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), true})
+			all = append(all, access{Access{Transport: "tcp", From: firstNodePort, To: lastNodePort, Source: source}, fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), true})
 		}
 	}
 	return all
@@ -140,7 +139,7 @@ func accessesOf(s corev1.Service, monitored bool, source netip.Prefix) (all []ac
 }
 
 func accessTo(port int, transport string, source netip.Prefix, what string) access {
-	return access{diagnosis.Access{Transport: transport, From: port, To: port, Source: source}, what, false}
+	return access{Access{Transport: transport, From: port, To: port, Source: source}, what, false}
 }
 
 // origin is what determines the source addresses of load balancers. clients are CIDRs, separated by commas.
@@ -148,7 +147,7 @@ type origin struct{ subnetID, networkID, memberSubnetID, provider, clients strin
 
 // sourcesOnce returns a function that computes the sources of each origin only once, because most Services
 // have the same.
-func (f facts) sourcesOnce(r *diagnosis.Result) func(origin) []netip.Prefix {
+func (f facts) sourcesOnce(r *Result) func(origin) []netip.Prefix {
 	known := map[origin][]netip.Prefix{}
 	return func(o origin) []netip.Prefix {
 		if _, done := known[o]; !done {
@@ -160,7 +159,7 @@ func (f facts) sourcesOnce(r *diagnosis.Result) func(origin) []netip.Prefix {
 
 // sources returns the source addresses of load balancers: with provider amphora their own, with provider ovn those of
 // the clients.
-func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
+func (f facts) sources(r *Result, o origin) (all []netip.Prefix) {
 	if capabilities(f, o.provider).OVN() {
 		for text := range strings.SplitSeq(cmp.Or(o.clients, "0.0.0.0/0"), ",") {
 			if source, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
@@ -171,7 +170,7 @@ func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
 	}
 	subnets := f.vipSubnets(settings{LoadBalancer: config.LoadBalancer{SubnetID: o.subnetID, NetworkID: o.networkID}})
 	if s := f.subnetOf(o.memberSubnetID); s != nil {
-		subnets = []diagnosis.Subnet{*s}
+		subnets = []Subnet{*s}
 	}
 	for _, s := range subnets {
 		if source, err := netip.ParsePrefix(s.CIDR); err == nil && (source.Addr().Is4() || len(subnets) == 1) {
@@ -179,7 +178,7 @@ func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
 		}
 	}
 	if len(all) == 0 {
-		r.Found(diagnosis.Unknown, "the subnet of VIPs is unknown, so the source addresses of load balancers are unknown, too", "Security groups may keep them from the nodes.",
+		r.Found(Unknown, "the subnet of VIPs is unknown, so the source addresses of load balancers are unknown, too", "Security groups may keep them from the nodes.",
 			"Set subnet-id in [LoadBalancer] to a subnet that the project sees.")
 	}
 	return all
@@ -187,7 +186,7 @@ func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
 
 // verdict is whether the nodes admit the traffic that must reach them.
 type verdict struct {
-	status diagnosis.Status
+	status Status
 	// nodes are the nodes that do not admit it, or for which this is unknown.
 	nodes     string
 	transport string
@@ -197,11 +196,11 @@ type verdict struct {
 
 // checkAccesses checks whether the ports of all nodes admit the traffic that must reach them. It combines the findings
 // about many ports.
-func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string][]diagnosis.Port) {
+func checkAccesses(f facts, r *Result, all []access, ports map[string][]Port) {
 	var order []verdict
 	found := map[verdict][]access{}
 	for _, a := range all {
-		for _, status := range []diagnosis.Status{diagnosis.Error, diagnosis.Unknown} {
+		for _, status := range []Status{Error, Unknown} {
 			var nodes []string
 			for node := range ports {
 				if a.LetIn(ports[node], f.Cloud.Network.Groups.Value) == status {
@@ -211,7 +210,7 @@ func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string]
 			if len(nodes) == 0 {
 				continue
 			}
-			v := verdict{status, diagnosis.Some("node", nodes), a.Transport, a.Source, a.perhaps}
+			v := verdict{status, Some("node", nodes), a.Transport, a.Source, a.perhaps}
 			if found[v] == nil {
 				order = append(order, v)
 			}
@@ -222,25 +221,25 @@ func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string]
 		v.report(r, found[v])
 	}
 	if len(order) == 0 && len(ports) > 0 {
-		r.Saw(fmt.Sprintf("%s can be reached by load balancers", diagnosis.Plural(len(all), "NodePort")))
+		r.Saw(fmt.Sprintf("%s can be reached by load balancers", Plural(len(all), "NodePort")))
 	}
 }
 
 // report records which ports are not admitted.
-func (v verdict) report(r *diagnosis.Result, all []access) {
+func (v verdict) report(r *Result, all []access) {
 	what := all[0].what
 	if len(all) > 1 {
 		what = fmt.Sprintf("%s and %d more", what, len(all)-1)
 	}
 	why := fmt.Sprintf("Load balancers send traffic and health checks from %s to the NodePorts.", v.source)
-	if v.status == diagnosis.Unknown {
-		r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s admit %s only by address groups or groups that the project does not see", v.nodes, what), why,
+	if v.status == Unknown {
+		r.Found(Unknown, fmt.Sprintf("security groups of %s admit %s only by address groups or groups that the project does not see", v.nodes, what), why,
 			"Check the rules: `openstack security group rule list GROUP`.")
 		return
 	}
-	status := diagnosis.Error
+	status := Error
 	if v.perhaps {
-		status = diagnosis.Warning
+		status = Warning
 	}
 	r.Found(status, fmt.Sprintf("security groups of %s do not admit %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
 		v.rules(all)+"; or set manage-security-groups = true in [LoadBalancer].")

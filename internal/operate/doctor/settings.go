@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/settings/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -68,9 +67,9 @@ func requested(f facts, all []use, key string) []use {
 }
 
 // configured returns cloud.conf. If there is none, it skips the check.
-func (f facts) configured(r *diagnosis.Result) (config.Config, bool) {
-	if f.Config.Kind != diagnosis.Present {
-		r.Skip("cloud.conf cannot be used, see check " + string(diagnosis.Configuration))
+func (f facts) configured(r *Result) (config.Config, bool) {
+	if f.Config.Kind != Present {
+		r.Skip("cloud.conf cannot be used, see check " + string(Configuration))
 	}
 	return f.Config.Value, f.Config.OK()
 }
@@ -117,7 +116,7 @@ func capabilities(f facts, provider string) lb.Capabilities {
 func name(s corev1.Service) string { return s.Namespace + "/" + s.Name }
 
 // VIPNetworks returns the ids of the networks in which VIPs are allocated, as far as the facts show them.
-func VIPNetworks(all diagnosis.Facts) (ids []string) {
+func VIPNetworks(all Facts) (ids []string) {
 	f := facts{all}
 	for _, s := range sections(f.Config.Value) {
 		for _, subnet := range f.vipSubnets(s) {
@@ -140,7 +139,7 @@ func (f facts) zones() []use {
 }
 
 // UsesFlavors reports whether cloud.conf or a Service requests a flavor.
-func UsesFlavors(f diagnosis.Facts) bool { return len(facts{f}.flavors()) > 0 }
+func UsesFlavors(f Facts) bool { return len(facts{f}.flavors()) > 0 }
 
 // UsesZones reports whether cloud.conf or a Service requests an availability zone.
-func UsesZones(f diagnosis.Facts) bool { return len(facts{f}.zones()) > 0 }
+func UsesZones(f Facts) bool { return len(facts{f}.zones()) > 0 }

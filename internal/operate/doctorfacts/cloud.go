@@ -26,7 +26,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/paging"
 	"github.com/kube-octavia/kube-octavia/internal/model/lb"
 	"github.com/kube-octavia/kube-octavia/internal/node/instances"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 )
@@ -35,7 +34,7 @@ import (
 type cloud struct {
 	config      config.Config
 	session     *openstack.Session // nil without a login
-	floatingIPs diagnosis.Read[[]lb.FloatingIP]
+	floatingIPs doctor.Read[[]lb.FloatingIP]
 }
 
 func (c *cloud) close() {
@@ -45,26 +44,26 @@ func (c *cloud) close() {
 }
 
 // read logs in and reads the facts that do not depend on others.
-func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
+func (c *cloud) read(ctx context.Context, s Source) doctor.Cloud {
 	if s.ConfigErr != nil {
-		return unread(notAsked[diagnosis.Login]("cloud.conf cannot be used").Missing)
+		return unread(notAsked[doctor.Login]("cloud.conf cannot be used").Missing)
 	}
 	before := time.Now()
 	session, err := s.Login(ctx)
 	if err != nil {
-		all := unread(diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no login"})
+		all := unread(doctor.Missing{Kind: doctor.NotAsked, Reason: "no login"})
 		all.Login.Missing = missing(err)
-		all.Login.Kind = diagnosis.Failed
+		all.Login.Kind = doctor.Failed
 		all.NoService = lacks(err)
 		all.NoRegion = errors.Is(err, openstack.ErrNoRegion)
 		return all
 	}
 	c.session = session
 	took := time.Since(before)
-	all := diagnosis.Cloud{}
+	all := doctor.Cloud{}
 	inParallel(
 		func() {
-			all.Login = diagnosis.Value(c.login(ctx, before.Add(took/2), took/2+time.Second, s.Controllers))
+			all.Login = doctor.Value(c.login(ctx, before.Add(took/2), took/2+time.Second, s.Controllers))
 		},
 		func() {
 			var v lb.Version
@@ -84,10 +83,10 @@ func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
 }
 
 // lacks returns the services that the service catalogue lacks according to the error.
-func lacks(err error) (all []diagnosis.Problem) {
+func lacks(err error) (all []doctor.Problem) {
 	switch tree := err.(type) {
 	case *catalogue.Lack:
-		return []diagnosis.Problem{{What: tree.Fact, Do: tree.Advice}}
+		return []doctor.Problem{{What: tree.Fact, Do: tree.Advice}}
 	case interface{ Unwrap() []error }:
 		for _, one := range tree.Unwrap() {
 			all = append(all, lacks(one)...)
@@ -99,9 +98,9 @@ func lacks(err error) (all []diagnosis.Problem) {
 }
 
 // unread returns facts that are all missing for one reason.
-func unread(why diagnosis.Missing) (all diagnosis.Cloud) {
+func unread(why doctor.Missing) (all doctor.Cloud) {
 	n, o := &all.Network, &all.Octavia
-	for _, m := range []*diagnosis.Missing{
+	for _, m := range []*doctor.Missing{
 		&all.Login.Missing, &all.APIVersion.Missing, &all.Orphans.Missing, &all.Servers.Missing,
 		&n.Networks.Missing, &n.Subnets.Missing, &n.Ports.Missing, &n.InVIPNetworks.Missing, &n.Routers.Missing, &n.Groups.Missing,
 		&n.Availability.Missing, &n.Quota.Missing, &n.PodRouter.Missing, &n.AtomicRoutes.Missing,
@@ -113,9 +112,9 @@ func unread(why diagnosis.Missing) (all diagnosis.Cloud) {
 }
 
 // login describes the login. at is when the token was requested, accurate to uncertainty.
-func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Duration, controllers diagnosis.Controllers) diagnosis.Login {
+func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Duration, controllers doctor.Controllers) doctor.Login {
 	s := c.session
-	l := diagnosis.Login{ProjectID: s.ProjectID(), Roles: s.Roles(), CloudTime: tokenDate(s.Network().GetAuthResult()), LocalTime: at, Uncertainty: uncertainty}
+	l := doctor.Login{ProjectID: s.ProjectID(), Roles: s.Roles(), CloudTime: tokenDate(s.Network().GetAuthResult()), LocalTime: at, Uncertainty: uncertainty}
 	var err error
 	l.Expires, l.Kind, err = s.Expiry(ctx)
 	if err != nil {
@@ -127,7 +126,7 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 	for _, feature := range calls.OnRequest() {
 		l.MissingOnRequest[feature] = texts(accessrule.Of(feature, missing))
 	}
-	l.Endpoints = []diagnosis.Endpoint{
+	l.Endpoints = []doctor.Endpoint{
 		{Service: calls.ServiceLoadBalancer, URL: s.LoadBalancer().Endpoint},
 		{Service: calls.ServiceNetwork, URL: s.Network().Endpoint},
 		{Service: calls.ServiceKeyManager},
@@ -136,7 +135,7 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 		l.Endpoints[2].URL = manager.Endpoint
 	}
 	if controllers.Nodes() {
-		nova := diagnosis.Endpoint{Service: calls.ServiceCompute}
+		nova := doctor.Endpoint{Service: calls.ServiceCompute}
 		if compute, err := s.Compute(instances.Microversion); err == nil {
 			nova.URL = compute.Endpoint
 		}
@@ -171,18 +170,18 @@ func tokenDate(answer gophercloud.AuthResult) time.Time {
 }
 
 // list reads all pages of a list.
-func list[T any](ctx context.Context, service *gophercloud.ServiceClient, path string, query url.Values) diagnosis.Read[[]T] {
+func list[T any](ctx context.Context, service *gophercloud.ServiceClient, path string, query url.Values) doctor.Read[[]T] {
 	query.Set("limit", strconv.Itoa(paging.Size))
 	return read(paging.List[T](ctx, service, "list "+path, path, query))
 }
 
-func (c *cloud) readOctavia(ctx context.Context, o *diagnosis.Octavia) {
+func (c *cloud) readOctavia(ctx context.Context, o *doctor.Octavia) {
 	service, project := c.session.LoadBalancer(), c.session.ProjectID()
 	inParallel(
 		func() {
 			o.Providers = read(c.session.Providers(ctx))
 			if o.Providers.OK() && o.Providers.Value == nil {
-				o.Providers.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "the access rules of the application credential do not allow listing the providers",
+				o.Providers.Missing = doctor.Missing{Kind: doctor.Denied, Reason: "the access rules of the application credential do not allow listing the providers",
 					Need: "The controller works without the right, but cannot detect that a provider does not exist.", Advice: "replace the application credential with `kube-octavia credential rotate`"}
 			}
 		},
@@ -209,10 +208,10 @@ func getList[T any](ctx context.Context, service *gophercloud.ServiceClient, op,
 	return answer[key], nil
 }
 
-func balancers(listed []octavia.Listed) []diagnosis.Balancer {
-	all := []diagnosis.Balancer{}
+func balancers(listed []octavia.Listed) []doctor.Balancer {
+	all := []doctor.Balancer{}
 	for _, l := range listed {
-		b := diagnosis.Balancer{LoadBalancer: l.Bare}
+		b := doctor.Balancer{LoadBalancer: l.Bare}
 		for _, members := range l.Members {
 			b.Members += members
 		}
@@ -224,56 +223,56 @@ func balancers(listed []octavia.Listed) []diagnosis.Balancer {
 // portFields are the fields of ports that are read.
 var portFields = []string{"id", "name", "network_id", "device_id", "device_owner", "fixed_ips", "security_groups", "port_security_enabled"}
 
-func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network, controllers diagnosis.Controllers) {
+func (c *cloud) readNetwork(ctx context.Context, n *doctor.Network, controllers doctor.Controllers) {
 	service, project, fields := c.session.Network(), c.session.ProjectID(), portFields
 	if controllers.Route {
 		fields = slices.Concat(fields, []string{"mac_address", "allowed_address_pairs", "tags"})
 	}
 	inParallel(
 		func() {
-			n.Networks = list[diagnosis.Net](ctx, service, "networks", url.Values{"fields": {"id", "name", "project_id", "router:external", "subnets"}})
+			n.Networks = list[doctor.Net](ctx, service, "networks", url.Values{"fields": {"id", "name", "project_id", "router:external", "subnets"}})
 		},
 		func() {
-			n.Subnets = list[diagnosis.Subnet](ctx, service, "subnets", url.Values{"fields": {"id", "name", "network_id", "ip_version", "cidr", "allocation_pools"}})
+			n.Subnets = list[doctor.Subnet](ctx, service, "subnets", url.Values{"fields": {"id", "name", "network_id", "ip_version", "cidr", "allocation_pools"}})
 		},
 		func() {
-			n.Ports = list[diagnosis.Port](ctx, service, "ports", url.Values{"project_id": {project}, "fields": fields})
+			n.Ports = list[doctor.Port](ctx, service, "ports", url.Values{"project_id": {project}, "fields": fields})
 			for i, p := range n.Ports.Value {
 				n.Ports.Value[i].LoadBalancerID = neutron.LoadBalancerOf(p.Name, p.DeviceID, p.DeviceOwner)
 			}
 		},
 		func() {
-			n.Routers = list[diagnosis.Router](ctx, service, "routers", url.Values{"fields": {"id", "name", "external_gateway_info"}})
+			n.Routers = list[doctor.Router](ctx, service, "routers", url.Values{"fields": {"id", "name", "external_gateway_info"}})
 		},
 		func() {
-			n.Groups = list[diagnosis.Group](ctx, service, "security-groups", url.Values{"project_id": {project}, "fields": {"id", "name", "description", "security_group_rules"}})
+			n.Groups = list[doctor.Group](ctx, service, "security-groups", url.Values{"project_id": {project}, "fields": {"id", "name", "description", "security_group_rules"}})
 		},
 		func() {
-			n.Availability = read(getList[diagnosis.Availability](ctx, service, "read the free addresses", "network-ip-availabilities", "network_ip_availabilities"))
+			n.Availability = read(getList[doctor.Availability](ctx, service, "read the free addresses", "network-ip-availabilities", "network_ip_availabilities"))
 		},
 		func() {
 			var answer struct {
-				Quota decoding.Entries[diagnosis.Quota]
+				Quota decoding.Entries[doctor.Quota]
 			}
 			_, err := service.Get(ctx, service.ServiceURL("quotas", project, "details.json"), decoding.Into(&answer), nil)
-			n.Quota = read(map[string]diagnosis.Quota(answer.Quota), openstack.Wrap("read the quota of Neutron", err))
+			n.Quota = read(map[string]doctor.Quota(answer.Quota), openstack.Wrap("read the quota of Neutron", err))
 		},
 	)
 }
 
 // readMore reads the facts that depend on others.
-func (c *cloud) readMore(ctx context.Context, f *diagnosis.Facts, k *cluster) {
+func (c *cloud) readMore(ctx context.Context, f *doctor.Facts, k *cluster) {
 	service := c.session.LoadBalancer()
 	known := *f // f is written concurrently
-	offers := func(used bool, feature lb.Feature, path, key string) diagnosis.Read[[]diagnosis.Offer] {
+	offers := func(used bool, feature lb.Feature, path, key string) doctor.Read[[]doctor.Offer] {
 		api := known.Cloud.APIVersion
 		switch {
 		case !used:
-			return notAsked[[]diagnosis.Offer]("nothing requests one")
+			return notAsked[[]doctor.Offer]("nothing requests one")
 		case api.OK() && !(lb.Capabilities{APIVersion: api.Value}).Has(feature):
-			return notAsked[[]diagnosis.Offer](fmt.Sprintf("Octavia API version %s has no %s", api.Value, key))
+			return notAsked[[]doctor.Offer](fmt.Sprintf("Octavia API version %s has no %s", api.Value, key))
 		}
-		return read(getList[diagnosis.Offer](ctx, service, "list the "+key, path, key))
+		return read(getList[doctor.Offer](ctx, service, "list the "+key, path, key))
 	}
 	inParallel(
 		func() {
@@ -283,9 +282,9 @@ func (c *cloud) readMore(ctx context.Context, f *diagnosis.Facts, k *cluster) {
 			f.Cloud.Octavia.Zones = offers(doctor.UsesZones(known), lb.FeatureAvailabilityZones, "lbaas/availabilityzones", "availability_zones")
 		},
 		func() {
-			f.Cloud.Network.InVIPNetworks = notAsked[[]diagnosis.Port]("the network of VIPs is unknown")
+			f.Cloud.Network.InVIPNetworks = notAsked[[]doctor.Port]("the network of VIPs is unknown")
 			if ids := doctor.VIPNetworks(known); len(ids) > 0 {
-				f.Cloud.Network.InVIPNetworks = list[diagnosis.Port](ctx, c.session.Network(), "ports",
+				f.Cloud.Network.InVIPNetworks = list[doctor.Port](ctx, c.session.Network(), "ports",
 					url.Values{"network_id": ids, "fields": {"id", "device_id", "device_owner", "fixed_ips"}})
 			}
 		},

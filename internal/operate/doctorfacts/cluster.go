@@ -18,10 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
-	"github.com/kube-octavia/kube-octavia/internal/operate/othercontrollerfacts"
 )
 
 // callLimit is the time limit of each call to Kubernetes.
@@ -34,24 +32,24 @@ type cluster struct {
 }
 
 // read reads all facts, unless the API does not answer.
-func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
+func (k *cluster) read(ctx context.Context) doctor.Cluster {
 	version, err := k.connect(ctx)
 	if err != nil {
-		why := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "the Kubernetes API cannot be used, see check " + string(diagnosis.Kubernetes)}
+		why := doctor.Missing{Kind: doctor.NotAsked, Reason: "the Kubernetes API cannot be used, see check " + string(doctor.Kubernetes)}
 		first := missing(err)
 		if k.source.NoCluster {
 			why.Reason = "no cluster: set --kubeconfig or $KUBECONFIG to check one"
 			first = why
 		}
-		all := diagnosis.Cluster{OwnLease: k.source.Lease}
+		all := doctor.Cluster{OwnLease: k.source.Lease}
 		all.Version.Missing = first
-		for _, m := range []*diagnosis.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing,
+		for _, m := range []*doctor.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing,
 			&all.Workloads.Missing, &all.Instances.Missing} {
 			*m = why
 		}
 		return all
 	}
-	all := diagnosis.Cluster{Version: diagnosis.Value(version), OwnLease: k.source.Lease}
+	all := doctor.Cluster{Version: doctor.Value(version), OwnLease: k.source.Lease}
 	inParallel(
 		func() { all.UID = needed(read(k.source.Cluster.UID(ctx))) },
 		func() {
@@ -71,9 +69,9 @@ func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 		},
 		func() { all.Refused = k.refused(ctx) },
 		func() { all.Own = k.ownLease(ctx) },
-		func() { all.OCCM = readOthers(ctx, k, othercontrollerfacts.OCCM) },
-		func() { all.Workloads = readOthers(ctx, k, othercontrollerfacts.Workloads) },
-		func() { all.Instances = readOthers(ctx, k, othercontrollerfacts.Instances) },
+		func() { all.OCCM = readOthers(ctx, k, othercontroller.ReadOCCM) },
+		func() { all.Workloads = readOthers(ctx, k, othercontroller.ReadWorkloads) },
+		func() { all.Instances = readOthers(ctx, k, othercontroller.ReadInstances) },
 	)
 	return all
 }
@@ -104,7 +102,7 @@ func (k *cluster) explain(err error, op string) error {
 
 // refused returns the rights of the controller that the user lacks. The reviews that it creates are not
 // stored.
-func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right] {
+func (k *cluster) refused(ctx context.Context) doctor.Read[[]doctor.Right] {
 	all := doctor.Rights(k.source.Controllers, k.source.Lease.Name)
 	lacks, errs, ask := make([]bool, len(all)), make([]error, len(all)), []func(){}
 	for i, right := range all {
@@ -112,18 +110,18 @@ func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right]
 	}
 	inParallel(ask...)
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return read[[]diagnosis.Right](nil, k.explain(errs[i], "read the rights of the user"))
+		return read[[]doctor.Right](nil, k.explain(errs[i], "read the rights of the user"))
 	}
-	refused := []diagnosis.Right{}
+	refused := []doctor.Right{}
 	for i, right := range all {
 		if lacks[i] {
 			refused = append(refused, right)
 		}
 	}
-	return diagnosis.Value(refused)
+	return doctor.Value(refused)
 }
 
-func (k *cluster) lacks(ctx context.Context, r diagnosis.Right) (bool, error) {
+func (k *cluster) lacks(ctx context.Context, r doctor.Right) (bool, error) {
 	asked := authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name},
 	}}
@@ -135,32 +133,32 @@ func (k *cluster) lacks(ctx context.Context, r diagnosis.Right) (bool, error) {
 }
 
 // ownLease reads the Lease of the controller, nil if there is none.
-func (k *cluster) ownLease(ctx context.Context) diagnosis.Read[*othercontroller.Lease] {
+func (k *cluster) ownLease(ctx context.Context) doctor.Read[*othercontroller.Lease] {
 	var l coordinationv1.Lease
 	err := k.client.Get(ctx, client.ObjectKey(k.source.Lease), &l)
 	if apierrors.IsNotFound(err) {
-		return diagnosis.Value[*othercontroller.Lease](nil)
+		return doctor.Value[*othercontroller.Lease](nil)
 	}
 	if err != nil {
 		return read[*othercontroller.Lease](nil, k.explain(err, "read Lease "+k.source.Lease.String()))
 	}
-	found := othercontrollerfacts.Lease(&l)
-	return diagnosis.Value(&found)
+	found := othercontroller.NewLease(&l)
+	return doctor.Value(&found)
 }
 
 // needed records that the controller needs the right to read the fact.
-func needed[T any](r diagnosis.Read[T]) diagnosis.Read[T] {
-	if r.Kind == diagnosis.Denied {
+func needed[T any](r doctor.Read[T]) doctor.Read[T] {
+	if r.Kind == doctor.Denied {
 		r.Need = "The controller needs the right, too."
 	}
 	return r
 }
 
 // readOthers reads a fact about other controllers.
-func readOthers[T any](ctx context.Context, k *cluster, from func(context.Context, client.Reader) (T, error)) diagnosis.Read[T] {
+func readOthers[T any](ctx context.Context, k *cluster, from func(context.Context, client.Reader) (T, error)) doctor.Read[T] {
 	value, err := from(ctx, k.client)
 	r := read(value, k.source.Cluster.Explain(err))
-	if r.Kind == diagnosis.Denied {
+	if r.Kind == doctor.Denied {
 		r.Need = "The controller works without the right, but does not find other controllers of the same Services."
 	}
 	return r

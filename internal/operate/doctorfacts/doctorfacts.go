@@ -18,7 +18,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/operate/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
@@ -42,14 +42,14 @@ type Source struct {
 	// Policy selects the Services that the controller handles. It lacks the uid of the cluster.
 	Policy claim.Policy
 	// Controllers are the controllers of --controllers.
-	Controllers diagnosis.Controllers
+	Controllers doctor.Controllers
 	// Lease is the Lease of the controller.
 	Lease othercontroller.LeaseName
 }
 
 // Gather reads the facts. They also record what cannot be read.
-func Gather(ctx context.Context, s Source) diagnosis.Facts {
-	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, ConfigOrigin: s.ConfigOrigin, Config: read(s.Config, s.ConfigErr), ConfigProblems: problems(s.ConfigErr),
+func Gather(ctx context.Context, s Source) doctor.Facts {
+	f := doctor.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, ConfigOrigin: s.ConfigOrigin, Config: read(s.Config, s.ConfigErr), ConfigProblems: problems(s.ConfigErr),
 		Policy: s.Policy, Controllers: s.Controllers}
 	if s.ConfigOrigin == config.FromFile {
 		f.ConfigMode = mode(s.ConfigPath)
@@ -78,15 +78,15 @@ func inParallel(all ...func()) {
 }
 
 // read returns the result of a call as a fact.
-func read[T any](value T, err error) diagnosis.Read[T] {
+func read[T any](value T, err error) doctor.Read[T] {
 	if err != nil {
-		return diagnosis.Read[T]{Missing: missing(err)}
+		return doctor.Read[T]{Missing: missing(err)}
 	}
-	return diagnosis.Value(value)
+	return doctor.Value(value)
 }
 
 // problems returns the reasons why cloud.conf cannot be used.
-func problems(err error) (all []diagnosis.Problem) {
+func problems(err error) (all []doctor.Problem) {
 	if err == nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func problems(err error) (all []diagnosis.Problem) {
 		do = "Correct the path: it must be that of a readable file."
 	}
 	for line := range strings.Lines(err.Error()) {
-		all = append(all, diagnosis.Problem{What: strings.TrimSpace(line), Do: do})
+		all = append(all, doctor.Problem{What: strings.TrimSpace(line), Do: do})
 	}
 	return all
 }
@@ -121,24 +121,24 @@ func mode(path string) fs.FileMode {
 }
 
 // missing returns why a call had no result, and what to do about the cause.
-func missing(err error) diagnosis.Missing {
+func missing(err error) doctor.Missing {
 	var cloud *openstack.Error
 	var cluster *kubeconfig.Error
 	switch {
 	case errors.As(err, &cluster):
-		m := diagnosis.Missing{Kind: diagnosis.Failed, Reason: cluster.Fact, Advice: cluster.Advice}
+		m := doctor.Missing{Kind: doctor.Failed, Reason: cluster.Fact, Advice: cluster.Advice}
 		if apierrors.IsForbidden(err) {
-			m.Kind = diagnosis.Denied
+			m.Kind = doctor.Denied
 		}
 		return m
 	case errors.As(err, &cloud):
-		m := diagnosis.Missing{Kind: diagnosis.Failed, Reason: cloud.Fact(), Advice: openstack.Advice(err)}
+		m := doctor.Missing{Kind: doctor.Failed, Reason: cloud.Fact(), Advice: openstack.Advice(err)}
 		if openstack.Denied(err) {
-			m.Kind, m.Need = diagnosis.Denied, needOf(cloud)
+			m.Kind, m.Need = doctor.Denied, needOf(cloud)
 		}
 		return m
 	}
-	return diagnosis.Missing{Kind: diagnosis.Failed, Reason: err.Error()}
+	return doctor.Missing{Kind: doctor.Failed, Reason: err.Error()}
 }
 
 // needOf returns whether the controller makes the denied call.
@@ -162,6 +162,6 @@ func needOf(err *openstack.Error) string {
 }
 
 // notAsked returns a fact for which no call was made.
-func notAsked[T any](reason string) diagnosis.Read[T] {
-	return diagnosis.Read[T]{Missing: diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: reason}}
+func notAsked[T any](reason string) doctor.Read[T] {
+	return doctor.Read[T]{Missing: doctor.Missing{Kind: doctor.NotAsked, Reason: reason}}
 }

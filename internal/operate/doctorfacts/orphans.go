@@ -10,18 +10,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/claim"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/orphan"
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/service"
 )
 
 // orphans finds the orphans in the facts, for which it also reads certificates and security groups.
-func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diagnosis.Read[[]orphan.Object] {
+func (c *cloud) orphans(ctx context.Context, f doctor.Facts, k *cluster) doctor.Read[[]orphan.Object] {
 	services, balancers := f.Cluster.Services, f.Cloud.Octavia.Balancers
-	for _, m := range []diagnosis.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {
+	for _, m := range []doctor.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {
 		if !m.OK() {
-			return diagnosis.Read[[]orphan.Object]{Missing: m}
+			return doctor.Read[[]orphan.Object]{Missing: m}
 		}
 	}
 	s, adapter := c.session, service.Kind{Policy: f.Policy, Config: c.config.LoadBalancer}
@@ -47,5 +47,5 @@ func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diag
 	for i := range services.Value {
 		owners[i] = adapter.Of(&services.Value[i])
 	}
-	return diagnosis.Value(finder.Among(owners, inventory))
+	return doctor.Value(finder.Among(owners, inventory))
 }

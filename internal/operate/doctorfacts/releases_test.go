@@ -18,7 +18,7 @@ import (
 	simulated "github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	"github.com/kube-octavia/kube-octavia/cloudsim/release"
 	"github.com/kube-octavia/kube-octavia/internal/cloud/openstack"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/operate/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/settings/config"
 	"github.com/kube-octavia/kube-octavia/test/mutate"
 )
@@ -53,9 +53,9 @@ func TestTheQuotaOfOctaviaIsReadInEachRelease(t *testing.T) {
 	for _, r := range release.All {
 		t.Run(r.String(), func(t *testing.T) {
 			c := inCloud(t, cloudsim.Options{Release: r, Octavia: simulated.Options{DefaultQuota: &simulated.Quota{LoadBalancers: 10, Listeners: -1, Pools: 50, Members: -1, HealthMonitors: -1}}})
-			var found diagnosis.Octavia
+			var found doctor.Octavia
 			c.readOctavia(t.Context(), &found)
-			want := diagnosis.Value(map[string]int{"load_balancer": 10, "listener": -1, "pool": 50, "member": -1, "health_monitor": -1})
+			want := doctor.Value(map[string]int{"load_balancer": 10, "listener": -1, "pool": 50, "member": -1, "health_monitor": -1})
 			if diff := cmp.Diff(want, found.Quota); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -65,17 +65,17 @@ func TestTheQuotaOfOctaviaIsReadInEachRelease(t *testing.T) {
 
 func TestAnswersOfOtherReleasesMeanTheSame(t *testing.T) {
 	c := inCloud(t, cloudsim.Options{Nodes: []cloudsim.Node{{Name: "node-1"}}})
-	read := func() (facts diagnosis.Cloud) {
+	read := func() (facts doctor.Cloud) {
 		c.readOctavia(t.Context(), &facts.Octavia)
-		c.readNetwork(t.Context(), &facts.Network, diagnosis.Controllers{Route: true})
+		c.readNetwork(t.Context(), &facts.Network, doctor.Controllers{Route: true})
 		return facts
 	}
 	want := read()
-	for what, missing := range map[string]diagnosis.Missing{
+	for what, missing := range map[string]doctor.Missing{
 		"quota of Octavia": want.Octavia.Quota.Missing, "quota of Neutron": want.Network.Quota.Missing, "ports": want.Network.Ports.Missing,
 		"free addresses": want.Network.Availability.Missing, "security groups": want.Network.Groups.Missing, "networks": want.Network.Networks.Missing,
 	} {
-		if missing.Kind != diagnosis.Present {
+		if missing.Kind != doctor.Present {
 			t.Errorf("%s: %+v", what, missing)
 		}
 	}
@@ -85,7 +85,7 @@ func TestAnswersOfOtherReleasesMeanTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		client.Transport = mutate.Newer{Next: direct, Choose: mutate.Choices(rapid.Uint64().Draw(t, "seed"))}
 		got := read()
-		maps.DeleteFunc(got.Network.Quota.Value, func(kind string, _ diagnosis.Quota) bool { return strings.HasPrefix(kind, "zz_new_") })
+		maps.DeleteFunc(got.Network.Quota.Value, func(kind string, _ doctor.Quota) bool { return strings.HasPrefix(kind, "zz_new_") })
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

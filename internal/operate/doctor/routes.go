@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodedoctor
+package doctor
 
 import (
 	"cmp"
@@ -15,7 +15,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloud/calls"
 	"github.com/kube-octavia/kube-octavia/internal/node/instances"
 	"github.com/kube-octavia/kube-octavia/internal/node/routes"
-	"github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
 )
 
 // The defaults of Neutron: max_routes of a router and max_allowed_address_pair of a port.
@@ -25,7 +24,7 @@ const (
 )
 
 // CheckRoutes checks that routes to the Pods of each Node are possible and exist.
-func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
+func CheckRoutes(f Facts, r *Result) {
 	if !f.Controllers.Route {
 		r.Skip("--controllers has no route")
 		return
@@ -33,19 +32,19 @@ func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
 	id := f.Config.Value.Route.RouterID
 	const set = "Set router-id in [Route] of cloud.conf to the router of the Nodes' subnet: `openstack router list`, and `openstack router show ROUTER` shows its subnets."
 	if id == "" {
-		r.Found(diagnosis.Error, "[Route] router-id is not set", "The controller does not start: it does not know which router gets the routes.", set)
+		r.Found(Error, "[Route] router-id is not set", "The controller does not start: it does not know which router gets the routes.", set)
 		return
 	}
 	router := f.Cloud.Network.PodRouter
-	if !needed(r, router.Missing, "openstack router show "+id, calls.FeatureRoutes) {
+	if !readable(r, router.Missing, "openstack router show "+id, calls.FeatureRoutes) {
 		return
 	}
 	if router.Value == nil {
-		r.Found(diagnosis.Error, fmt.Sprintf("[Route] router-id is %s, but the project sees no such router", id), "There can be no routes to Pods.", set)
+		r.Found(Error, fmt.Sprintf("[Route] router-id is %s, but the project sees no such router", id), "There can be no routes to Pods.", set)
 		return
 	}
-	r.Saw(fmt.Sprintf("router %s has %s", id, diagnosis.Plural(len(router.Value.Routes), "route")))
-	if atomic := f.Cloud.Network.AtomicRoutes; needed(r, atomic.Missing, "openstack extension list --network", calls.FeatureRoutes) {
+	r.Saw(fmt.Sprintf("router %s has %s", id, Plural(len(router.Value.Routes), "route")))
+	if atomic := f.Cloud.Network.AtomicRoutes; readable(r, atomic.Missing, "openstack extension list --network", calls.FeatureRoutes) {
 		r.Saw(map[bool]string{
 			true:  "Neutron adds and removes single routes (extraroute-atomic)",
 			false: "Neutron has no extraroute-atomic, so the controller sets all routes of the router at once, and does not change those of others",
@@ -63,14 +62,14 @@ func CheckRoutes(f diagnosis.Facts, r *diagnosis.Result) {
 
 // podNetwork has the input of the checks of routes.
 type podNetwork struct {
-	diagnosis.Facts
-	r      *diagnosis.Result
+	Facts
+	r      *Result
 	routes routes.Facts
 }
 
 // routeFacts returns the facts from which the controller decides. Nodes that are not initialized must
 // wait.
-func routeFacts(f diagnosis.Facts, router routes.Router) routes.Facts {
+func routeFacts(f Facts, router routes.Router) routes.Facts {
 	facts := routes.Facts{
 		Routes: router.Routes, RouterID: router.ID, ClusterUID: f.Cluster.UID.Value, ClusterCIDRs: f.Controllers.ClusterCIDRs,
 		IsOwn: instances.IsOwn(f.Config.Value.Global.Region),
@@ -99,7 +98,7 @@ func (p podNetwork) checkPodCIDRs() {
 		}
 	}
 	if len(without) > 0 {
-		p.r.Found(diagnosis.Warning, "no Pod CIDR: "+diagnosis.Some("Node", without), "A route leads to the Pod CIDR of a Node, so these get none.",
+		p.r.Found(Warning, "no Pod CIDR: "+Some("Node", without), "A route leads to the Pod CIDR of a Node, so these get none.",
 			"Make kube-controller-manager allocate them, with --allocate-node-cidrs=true and --cluster-cidr. If the network plug-in uses its own addresses, it needs no routes: remove route from --controllers.")
 	}
 }
@@ -129,18 +128,18 @@ func (p podNetwork) checkWanted() {
 			lacking = append(lacking, w.Node.Name)
 		}
 	}
-	p.r.Saw(fmt.Sprintf("%d of %s to Pods there", complete, diagnosis.Plural(len(wanted), "route")))
+	p.r.Saw(fmt.Sprintf("%d of %s to Pods there", complete, Plural(len(wanted), "route")))
 	if len(young) > 0 {
 		p.r.Saw("routes to come: those to " + names(young))
 	}
 	p.reportImpossible(impossible)
 	if len(outside) > 0 {
-		p.r.Found(diagnosis.Warning, fmt.Sprintf("a Pod CIDR outside of --cluster-cidr %v: %s", p.Controllers.ClusterCIDRs, names(outside)),
+		p.r.Found(Warning, fmt.Sprintf("a Pod CIDR outside of --cluster-cidr %v: %s", p.Controllers.ClusterCIDRs, names(outside)),
 			"The controller adds routes for these Nodes, but never removes them.", "Set --cluster-cidr as for kube-controller-manager: `kubectl get nodes -o custom-columns=NAME:.metadata.name,CIDRS:.spec.podCIDRs`.")
 	}
 	p.reportLacking(lacking, closed)
 	if total := len(wanted) + others; total > mostRoutes && complete < len(wanted) {
-		p.r.Found(diagnosis.Warning, fmt.Sprintf("router %s should have %d routes, but %d of those of the Nodes are missing", p.routes.RouterID, total, len(wanted)-complete),
+		p.r.Found(Warning, fmt.Sprintf("router %s should have %d routes, but %d of those of the Nodes are missing", p.routes.RouterID, total, len(wanted)-complete),
 			fmt.Sprintf("Neutron allows %d routes for each router by default.", mostRoutes),
 			"Ask the operator of the cloud whether max_routes in neutron.conf is high enough, or since OpenStack 2026.2 the quota router_route of the project. Otherwise use a network plug-in with an overlay.")
 	}
@@ -150,7 +149,7 @@ func (p podNetwork) checkWanted() {
 // family.
 func names(nodes []string) string {
 	slices.Sort(nodes)
-	return diagnosis.Some("Node", slices.Compact(nodes))
+	return Some("Node", slices.Compact(nodes))
 }
 
 // reportImpossible reports Nodes to which no route is possible, with the first error of each
@@ -173,7 +172,7 @@ func (p podNetwork) reportImpossible(all []routes.Wanted) {
 			do = fmt.Sprintf("Connect the router with the subnet of the Nodes: `openstack router add subnet %s %s`; or set router-id in [Route] of cloud.conf to the router that is connected to it: `openstack router list`.",
 				p.routes.RouterID, p.subnetOf(first.Node))
 		}
-		p.r.Found(diagnosis.Error, fmt.Sprintf("no route to the Pods of %s is possible. Node %s: %v", names(nodes), first.Node.Name, first.Err),
+		p.r.Found(Error, fmt.Sprintf("no route to the Pods of %s is possible. Node %s: %v", names(nodes), first.Node.Name, first.Err),
 			"A route leads to an address of the Node in a subnet of the router.", do)
 	}
 }
@@ -194,11 +193,11 @@ func (p podNetwork) subnetOf(n *corev1.Node) string {
 func (p podNetwork) reportLacking(lacking, closed []string) {
 	const do = "Look for event FailedToCreateRoute: `kubectl describe node %s`. Does the controller run with --controllers=route? `kubectl -n %s get deploy kube-octavia -o yaml` shows its arguments."
 	if len(lacking) > 0 {
-		p.r.Found(diagnosis.Warning, fmt.Sprintf("router %s lacks the routes to the Pods of %s, although kube-octavia works", p.routes.RouterID, names(lacking)),
+		p.r.Found(Warning, fmt.Sprintf("router %s lacks the routes to the Pods of %s, although kube-octavia works", p.routes.RouterID, names(lacking)),
 			"These Pods cannot be reached from other Nodes.", fmt.Sprintf(do, lacking[0], p.Cluster.OwnLease.Namespace))
 	}
 	if len(closed) > 0 {
-		p.r.Found(diagnosis.Warning, fmt.Sprintf("ports do not let packets of Pods pass: %s, although kube-octavia works", names(closed)),
+		p.r.Found(Warning, fmt.Sprintf("ports do not let packets of Pods pass: %s, although kube-octavia works", names(closed)),
 			fmt.Sprintf("The Pod CIDR is not among the allowed address pairs of the port, so Neutron drops what these Pods send. By default Neutron allows %d pairs per port.", mostPairs),
 			fmt.Sprintf(do, closed[0], p.Cluster.OwnLease.Namespace))
 	}
@@ -211,11 +210,11 @@ func (p podNetwork) checkStrays() {
 	}
 	blackholes, kept := p.routes.Strays()
 	if len(blackholes) > 0 {
-		p.r.Found(diagnosis.Warning, "the next hop is not a Node: "+some(blackholes), "Packets into this part of the Pod network are lost.",
+		p.r.Found(Warning, "the next hop is not a Node: "+some(blackholes), "Packets into this part of the Pod network are lost.",
 			"A running controller removes it within a minute. To do it manually: "+remove(blackholes[0])+".")
 	}
 	if len(kept) > 0 {
-		p.r.Found(diagnosis.Warning, "the next hop is not a Node, but a port of the project: "+some(kept),
+		p.r.Found(Warning, "the next hop is not a Node, but a port of the project: "+some(kept),
 			"The controller keeps such a route, because it may belong to another cluster. In that case both clusters have the same Pod network, and packets are lost.",
 			"If nothing needs it, "+remove(kept[0])+". Otherwise give one cluster another Pod network or router.")
 	}
@@ -226,7 +225,7 @@ func some(all []routes.Route) string {
 	for _, one := range all {
 		texts = append(texts, one.Destination+" via "+one.NextHop)
 	}
-	return diagnosis.Some("route", texts)
+	return Some("route", texts)
 }
 
 // checkSecurityGroups checks whether the ports of the Nodes admit what Pods of other Nodes send.
@@ -236,7 +235,7 @@ func (p podNetwork) checkSecurityGroups() {
 		return
 	}
 	for _, cidr := range p.Controllers.ClusterCIDRs {
-		found := map[diagnosis.Status][]string{}
+		found := map[Status][]string{}
 		for _, w := range p.routes.Wanted() {
 			if own, err := netip.ParsePrefix(w.Destination); w.Err == nil && err == nil && cidr.Contains(own.Addr()) {
 				status := p.letIn(w.Port.ID, cidr)
@@ -245,29 +244,29 @@ func (p podNetwork) checkSecurityGroups() {
 		}
 		const why = "Pods of one Node reach those of another only if the security groups of the Nodes admit the Pod network."
 		do := fmt.Sprintf("Add a rule to a security group of the Nodes: `openstack security group rule create --ingress --remote-ip %s GROUP`.", cidr)
-		if closed := found[diagnosis.Error]; len(closed) > 0 {
-			p.r.Found(diagnosis.Error, fmt.Sprintf("security groups of %s do not admit all of the Pod network %s", names(closed), cidr), why, do)
+		if closed := found[Error]; len(closed) > 0 {
+			p.r.Found(Error, fmt.Sprintf("security groups of %s do not admit all of the Pod network %s", names(closed), cidr), why, do)
 		}
-		if perhaps := found[diagnosis.Unknown]; len(perhaps) > 0 {
-			p.r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s admit the Pod network %s only by rules for groups, or by groups that the project does not see", names(perhaps), cidr),
+		if perhaps := found[Unknown]; len(perhaps) > 0 {
+			p.r.Found(Unknown, fmt.Sprintf("security groups of %s admit the Pod network %s only by rules for groups, or by groups that the project does not see", names(perhaps), cidr),
 				why+" Whether a group contains the addresses of Pods depends on the driver of Neutron.", do)
 		}
 	}
 }
 
 // letIn returns whether a port admits TCP and UDP from the Pod network.
-func (p podNetwork) letIn(portID string, cidr netip.Prefix) diagnosis.Status {
+func (p podNetwork) letIn(portID string, cidr netip.Prefix) Status {
 	ports := p.Cloud.Network.Ports.Value
-	i := slices.IndexFunc(ports, func(port diagnosis.Port) bool { return port.ID == portID })
-	var all []diagnosis.Status
+	i := slices.IndexFunc(ports, func(port Port) bool { return port.ID == portID })
+	var all []Status
 	for _, transport := range []string{"tcp", "udp"} {
-		access := diagnosis.Access{Transport: transport, From: 1, To: 65535, Source: cidr, ByPods: true}
+		access := Access{Transport: transport, From: 1, To: 65535, Source: cidr, ByPods: true}
 		all = append(all, access.LetIn(ports[i:i+1], p.Cloud.Network.Groups.Value))
 	}
-	for _, worst := range []diagnosis.Status{diagnosis.Error, diagnosis.Unknown} {
+	for _, worst := range []Status{Error, Unknown} {
 		if slices.Contains(all, worst) {
 			return worst
 		}
 	}
-	return diagnosis.OK
+	return OK
 }

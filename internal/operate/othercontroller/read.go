@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package othercontrollerfacts reads the facts for package othercontroller from Kubernetes. It writes nothing.
-package othercontrollerfacts
+package othercontroller
 
 import (
 	"context"
@@ -14,42 +13,40 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/kube-octavia/kube-octavia/internal/operate/othercontroller"
 )
 
-// OCCM reads the Lease of the leading cloud controller manager, nil if there is none. The reader must not have a cache.
+// ReadOCCM reads the Lease of the leading cloud controller manager, nil if there is none. The reader must not have a cache.
 // The Lease is read with a list, so that one right is sufficient for all Leases.
-func OCCM(ctx context.Context, reader client.Reader) (*othercontroller.Lease, error) {
-	name := othercontroller.OCCMLease
-	leases, err := leases(ctx, reader, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name})
-	if err != nil || len(leases) == 0 {
+func ReadOCCM(ctx context.Context, reader client.Reader) (*Lease, error) {
+	name := OCCMLease
+	found, err := readLeases(ctx, reader, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name})
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return &leases[0], nil
+	return &found[0], nil
 }
 
-// Instances reads the Leases of all instances of kube-octavia. The reader must not have a cache.
-func Instances(ctx context.Context, reader client.Reader) ([]othercontroller.Lease, error) {
-	return leases(ctx, reader, client.HasLabels{othercontroller.ClassLabel})
+// ReadInstances reads the Leases of all instances of kube-octavia. The reader must not have a cache.
+func ReadInstances(ctx context.Context, reader client.Reader) ([]Lease, error) {
+	return readLeases(ctx, reader, client.HasLabels{ClassLabel})
 }
 
-func leases(ctx context.Context, reader client.Reader, which ...client.ListOption) ([]othercontroller.Lease, error) {
+func readLeases(ctx context.Context, reader client.Reader, which ...client.ListOption) ([]Lease, error) {
 	var list coordinationv1.LeaseList
 	if err := reader.List(ctx, &list, which...); err != nil {
 		return nil, fmt.Errorf("list Leases: %w", err)
 	}
-	all := []othercontroller.Lease{}
+	all := []Lease{}
 	for i := range list.Items {
-		all = append(all, Lease(&list.Items[i]))
+		all = append(all, NewLease(&list.Items[i]))
 	}
 	return all, nil
 }
 
-// Lease returns the relevant fields of a Lease.
-func Lease(l *coordinationv1.Lease) othercontroller.Lease {
-	lease := othercontroller.Lease{LeaseName: othercontroller.LeaseName{Namespace: l.Namespace, Name: l.Name},
-		Class: l.Labels[othercontroller.ClassLabel], Default: l.Labels[othercontroller.DefaultLabel]}
+// NewLease returns the relevant fields of a Lease.
+func NewLease(l *coordinationv1.Lease) Lease {
+	lease := Lease{LeaseName: LeaseName{Namespace: l.Namespace, Name: l.Name},
+		Class: l.Labels[ClassLabel], Default: l.Labels[DefaultLabel]}
 	if holder := l.Spec.HolderIdentity; holder != nil {
 		lease.Holder = *holder
 	}
@@ -62,18 +59,18 @@ func Lease(l *coordinationv1.Lease) othercontroller.Lease {
 	return lease
 }
 
-// Workloads reads the DaemonSets and Deployments that run openstack-cloud-controller-manager, in all namespaces. The reader
+// ReadWorkloads reads the DaemonSets and Deployments that run openstack-cloud-controller-manager, in all namespaces. The reader
 // must not have a cache. Rights for objects with these names are sufficient.
-func Workloads(ctx context.Context, reader client.Reader) ([]othercontroller.Workload, error) {
-	all := []othercontroller.Workload{}
-	daemonSets, deployments := othercontroller.WorkloadNames()
+func ReadWorkloads(ctx context.Context, reader client.Reader) ([]Workload, error) {
+	all := []Workload{}
+	daemonSets, deployments := WorkloadNames()
 	for _, name := range daemonSets {
 		var list appsv1.DaemonSetList
 		if err := reader.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
 			return nil, fmt.Errorf("list DaemonSets of name %s: %w", name, err)
 		}
 		for _, d := range list.Items {
-			all = append(all, othercontroller.Workload{Kind: "DaemonSet", Namespace: d.Namespace, Name: d.Name, Ready: d.Status.NumberReady, Args: args(d.Spec.Template.Spec)})
+			all = append(all, Workload{Kind: "DaemonSet", Namespace: d.Namespace, Name: d.Name, Ready: d.Status.NumberReady, Args: args(d.Spec.Template.Spec)})
 		}
 	}
 	for _, name := range deployments {
@@ -82,7 +79,7 @@ func Workloads(ctx context.Context, reader client.Reader) ([]othercontroller.Wor
 			return nil, fmt.Errorf("list Deployments of name %s: %w", name, err)
 		}
 		for _, d := range list.Items {
-			all = append(all, othercontroller.Workload{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name, Ready: d.Status.ReadyReplicas, Args: args(d.Spec.Template.Spec)})
+			all = append(all, Workload{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name, Ready: d.Status.ReadyReplicas, Args: args(d.Spec.Template.Spec)})
 		}
 	}
 	return all, nil
@@ -107,10 +104,10 @@ func args(pod corev1.PodSpec) (all []string) {
 // page is the number of Services that are read at once; they are not kept.
 const page = 500
 
-// Writes reads the last writes to the addresses of the Services for which serves returns true. The reader must not have a
+// ReadWrites reads the last writes to the addresses of the Services for which serves returns true. The reader must not have a
 // cache: that of the controller has no managed fields.
-func Writes(ctx context.Context, reader client.Reader, serves func(*corev1.Service) bool) ([]othercontroller.Write, error) {
-	all := []othercontroller.Write{}
+func ReadWrites(ctx context.Context, reader client.Reader, serves func(*corev1.Service) bool) ([]Write, error) {
+	all := []Write{}
 	next := ""
 	for {
 		var services corev1.ServiceList
@@ -118,7 +115,7 @@ func Writes(ctx context.Context, reader client.Reader, serves func(*corev1.Servi
 			return nil, fmt.Errorf("list Services: %w", err)
 		}
 		for i := range services.Items {
-			if write, ok := othercontroller.LastWrite(&services.Items[i]); ok && serves(&services.Items[i]) {
+			if write, ok := LastWrite(&services.Items[i]); ok && serves(&services.Items[i]) {
 				all = append(all, write)
 			}
 		}

@@ -1,18 +1,16 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package nodedoctor
-
-import "github.com/kube-octavia/kube-octavia/internal/operate/diagnosis"
+package doctor
 
 // ForNodes marks the rights that only the controllers of Nodes and routes need.
 const ForNodes = "the controllers of Nodes and routes"
 
-// Rights returns exactly the rights in deploy/nodes; a test compares them.
-func Rights() (all []diagnosis.Right) {
+// NodeRights returns exactly the rights in deploy/nodes; a test compares them.
+func NodeRights() (all []Right) {
 	add := func(group, resource, subresource string, verbs ...string) {
 		for _, verb := range verbs {
-			all = append(all, diagnosis.Right{Verb: verb, Group: group, Resource: resource, Subresource: subresource, For: ForNodes})
+			all = append(all, Right{Verb: verb, Group: group, Resource: resource, Subresource: subresource, For: ForNodes})
 		}
 	}
 	add("", "nodes", "", "get", "list", "watch", "update", "patch", "delete")

@@ -1,9 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis is the model of `kube-octavia doctor`: the facts that its checks use, and the report of their
-// results. It is pure.
-package diagnosis
+package doctor
 
 // Check is the name of a check.
 type Check string

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package diagnosis
+package doctor
 
 import (
 	"cmp"
