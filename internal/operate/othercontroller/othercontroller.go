@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package othercontroller finds other controllers that serve the same Services: openstack-cloud-controller-manager, another
-// kube-octavia, and any other client that writes the addresses of Services. Package othercontrollerfacts reads the
-// facts for it.
+// kube-octavia, and any other client that writes the addresses of Services.
 //
-// It is pure.
+// File read.go reads from Kubernetes what shows them; the rest is pure.
 package othercontroller
 
 import (
