@@ -8,7 +8,6 @@ package lookup
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -70,9 +69,9 @@ func (b *Builder) Build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	tries := in.Found == nil && f.TriesCertificates()
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren || tries, f.Record.Certificate
 	// These come first, because the members of a refused owner follow nodes and Pods too.
-	err = b.memberCIDRs(ctx, f.Owner, &in, o)
+	in, err = b.memberCIDRs(ctx, f.Owner, in, o)
 	if err == nil {
-		err = b.podSubnets(ctx, f.Owner, &in, o)
+		in, err = b.podSubnets(ctx, f.Owner, in, o)
 	}
 	if err == nil {
 		err = b.checkGroup(ctx, f, o)
@@ -80,7 +79,7 @@ func (b *Builder) Build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	if err != nil {
 		return decide.Built{Input: in, Err: err}
 	}
-	for _, lookUp := range []func(context.Context, claim.Owner, *desired.Input, lb.Observed) error{
+	for _, lookUp := range []func(context.Context, claim.Owner, desired.Input, lb.Observed) (desired.Input, error){
 		b.vipSubnets,
 		b.subnetsOfFamilies,
 		b.checkServiceSubnet,
@@ -91,7 +90,8 @@ func (b *Builder) Build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		b.readExposure,
 		b.findCertificate,
 	} {
-		if err := lookUp(ctx, f.Owner, &in, o); err != nil {
+		in, err = lookUp(ctx, f.Owner, in, o)
+		if err != nil {
 			return decide.Built{Input: in, Err: err}
 		}
 	}
@@ -103,7 +103,7 @@ func (b *Builder) Build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		err = decide.AwaitsGroup(f, o)
 	}
 	if err == nil && wanted.KeepMonitors {
-		err = b.checkMonitors(ctx, in, o, &wanted)
+		wanted, err = b.checkMonitors(ctx, in, o, wanted)
 	}
 	return decide.Built{Input: in, Wanted: wanted, Err: err}
 }
@@ -173,7 +173,7 @@ func (b *Builder) FollowInput(ctx context.Context, of claim.Owner, observed lb.O
 		return in, err
 	}
 	// Without the subnets, existing members stay as long as they are endpoints.
-	_ = b.podSubnets(ctx, of, &in, observed)
+	in, _ = b.podSubnets(ctx, of, in, observed)
 	return in, nil
 }
 
@@ -185,7 +185,11 @@ func (b *Builder) WantedMembers(ctx context.Context, of claim.Owner, o lb.Observ
 		return lb.Wanted{}, err
 	}
 	options := in.Spec.Options
-	if err := errors.Join(b.memberCIDRs(ctx, of, &in, o), b.podSubnets(ctx, of, &in, o)); err != nil {
+	in, err = b.memberCIDRs(ctx, of, in, o)
+	if err == nil {
+		in, err = b.podSubnets(ctx, of, in, o)
+	}
+	if err != nil {
 		return lb.Wanted{}, err
 	}
 	// Members do not depend on certificates, and finding certificates needs calls.

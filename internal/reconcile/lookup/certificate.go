@@ -65,23 +65,23 @@ const secretLimit = 10 * time.Second
 
 // findCertificate reads the Secret that the Service names, and looks for its certificate in
 // Barbican. If the Secret cannot be read now, the certificate that was read before stays.
-func (b *Builder) findCertificate(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+func (b *Builder) findCertificate(ctx context.Context, of claim.Owner, in desired.Input, observed lb.Observed) (desired.Input, error) {
 	options := of.Spec.Options
 	if options.TLSSecret == "" {
 		in.Certificate = desired.SecretCertificate{}
-		return nil
+		return in, nil
 	}
 	if !b.Barbican.Available() {
-		return &desired.Invalid{Reason: desired.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
+		return in, &desired.Invalid{Reason: desired.ReasonUnsupported, Message: fmt.Sprintf("annotation %s: the certificate cannot be stored for Octavia: "+
 			"the cloud's service catalogue has no key-manager service (Barbican)", in.Spec.Key(annotation.TLSSecret))}
 	}
 	cert, err := b.ReadCertificate(ctx, in.Owner.Namespace, in.Spec)
 	if _, refused := errors.AsType[*desired.Invalid](err); err != nil && !refused && in.Certificate.Secret == options.TLSSecret {
-		return nil
+		return in, nil
 	}
 	in.Certificate = desired.SecretCertificate{}
 	if err != nil {
-		return err
+		return in, err
 	}
 	in.Certificate.Secret, in.Certificate.Name = options.TLSSecret, in.Owner.CertificateName(cert.Hash())
 	if err := cert.CheckDates(time.Now()); err != nil {
@@ -89,10 +89,10 @@ func (b *Builder) findCertificate(ctx context.Context, of claim.Owner, in *desir
 	}
 	found, err := b.Barbican.Find(ctx, in.Certificate.Name)
 	if err != nil {
-		return CertificateError(options.TLSSecret, err)
+		return in, CertificateError(options.TLSSecret, err)
 	}
 	in.Certificate.Ref = chooseCertificate(found, observed.LoadBalancer)
-	return nil
+	return in, nil
 }
 
 // chooseCertificate returns the reference of one of several equal certificates: the one that the load balancer uses, in

@@ -100,7 +100,7 @@ func TestCertificateStaysWhileTheSecretCannotBeRead(t *testing.T) {
 		of := claim.Owner{Spec: &desired.Spec{}}
 		of.Spec.Options.TLSSecret = c.secret
 		in := desired.Input{Spec: of.Spec, Certificate: was}
-		err := b.findCertificate(t.Context(), of, &in, lb.Observed{})
+		in, err := b.findCertificate(t.Context(), of, in, lb.Observed{})
 		reason := ""
 		if refused, is := errors.AsType[*desired.Invalid](err); is {
 			reason = refused.Reason

@@ -13,13 +13,13 @@ import (
 )
 
 // readExposure reads what the other owners of a shared load balancer request, if that matters.
-func (b *Builder) readExposure(ctx context.Context, of claim.Owner, in *desired.Input, _ lb.Observed) error {
-	if !decide.ExposureMatters(*in) {
-		return nil
+func (b *Builder) readExposure(ctx context.Context, of claim.Owner, in desired.Input, _ lb.Observed) (desired.Input, error) {
+	if !decide.ExposureMatters(in) {
+		return in, nil
 	}
 	all, err := b.Owners.List(ctx)
 	if err == nil {
-		in.Sharing = decide.Exposure(*in, of, all)
+		in.Sharing = decide.Exposure(in, of, all)
 	}
-	return err
+	return in, err
 }

@@ -64,7 +64,8 @@ func TestWhatOtherOwnersRequestIsReadOnlyIfTheExposureChanges(t *testing.T) {
 			b := &Builder{Owners: claim.Owners{Reader: cluster, Kinds: []claim.Kind{kind}}}
 			found := &lb.LoadBalancer{ID: "lb-1", Tags: append(of.Identity.Tags(), other.Identity.LoadBalancerName()), VIP: lb.VIP{Address: "10.0.0.9"}}
 			in := desired.Input{Spec: of.Spec, Owner: of.Identity, Found: found, Sharing: desired.Sharing{FoundAddress: c.address}}
-			if err := b.readExposure(t.Context(), of, &in, lb.Observed{}); !errors.Is(err, c.fails) {
+			in, err := b.readExposure(t.Context(), of, in, lb.Observed{})
+			if !errors.Is(err, c.fails) {
 				t.Errorf("the error is %v, want %v", err, c.fails)
 			}
 			if d := cmp.Diff(c.want, in.WouldExpose); d != "" || cluster.lists != c.lists {

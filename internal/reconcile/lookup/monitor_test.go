@@ -14,9 +14,10 @@ func TestNothingIsSaidOfAMonitorWhoseProbePortMayStillBeCreated(t *testing.T) {
 	for _, pending := range []lb.ProvisioningStatus{lb.PendingCreate, lb.PendingUpdate, lb.PendingDelete} {
 		monitor := lb.HealthMonitor{ID: "m", ProvisioningStatus: pending}
 		observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Pool: &lb.Pool{Monitor: &monitor}}}}}
-		var wanted lb.Wanted
 		// A Builder without clients cannot ask.
-		if err := new(Builder).checkMonitors(t.Context(), desired.Input{Networks: desired.Networks{MemberSubnetID: "nodes"}}, observed, &wanted); err != nil || len(wanted.Withheld) > 0 {
+		in := desired.Input{Networks: desired.Networks{MemberSubnetID: "nodes"}}
+		wanted, err := new(Builder).checkMonitors(t.Context(), in, observed, lb.Wanted{})
+		if err != nil || len(wanted.Withheld) > 0 {
 			t.Errorf("%s: %v, %v", pending, wanted.Withheld, err)
 		}
 	}

@@ -23,24 +23,24 @@ import (
 
 // checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot
 // have it.
-func (b *Builder) checkServiceSubnet(ctx context.Context, of claim.Owner, in *desired.Input, observed lb.Observed) error {
+func (b *Builder) checkServiceSubnet(ctx context.Context, of claim.Owner, in desired.Input, observed lb.Observed) (desired.Input, error) {
 	options := of.Spec.Options
 	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || of.WasAtClusterIP {
-		return nil
+		return in, nil
 	}
 	ranges, err := clusterIPRanges(ctx, b.Secrets)
 	if err != nil {
-		return err
+		return in, err
 	}
 	subnets := []string{in.Networks.VIPSubnetID, in.Networks.AdditionalSubnetID}
 	for i, family := range in.FamiliesToServe(options) {
 		if clusterIP, has := in.Spec.ClusterIPs[family]; has && subnets[i] != "" {
 			if err := serviceSubnetError(ctx, b.Neutron, subnets[i], clusterIP, ranges, subnetsAge, freshSubnetsAge); err != nil {
-				return err
+				return in, err
 			}
 		}
 	}
-	return nil
+	return in, nil
 }
 
 // serviceSubnetError returns an error that is for the author of the Service, if the subnet cannot have the ClusterIP. What is known of the

@@ -39,7 +39,7 @@ func TestTheServiceSubnetIsCheckedUntilAServiceHadALoadBalancerThere(t *testing.
 		t.Run(name, func(t *testing.T) {
 			c.of.Spec = &desired.Spec{}
 			in := desired.Input{Spec: c.of.Spec, Config: config.LoadBalancer{AtClusterIP: c.at}}
-			err := b.checkServiceSubnet(t.Context(), c.of, &in, c.observed)
+			_, err := b.checkServiceSubnet(t.Context(), c.of, in, c.observed)
 			if (err != nil) != c.checked {
 				t.Error(err)
 			}
