@@ -259,7 +259,7 @@ func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
 	r := web.startOtherController(web.publishes(elsewhere, anotherID))
 	web.waitUntilStopped("annotation "+idKey, occm)
 	s.waitUntilIdle()
-	if disputed := s.surveyed().Conflicts; len(disputed) != 1 || disputed[0].Name != web.name || disputed[0].Kind != "service" || !strings.Contains(disputed[0].With, occm) {
+	if disputed := s.statusList().Conflicts; len(disputed) != 1 || disputed[0].Name != web.name || disputed[0].Kind != "service" || !strings.Contains(disputed[0].With, occm) {
 		t.Errorf("status shows the conflicts %+v", disputed)
 	}
 	s.eventually(func() error {

@@ -16,19 +16,19 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/operate/report"
 )
 
-// surveyed returns what `kube-octavia status -o json` prints.
-func (s *stage) surveyed() report.Survey {
+// statusList returns what `kube-octavia status -o json` prints.
+func (s *stage) statusList() report.StatusList {
 	s.t.Helper()
 	status, out, errs := s.run("status", "--output=json")
 	if status != 0 {
 		s.t.Fatalf("status ended with %d:\n%s%s", status, out, errs)
 	}
-	var survey report.Survey
-	if err := json.Unmarshal([]byte(out), &survey); err != nil {
+	var list report.StatusList
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		s.t.Fatalf("%v in:\n%s", err, out)
 	}
-	survey.Services = slices.DeleteFunc(survey.Services, func(v report.ServiceStatus) bool { return v.Namespace != s.namespace })
-	return survey
+	list.Services = slices.DeleteFunc(list.Services, func(v report.ServiceStatus) bool { return v.Namespace != s.namespace })
+	return list
 }
 
 func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
@@ -48,27 +48,27 @@ func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
 	left := s.makeNamedPort("octavia-lb-11111111-2222-4333-8444-555555555555")
 	s.resetCalls()
 
-	survey := s.surveyed()
-	if n := len(survey.Services); n != 1 {
-		t.Fatalf("%d Services: %+v", n, survey.Services)
+	list := s.statusList()
+	if n := len(list.Services); n != 1 {
+		t.Fatalf("%d Services: %+v", n, list.Services)
 	}
-	row := survey.Services[0]
+	row := list.Services[0]
 	if row.Name != "web" || row.LoadBalancerID != own || row.ProvisioningStatus != "ACTIVE" || row.OperatingStatus == "" ||
 		row.Address != address || row.Programmed != "True" || row.Reason != "Programmed" {
 		t.Errorf("the Service's row: %+v", row)
 	}
 	var orphans, conflicts, with, ports []string
-	for _, o := range survey.Orphans {
+	for _, o := range list.Orphans {
 		orphans = append(orphans, o.ID)
 	}
-	for _, c := range survey.Conflicts {
+	for _, c := range list.Conflicts {
 		conflicts = append(conflicts, c.ID)
 		with = append(with, c.With)
 		if c.Name != "web" || c.Message == "" {
 			t.Errorf("conflict %+v", c)
 		}
 	}
-	for _, p := range survey.LeftPorts {
+	for _, p := range list.LeftPorts {
 		ports = append(ports, p.ID)
 	}
 	for _, c := range []struct {

@@ -20,17 +20,17 @@ import (
 )
 
 // statusOf returns what `kube-octavia status -o json` prints with the arguments.
-func (s *stage) statusOf(args ...string) report.Survey {
+func (s *stage) statusOf(args ...string) report.StatusList {
 	s.t.Helper()
 	status, out, errs := s.run(append([]string{"status", "-o", "json"}, args...)...)
 	if status != 0 {
 		s.t.Fatalf("status %v ended with %d:\n%s%s", args, status, out, errs)
 	}
-	var survey report.Survey
-	if err := json.Unmarshal([]byte(out), &survey); err != nil {
+	var list report.StatusList
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		s.t.Fatalf("%v in:\n%s", err, out)
 	}
-	return survey
+	return list
 }
 
 // requireParts fails the test unless the text has all of the parts.
@@ -57,20 +57,20 @@ func TestStatusShowsMembersObjectsAndDriftInEachForm(t *testing.T) {
 		return nil
 	})
 
-	survey := s.statusOf("-n", s.namespace)
+	list := s.statusOf("-n", s.namespace)
 	if d := cmp.Diff([]report.Objects{
 		{LoadBalancers: 1, Listeners: 2, Pools: 2, Members: 4, HealthMonitors: 2, FloatingIPs: 1},
 		{LoadBalancers: 1, Listeners: 1, Pools: 1, Members: 2, HealthMonitors: 1},
 		{LoadBalancers: 2, Listeners: 3, Pools: 3, Members: 6, HealthMonitors: 3, FloatingIPs: 1},
-	}, []report.Objects{survey.Services[0].Objects, survey.Services[1].Objects, survey.Objects}); d != "" {
+	}, []report.Objects{list.Services[0].Objects, list.Services[1].Objects, list.Objects}); d != "" {
 		t.Errorf("objects (-want +got):\n%s", d)
 	}
-	for _, v := range survey.Services {
+	for _, v := range list.Services {
 		if len(v.Drift.Ops) > 0 || v.Drift.Unknown != "" {
 			t.Errorf("drift of %s, of which nothing differs: %+v", v.Name, v.Drift)
 		}
 	}
-	row := survey.Services[0]
+	row := list.Services[0]
 	if d := cmp.Diff(report.Addresses{Address: address, Published: []string{address}, VIPs: []string{have.VIP}, FloatingIPs: []string{address}}, row.Addresses); d != "" {
 		t.Errorf("addresses (-want +got):\n%s", d)
 	}
@@ -166,20 +166,20 @@ func TestServicesThatShareALoadBalancerShowTheirOwnParts(t *testing.T) {
 	sharer.waitUntilProgrammed()
 	s.waitUntilIdle()
 	s.resetCalls()
-	survey := s.statusOf("-n", s.namespace)
+	list := s.statusOf("-n", s.namespace)
 	trees := slices.DeleteFunc(s.callsToTheCloud(), func(call string) bool { return !strings.Contains(call, "/status?") })
 	members := slices.DeleteFunc(s.callsToTheCloud(), func(call string) bool { return !strings.Contains(call, "/members?") })
 	if len(trees) != 1 || len(members) != 2 {
 		t.Errorf("one load balancer with two pools was read with %d status trees and %d lists of members: %v %v", len(trees), len(members), trees, members)
 	}
-	if len(survey.Services) != 2 {
-		t.Fatalf("%+v", survey.Services)
+	if len(list.Services) != 2 {
+		t.Fatalf("%+v", list.Services)
 	}
 	for i, want := range []report.Objects{
 		{LoadBalancers: 1, Listeners: 1, Pools: 1, Members: 2, FloatingIPs: 1},
 		{Listeners: 1, Pools: 1, Members: 2},
 	} {
-		v := survey.Services[i]
+		v := list.Services[i]
 		if d := cmp.Diff(want, v.Objects); d != "" {
 			t.Errorf("objects of %s (-want +got):\n%s", v.Name, d)
 		}
@@ -191,9 +191,9 @@ func TestServicesThatShareALoadBalancerShowTheirOwnParts(t *testing.T) {
 	owner.delete()
 	owner.waitUntilGone()
 	sharer.waitUntilProgrammed()
-	survey = s.statusOf("-n", s.namespace)
-	if d := cmp.Diff(report.Objects{LoadBalancers: 1, Listeners: 1, Pools: 1, Members: 2, FloatingIPs: 1}, survey.Objects); d != "" || len(survey.Services) != 1 {
-		t.Errorf("objects without the owner (-want +got):\n%s of %+v", d, survey.Services)
+	list = s.statusOf("-n", s.namespace)
+	if d := cmp.Diff(report.Objects{LoadBalancers: 1, Listeners: 1, Pools: 1, Members: 2, FloatingIPs: 1}, list.Objects); d != "" || len(list.Services) != 1 {
+		t.Errorf("objects without the owner (-want +got):\n%s of %+v", d, list.Services)
 	}
 }
 

@@ -27,7 +27,7 @@ func Outputs() []Output {
 		{"doctor", output.CheckList, doctor.Report{}},
 		{"migrate", output.MigrationList, report.Migration{}},
 		{"plan", output.PlanList, Plans{}},
-		{"status", output.StatusList, report.Survey{}},
+		{"status", output.StatusList, report.StatusList{}},
 		{"version", output.Version, Versions{}},
 	}
 }

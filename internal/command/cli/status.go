@@ -149,31 +149,31 @@ type statusDisplay struct {
 	streams  IO
 	printer  report.StatusPrinter
 	// last is the state that was printed last; nil before the first one.
-	last *report.Survey
+	last *report.StatusList
 }
 
 // again reads the state, and prints it or its changes. JSON is always printed as a whole.
 func (d *statusDisplay) again(ctx context.Context) error {
-	survey, err := report.Status(ctx, d.source, d.selected)
+	list, err := report.Status(ctx, d.source, d.selected)
 	if err != nil {
 		return err
 	}
 	first := d.last == nil
 	if first && len(d.selected.Names) == 0 {
-		d.streams.Note(survey.Unhandled)
+		d.streams.Note(list.Unhandled)
 	}
 	last := d.last
-	d.last = &survey
+	d.last = &list
 	if d.format != output.Name && !d.format.Structured() {
-		return d.printer.Print(d.streams.Out, survey)
+		return d.printer.Print(d.streams.Out, list)
 	}
-	if !first && report.ChangeOf(*last, survey).Empty() {
+	if !first && report.ChangeOf(*last, list).Empty() {
 		return nil
 	}
 	if d.format.Structured() {
-		return output.Write(d.streams.Out, d.format, output.StatusList, survey)
+		return output.Write(d.streams.Out, d.format, output.StatusList, list)
 	}
-	for _, v := range survey.Services {
+	for _, v := range list.Services {
 		if err := output.WriteName(d.streams.Out, v.Name); err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/reconcile/survey"
 )
 
-// Survey has Services of the cluster with their cloud objects, and objects that belong to no Service. `status` prints it.
-type Survey struct {
+// StatusList has Services of the cluster with their cloud objects, and objects that belong to no Service. `status` prints it.
+type StatusList struct {
 	// Unhandled is the reason why no Service is handled, or "".
 	Unhandled string `json:"-"`
 	// Unclassed is the result of function Unclassed, if some Service is handled.
@@ -71,21 +71,21 @@ const statusReadsAtOnce = 8
 // pools, health monitors, floating IPs and VIP ports, and per hundred secrets. With Parts, there is one more for each
 // load balancer. To find drift, it reads the members of load balancers that changed since a controller last confirmed
 // them, with one call for each pool.
-func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
+func Status(ctx context.Context, s Source, o StatusOptions) (StatusList, error) {
 	cloud, err := s.readCloud(ctx, o.all())
 	if err != nil {
-		return Survey{}, err
+		return StatusList{}, err
 	}
-	all := Survey{Services: []ServiceStatus{}, Orphans: []orphan.Object{}, Conflicts: []Conflict{}, LeftPorts: cloud.leftPorts()}
+	all := StatusList{Services: []ServiceStatus{}, Orphans: []orphan.Object{}, Conflicts: []Conflict{}, LeftPorts: cloud.leftPorts()}
 	if o.all() {
 		all.Orphans, err = s.Finder.Orphans(ctx, cloud.Inventory)
 		if err != nil {
-			return Survey{}, err
+			return StatusList{}, err
 		}
 	}
 	services, err := s.services(ctx)
 	if err != nil {
-		return Survey{}, err
+		return StatusList{}, err
 	}
 	uids := map[string]string{}
 	for _, service := range services {

@@ -12,8 +12,8 @@ import (
 
 // StatusChange has the differences between two Surveys.
 type StatusChange struct {
-	// Survey has what is new or different.
-	Survey
+	// StatusList has what is new or different.
+	StatusList
 	// Gone has the names of what was only in the first one.
 	Gone []string
 }
@@ -25,8 +25,8 @@ func (c StatusChange) Empty() bool {
 
 // ChangeOf returns the differences between two Surveys. A Service whose conflicts differ is
 // included.
-func ChangeOf(before, now Survey) StatusChange {
-	c := StatusChange{Survey: Survey{
+func ChangeOf(before, now StatusList) StatusChange {
+	c := StatusChange{StatusList: StatusList{
 		Orphans:   added(before.Orphans, now.Orphans),
 		Conflicts: added(before.Conflicts, now.Conflicts),
 		LeftPorts: added(before.LeftPorts, now.LeftPorts),
@@ -55,7 +55,7 @@ func steady(v ServiceStatus) ServiceStatus {
 
 // gone returns the names of what is only in the first Survey. A conflict or an orphan that has another
 // state is not gone.
-func gone(before, now Survey) (all []string) {
+func gone(before, now StatusList) (all []string) {
 	for _, v := range before.Services {
 		if !slices.ContainsFunc(now.Services, func(w ServiceStatus) bool { return v.Namespace == w.Namespace && v.Name == w.Name }) {
 			all = append(all, "Service "+v.Namespace+"/"+v.Name)

@@ -30,7 +30,7 @@ const (
 	StatusTree StatusFormat = "tree"
 )
 
-// StatusPrinter prints a Survey, and after that only the changes.
+// StatusPrinter prints a StatusList, and after that only the changes.
 type StatusPrinter struct {
 	Format StatusFormat
 	// Now returns the time, to compute ages.
@@ -40,15 +40,15 @@ type StatusPrinter struct {
 	Width int
 
 	columns columns
-	// left are the columns that did not fit when the first Survey was printed.
+	// left are the columns that did not fit when the first StatusList was printed.
 	left map[int]bool
-	last *Survey
+	last *StatusList
 }
 
-// Print prints the Survey or, after the first one, the differences from the previous one. If nothing differs, it prints
+// Print prints the StatusList or, after the first one, the differences from the previous one. If nothing differs, it prints
 // nothing.
-func (p *StatusPrinter) Print(out io.Writer, s Survey) error {
-	shown := StatusChange{Survey: s}
+func (p *StatusPrinter) Print(out io.Writer, s StatusList) error {
+	shown := StatusChange{StatusList: s}
 	if p.last != nil {
 		shown = ChangeOf(*p.last, s)
 		if shown.Empty() {
@@ -59,7 +59,7 @@ func (p *StatusPrinter) Print(out io.Writer, s Survey) error {
 	p.last = &s
 	var b bytes.Buffer
 	p.services(&b, shown.Services, s.Conflicts, first)
-	if err := p.sections(&b, shown.Survey); err != nil {
+	if err := p.sections(&b, shown.StatusList); err != nil {
 		return err
 	}
 	if len(shown.Gone) > 0 {
@@ -198,7 +198,7 @@ func (p *StatusPrinter) age(c LastChange) string {
 }
 
 // sections prints what is not in the rows. Empty sections are omitted.
-func (p *StatusPrinter) sections(out io.Writer, s Survey) error {
+func (p *StatusPrinter) sections(out io.Writer, s StatusList) error {
 	w := tabwriter.NewWriter(out, 0, 0, len(gap), ' ', 0)
 	section := func(title string, lines [][]string) {
 		if len(lines) > 0 {
@@ -290,7 +290,7 @@ func (d Drift) lines() (all []string) {
 }
 
 // footer returns the number of objects of the Services.
-func footer(s Survey) string {
+func footer(s StatusList) string {
 	counted := func(n int, what string) string {
 		if n != 1 {
 			what += "s"

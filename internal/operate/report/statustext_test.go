@@ -20,11 +20,11 @@ import (
 
 // surveyed returns a survey with a healthy Service, one that waits for its load balancer, and one of each kind of
 // problem.
-func surveyed(t *testing.T) Survey {
+func surveyed(t *testing.T) StatusList {
 	web := known(t).status()
 	api := ServiceStatus{Namespace: "shop", Name: "api", Programming: Programming{"False", "Quota", "the quota of load balancers is used up"},
 		Drift: Drift{Ops: []Op{{"CreateLoadBalancer", "create load balancer kube_service_prod_shop_api with ports TCP/80"}}, Held: []string{"not repaired"}}}
-	return Survey{
+	return StatusList{
 		Services: []ServiceStatus{api, web}, Objects: web.Objects,
 		Orphans:   []orphan.Object{{Kind: "loadbalancer", ID: "o-1", Name: "left", ServiceUID: "uid-9"}},
 		Conflicts: []Conflict{{"shop", "api", "loadbalancer", "lb-9", "it has the uid of another cluster", "cluster c-2"}},
@@ -33,7 +33,7 @@ func surveyed(t *testing.T) Survey {
 }
 
 // printed returns what a printer prints for the surveys, one after the other.
-func printed(t *testing.T, format StatusFormat, surveys ...Survey) []string {
+func printed(t *testing.T, format StatusFormat, surveys ...StatusList) []string {
 	t.Helper()
 	p := StatusPrinter{Format: format, Now: func() time.Time { return changed.Add(5 * time.Minute) }}
 	var all []string
@@ -113,7 +113,7 @@ func TestServiceThatIsProgrammedAndDoesNotServeShowsIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := silent
 			v.Serving = c.serving
-			text := printed(t, c.format, Survey{Services: []ServiceStatus{v}})[0]
+			text := printed(t, c.format, StatusList{Services: []ServiceStatus{v}})[0]
 			if c.want == "" && strings.Contains(text, "does not serve") || !strings.Contains(text, c.want) {
 				t.Errorf("printed:\n%s\nwant %q", text, c.want)
 			}
@@ -125,7 +125,7 @@ func TestAllPublishedAddressesAreShown(t *testing.T) {
 	v := ServiceStatus{Namespace: "shop", Name: "web", Addresses: Addresses{Address: "203.0.113.7", Published: []string{"203.0.113.7", "2001:db8::5"}}, Programming: Programming{Programmed: "True"}}
 	for format, want := range map[StatusFormat]string{StatusText: "   203.0.113.7,2001:db8::5   ", StatusWide: "   203.0.113.7,2001:db8::5   ", StatusTree: "Programmed=True, 203.0.113.7, 2001:db8::5\n"} {
 		t.Run(string(format), func(t *testing.T) {
-			if text := printed(t, format, Survey{Services: []ServiceStatus{v}})[0]; !strings.Contains(text, want) {
+			if text := printed(t, format, StatusList{Services: []ServiceStatus{v}})[0]; !strings.Contains(text, want) {
 				t.Errorf("printed:\n%s\nwant %q", text, want)
 			}
 		})
@@ -133,8 +133,8 @@ func TestAllPublishedAddressesAreShown(t *testing.T) {
 }
 
 func TestServicesWithoutAClassAreNamedOnceBelowTheTable(t *testing.T) {
-	s := Survey{Unclassed: "1 Service is not handled"}
-	for i, text := range printed(t, StatusText, s, Survey{Unclassed: s.Unclassed, Services: []ServiceStatus{{Name: "web"}}}) {
+	s := StatusList{Unclassed: "1 Service is not handled"}
+	for i, text := range printed(t, StatusText, s, StatusList{Unclassed: s.Unclassed, Services: []ServiceStatus{{Name: "web"}}}) {
 		if said := strings.HasSuffix(text, " floating IPs\n1 Service is not handled\n"); said != (i == 0) {
 			t.Errorf("%d: %s", i, text)
 		}
@@ -144,7 +144,7 @@ func TestServicesWithoutAClassAreNamedOnceBelowTheTable(t *testing.T) {
 func TestStatusWithoutServicesHasTitlesAndTotals(t *testing.T) {
 	want := "NAMESPACE   NAME   LOAD BALANCER   PROVISIONING   OPERATING   MEMBERS   ADDRESS   PROGRAMMED   REASON   DRIFT   CONFLICT   LAST CHANGE   OBJECTS\n\n" +
 		"0 Services: 0 load balancers, 0 listeners, 0 pools, 0 members, 0 health monitors, 0 floating IPs\n"
-	if d := cmp.Diff(want, printed(t, StatusText, Survey{})[0]); d != "" {
+	if d := cmp.Diff(want, printed(t, StatusText, StatusList{})[0]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -171,27 +171,27 @@ func TestMembersAreCountedAsFarAsTheyAreKnown(t *testing.T) {
 func TestAWatchPrintsOnlyWhatHasChanged(t *testing.T) {
 	const web = "shop        web    11111111-0000-4000-8000-000000000000   ACTIVE         "
 	for name, c := range map[string]struct {
-		edit func(*Survey)
+		edit func(*StatusList)
 		want string
 	}{
-		"nothing":                  {func(*Survey) {}, ""},
-		"another operating status": {func(s *Survey) { s.Services[1].OperatingStatus = "ONLINE" }, web + "ONLINE      1/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
-		"a member that is up": {func(s *Survey) { s.Services[1].Members = &Members{Total: 2, Up: new(int)} },
+		"nothing":                  {func(*StatusList) {}, ""},
+		"another operating status": {func(s *StatusList) { s.Services[1].OperatingStatus = "ONLINE" }, web + "ONLINE      1/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
+		"a member that is up": {func(s *StatusList) { s.Services[1].Members = &Members{Total: 2, Up: new(int)} },
 			web + "DEGRADED    0/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
-		"a longer cell":             {func(s *Survey) { s.Services[1].OperatingStatus = "A LONG STATUS" }, web + "A LONG STATUS   1/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
-		"a Service that is deleted": {func(s *Survey) { s.Services = s.Services[:1] }, "\nGONE\nService shop/web\n"},
-		"drift": {func(s *Survey) { s.Services[1].Drift.Ops = []Op{{"DeleteListener", "close port TCP/81"}} },
+		"a longer cell":             {func(s *StatusList) { s.Services[1].OperatingStatus = "A LONG STATUS" }, web + "A LONG STATUS   1/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
+		"a Service that is deleted": {func(s *StatusList) { s.Services = s.Services[:1] }, "\nGONE\nService shop/web\n"},
+		"drift": {func(s *StatusList) { s.Services[1].Drift.Ops = []Op{{"DeleteListener", "close port TCP/81"}} },
 			web + "DEGRADED    1/2       203.0.113.7   True         Programmed   1       -             5m            9\n\nNAMESPACE   NAME   DRIFT\nshop        web    close port TCP/81\n"},
-		"a conflict": {func(s *Survey) {
+		"a conflict": {func(s *StatusList) {
 			s.Conflicts = append(s.Conflicts, Conflict{"shop", "web", "floatingip", "f-1", "it leads elsewhere", ""})
 		},
 			web + "DEGRADED    1/2       203.0.113.7   True         Programmed   -       yes           5m            9\n\nCONFLICT     ID    NAMESPACE   NAME   WITH   MESSAGE\nfloatingip   f-1   shop        web    -      it leads elsewhere\n"},
-		"the end of a conflict, an orphan and a port": {func(s *Survey) { s.Orphans, s.Conflicts, s.LeftPorts = nil, nil, nil },
+		"the end of a conflict, an orphan and a port": {func(s *StatusList) { s.Orphans, s.Conflicts, s.LeftPorts = nil, nil, nil },
 			"shop        api    -                                      -              -           -         -             False        Quota        2       -             -             0\n\n" +
 				"NAMESPACE   NAME   MESSAGE\nshop        api    the quota of load balancers is used up\n\n" +
 				"NAMESPACE   NAME   DRIFT\nshop        api    create load balancer kube_service_prod_shop_api with ports TCP/80\nshop        api    not repaired\n\n" +
 				"GONE\norphan loadbalancer o-1\nleft behind port p-1\nconflict of Service shop/api over loadbalancer lb-9\n"},
-		"another orphan": {func(s *Survey) { s.Orphans = append(s.Orphans, orphan.Object{Kind: "certificate", ID: "o-2"}) },
+		"another orphan": {func(s *StatusList) { s.Orphans = append(s.Orphans, orphan.Object{Kind: "certificate", ID: "o-2"}) },
 			"\nORPHAN        ID    NAME   OF SERVICE UID   IN USE\ncertificate   o-2   -      -                -\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,10 +219,10 @@ func TestAWatchOfTreesPrintsTheTreesThatHaveChanged(t *testing.T) {
 }
 
 func TestTheRequestIDOfAFailureIsNoChange(t *testing.T) {
-	failed := func(request string) Survey {
+	failed := func(request string) StatusList {
 		f := known(t)
 		f.planErr, f.treeErr = errors.New("no answer (request "+request+")"), errors.New("no answer (request "+request+")")
-		return Survey{Services: []ServiceStatus{f.status()}}
+		return StatusList{Services: []ServiceStatus{f.status()}}
 	}
 	if c := ChangeOf(failed("req-1"), failed("req-2")); !c.Empty() {
 		t.Errorf("%+v", c)

@@ -28,7 +28,7 @@ type Facts struct {
 	// Events has the events of all Services, by uid.
 	Events map[types.UID][]corev1.Event
 	// Survey has the orphans, conflicts and left ports.
-	Survey   report.Survey
+	Status   report.StatusList
 	Problems []Problem
 	Note     string
 }
@@ -61,7 +61,7 @@ const mostEvents = 20
 func Build(f Facts) Topology {
 	t := Topology{
 		Cluster: f.Cluster, ReadAt: f.ReadAt, ServicesAt: f.ServicesAt, Note: f.Note,
-		Services: []Service{}, Orphans: list(f.Survey.Orphans), Conflicts: list(f.Survey.Conflicts), LeftPorts: list(f.Survey.LeftPorts),
+		Services: []Service{}, Orphans: list(f.Status.Orphans), Conflicts: list(f.Status.Conflicts), LeftPorts: list(f.Status.LeftPorts),
 		Problems: list(f.Problems),
 	}
 	unread := map[string]bool{}

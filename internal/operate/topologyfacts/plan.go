@@ -41,7 +41,7 @@ func (w *Watcher) topology(ctx context.Context) topology.Topology {
 	}
 	return topology.Build(topology.Facts{
 		Cluster: w.Policy.ClusterName, ReadAt: w.lists.readAt, ServicesAt: w.servicesAt, Services: w.services, Events: w.events, Note: w.nothing,
-		Survey: w.survey, Problems: w.sortedProblems(),
+		Status: w.status, Problems: w.sortedProblems(),
 	})
 }
 

@@ -54,8 +54,8 @@ const (
 	parallel = 4
 	// mostStatuses is the number of status trees that are read after the lists, the oldest first.
 	mostStatuses = 10
-	// surveyInterval is the time between two searches for orphans, conflicts and left ports.
-	surveyInterval = time.Minute
+	// statusInterval is the time between two searches for orphans, conflicts and left ports.
+	statusInterval = time.Minute
 	// planAge is the maximum age of a plan if nothing has changed that it is known to depend on.
 	planAge = time.Minute
 	// settle is the time in which changes of the cluster are combined.
@@ -72,10 +72,10 @@ const (
 type Watcher struct {
 	Options
 	// planner is nil until OpenStack is connected.
-	planner    *planner.Planner
-	lists      lists
-	survey     report.Survey
-	surveyedAt time.Time
+	planner  *planner.Planner
+	lists    lists
+	status   report.StatusList
+	statusAt time.Time
 	// services, events and nothing (why there is no Service) are the state of the cluster when it was last read.
 	// servicesAt is when it last answered.
 	services   []topology.ServiceFacts
@@ -166,7 +166,7 @@ func (w *Watcher) read(ctx context.Context, publish func()) error {
 	if err := w.readStatuses(ctx); err != nil {
 		return err
 	}
-	return w.readSurvey(ctx)
+	return w.readStatus(ctx)
 }
 
 func (w *Watcher) readLists(ctx context.Context) error {
@@ -187,8 +187,8 @@ func (w *Watcher) readLists(ctx context.Context) error {
 	return nil
 }
 
-func (w *Watcher) readSurvey(ctx context.Context) error {
-	if !w.kube.synced || time.Since(w.surveyedAt) < surveyInterval {
+func (w *Watcher) readStatus(ctx context.Context) error {
+	if !w.kube.synced || time.Since(w.statusAt) < statusInterval {
 		return nil
 	}
 	source := report.NewSource(w.planner)
@@ -197,7 +197,7 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.survey, w.surveyedAt = found, time.Now()
+	w.status, w.statusAt = found, time.Now()
 	return nil
 }
 
