@@ -195,7 +195,7 @@ func TestTheManifestsAdoptAsTheChartDoes(t *testing.T) {
 
 // TestNotesSayWhatTheFirstServiceNeeds renders NOTES.txt.
 func TestNotesSayWhatTheFirstServiceNeeds(t *testing.T) {
-	const closed = "Security groups of a new project do not let them in"
+	const closed = "Security groups of a new project do not admit this traffic"
 	for name, c := range map[string]struct {
 		values         string
 		want, unwanted []string
