@@ -98,10 +98,10 @@ func TestWrongFlagsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
 		{"an unknown command", []string{"publish"}, "image or release"},
 		{"no output", []string{"image", "-version=v1"}, "-o and -version"},
 		{"a platform without an architecture", []string{"image", "-version=v1", "-o", output, "-platforms=linux"}, "PLATFORMS=linux:"},
-		{"an image for macOS", []string{"image", "-version=v1", "-o", output, "-platforms=linux/amd64,darwin/arm64"}, "images are for linux"},
+		{"an image for macOS", []string{"image", "-version=v1", "-o", output, "-platforms=linux/amd64,darwin/arm64"}, "images exist for linux"},
 		{"a release without Linux", []string{"release", "-version=v1.2.3", "-o", output, "-platforms=darwin/arm64"}, "needs a platform of linux"},
 		{"a wrong name of an image", []string{"image", "-version=v1", "-o", output, "-image=Wrong Name"}, "IMAGE=Wrong Name:"},
-		{"a push without a registry", []string{"image", "-version=v1", "-o", output, "-image=kube-octavia:v1", "-push"}, "name the registry too"},
+		{"a push without a registry", []string{"image", "-version=v1", "-o", output, "-image=kube-octavia:v1", "-push"}, "include the registry"},
 		{"an unknown argument", []string{"image", "-version=v1", "-o", output, "more"}, `"more"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

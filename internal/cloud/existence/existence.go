@@ -24,7 +24,7 @@ import (
 // object, because the access rules of application credentials allow lists.
 func Explain(ctx context.Context, service *gophercloud.ServiceClient, err error, collection, id string) error {
 	return ExplainBy(err, func() (bool, error) {
-		if !openstack.IsID(id) { // an empty filter would select everything
+		if !openstack.IsID(id) { // the service would not filter by it
 			return true, nil
 		}
 		type object struct {
